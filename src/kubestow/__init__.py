@@ -1,0 +1,1 @@
+"""Place, size, scale and move Kubernetes workloads, and prove it before you ship it."""

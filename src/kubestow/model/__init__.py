@@ -1,0 +1,1 @@
+"""What things are: quantities, resources, nodes, pods, workloads, cluster state, decisions."""

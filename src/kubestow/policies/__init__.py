@@ -1,0 +1,1 @@
+"""What to do: pure functions of the model, without input, output or clock."""

@@ -1,0 +1,1 @@
+"""Where snapshots and histories come from: manifests, tables, public instances."""

@@ -1,0 +1,1 @@
+"""Experiments of the theses, and the same questions asked on real data."""
