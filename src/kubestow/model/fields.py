@@ -1,0 +1,132 @@
+"""Typed reading of decoded documents: every refusal names the place, the value, the expectation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kubestow.model import errors, quantities
+
+_SHOWN = 60  # characters of an offending value that a message quotes
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A value inside a document, together with its path."""
+
+    value: Any
+    place: str
+    path: str = ""
+
+    def refuse(self, expectation: str) -> errors.InputError:
+        """Return the error for this value; the caller raises it."""
+        where = f"{self.place}: {self.path}" if self.path else self.place
+        shown = repr(self.value)
+        if len(shown) > _SHOWN:
+            shown = shown[: _SHOWN - 3] + "..."
+        return errors.InputError(where, f"{shown}: {expectation}")
+
+    def __getitem__(self, key: str) -> Field:
+        """Return a member of a mapping; a missing one has the value ``None``."""
+        step = key if "/" not in key and "." not in key else f"[{key}]"
+        separator = "." if self.path and not step.startswith("[") else ""
+        return Field(self.mapping().get(key), self.place, f"{self.path}{separator}{step}")
+
+    @property
+    def missing(self) -> bool:
+        """Tell whether the value is absent or null."""
+        return self.value is None
+
+    def mapping(self) -> dict[str, Any]:
+        """Return the value as a mapping; an absent one is empty."""
+        if self.value is None:
+            return {}
+        if not isinstance(self.value, dict):
+            raise self.refuse("expected a mapping")
+        return self.value
+
+    def members(self) -> Iterator[tuple[str, Field]]:
+        """Iterate over the members of a mapping."""
+        for key in self.mapping():
+            if not isinstance(key, str):
+                raise self.refuse(f"expected text as key, got {key!r}")
+            yield key, self[key]
+
+    def items(self) -> Iterator[Field]:
+        """Iterate over the items of a list; an absent list is empty."""
+        if self.value is None:
+            return
+        if not isinstance(self.value, list):
+            raise self.refuse("expected a list")
+        for index, item in enumerate(self.value):
+            yield Field(item, self.place, f"{self.path}[{index}]")
+
+    def text(self, default: str | None = None) -> str:
+        """Return the value as text."""
+        if self.value is None and default is not None:
+            return default
+        if not isinstance(self.value, str) or (default is None and not self.value):
+            raise self.refuse("expected text")
+        return self.value
+
+    def choice(self, options: tuple[str, ...], default: str | None = None) -> str:
+        """Return the value as one of several words."""
+        word = self.text(default)
+        if word not in options:
+            raise self.refuse(f"expected one of {', '.join(options)}")
+        return word
+
+    def truth(self, default: bool = False) -> bool:
+        """Return the value as a Boolean."""
+        if self.value is None:
+            return default
+        if not isinstance(self.value, bool):
+            raise self.refuse("expected true or false")
+        return self.value
+
+    def integer(
+        self, default: int | None = None, *, least: int | None = None, most: int | None = None
+    ) -> int:
+        """Return the value as a whole number within bounds."""
+        if self.value is None and default is not None:
+            return default
+        if not isinstance(self.value, int) or isinstance(self.value, bool):
+            raise self.refuse("expected a whole number")
+        if least is not None and self.value < least:
+            raise self.refuse(f"must be >= {least}")
+        if most is not None and self.value > most:
+            raise self.refuse(f"must be <= {most}")
+        return self.value
+
+    def quantity(self, *, negative: bool = False) -> quantities.Quantity:
+        """Return the value as a Kubernetes quantity, by default not a negative one."""
+        value = self.value
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise self.refuse("expected a quantity such as 500m or 2Gi")
+        try:
+            quantity = quantities.parse(_plain(value))
+        except ValueError as err:
+            raise self.refuse(
+                "not a quantity; expected a number with an optional suffix, such as 500m or 2Gi"
+            ) from err
+        if quantity.nano < 0 and not negative:
+            raise self.refuse("must not be negative")
+        return quantity
+
+    def quantities(self) -> dict[str, quantities.Quantity]:
+        """Return the value as a list of resources."""
+        return {name: member.quantity() for name, member in self.members()}
+
+    def texts(self) -> tuple[str, ...]:
+        """Return the value as a list of texts."""
+        return tuple(item.text("") for item in self.items())
+
+    def labels(self) -> dict[str, str]:
+        """Return the value as a mapping of texts, such as labels."""
+        return {key: member.text("") for key, member in self.members()}
+
+
+def _plain(value: str | int | float) -> str:
+    """Write a YAML number the way it would stand in a quantity."""
+    return repr(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,194 @@
+"""Pods: specification, identity and what the node reports about them.
+
+A ``PodSpec`` holds everything that decides where a pod may and should go; replicas of one template
+share the same object, so that work done for one of them serves all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubestow.model import resources, selectors, taints
+
+DEFAULT_SCHEDULER = "default-scheduler"
+MANAGED_LABEL = "kubestow.io/managed"
+ID_LABEL = "kubestow.io/id"
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    """A port of the node that a container occupies."""
+
+    port: int
+    protocol: str = "TCP"
+    ip: str = "0.0.0.0"  # noqa: S104 - the Kubernetes default for "all addresses", nothing is bound
+
+    def conflicts_with(self, other: HostPort) -> bool:
+        """Tell whether two ports cannot live on one node; the wildcard address meets every one."""
+        if self.port != other.port or self.protocol != other.protocol:
+            return False
+        return self.ip == other.ip or WILDCARD_IP in (self.ip, other.ip)
+
+
+WILDCARD_IP = HostPort.__dataclass_fields__["ip"].default
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A container's name, image, requests, limits and host ports.
+
+    ``sidecar`` marks an init container with ``restartPolicy: Always``, which keeps running.
+    """
+
+    name: str
+    image: str = ""
+    requests: resources.ResourceList = field(default_factory=dict)
+    limits: resources.ResourceList = field(default_factory=dict)
+    sidecar: bool = False
+    host_ports: tuple[HostPort, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PodAffinityTerm:
+    """Pods to be near to, or away from, within a topology.
+
+    ``selector`` is ``None`` for a null selector, which matches no pod. ``namespaces`` empty and
+    ``namespace_selector`` ``None`` mean the pod's own namespace.
+    """
+
+    topology_key: str
+    selector: selectors.LabelSelector | None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: selectors.LabelSelector | None = None
+
+    def covers(self, own: str, namespace: str, namespace_labels: Mapping[str, str]) -> bool:
+        """Tell whether the term of a pod in namespace ``own`` speaks of a namespace at all."""
+        if not self.namespaces and self.namespace_selector is None:
+            return namespace == own
+        if namespace in self.namespaces:
+            return True
+        return self.namespace_selector is not None and self.namespace_selector.matches(
+            namespace_labels
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedPodAffinityTerm:
+    """A preferred affinity term and its weight, 1 to 100."""
+
+    weight: int
+    term: PodAffinityTerm
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadConstraint:
+    """A topology spread constraint with upstream's defaults filled in."""
+
+    max_skew: int
+    topology_key: str
+    hard: bool  # whenUnsatisfiable: DoNotSchedule
+    selector: selectors.LabelSelector | None = None
+    min_domains: int = 1
+    honor_affinity: bool = True
+    honor_taints: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodSpec:
+    """What a pod asks of a node. Compared by identity: replicas share one object."""
+
+    containers: tuple[Container, ...]
+    init_containers: tuple[Container, ...] = ()
+    pod_requests: resources.ResourceList | None = None
+    pod_limits: resources.ResourceList | None = None
+    overhead: resources.ResourceList = field(default_factory=dict)
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    required_nodes: tuple[selectors.NodeSelectorTerm, ...] | None = None
+    preferred_nodes: tuple[selectors.PreferredTerm, ...] = ()
+    required_near: tuple[PodAffinityTerm, ...] = ()
+    preferred_near: tuple[WeightedPodAffinityTerm, ...] = ()
+    required_apart: tuple[PodAffinityTerm, ...] = ()
+    preferred_apart: tuple[WeightedPodAffinityTerm, ...] = ()
+    tolerations: tuple[taints.Toleration, ...] = ()
+    spread: tuple[SpreadConstraint, ...] = ()
+    image_volumes: tuple[str, ...] = ()
+    priority: int = 0
+    scheduler_name: str = DEFAULT_SCHEDULER
+    gates: tuple[str, ...] = ()
+
+    @property
+    def host_ports(self) -> tuple[HostPort, ...]:
+        """Ports the pod occupies on its node: those of sidecars and of ordinary containers."""
+        lasting = [c for c in self.init_containers if c.sidecar]
+        return tuple(port for c in (*lasting, *self.containers) for port in c.host_ports)
+
+    @property
+    def speaks_of_pods(self) -> bool:
+        """Tell whether the pod has any affinity or anti-affinity to other pods."""
+        return bool(
+            self.required_near or self.preferred_near or self.required_apart or self.preferred_apart
+        )
+
+    def admits_node(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Tell whether a node fulfils the node selector and the required node affinity."""
+        if any(labels.get(key) != value for key, value in self.node_selector.items()):
+            return False
+        if self.required_nodes is None:
+            return True
+        return any(term.matches(name, labels) for term in self.required_nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerReference:
+    """The controller of a pod."""
+
+    api_version: str
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerStatus:
+    """What the node has allocated to a container and really set (in-place resize)."""
+
+    name: str
+    allocated: resources.ResourceList | None = None
+    actuated: resources.ResourceList | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodStatus:
+    """The part of a pod's status that changes what it counts for."""
+
+    phase: str = "Pending"
+    containers: tuple[ContainerStatus, ...] = ()
+    allocated: resources.ResourceList | None = None
+    actuated: resources.ResourceList | None = None
+    resize_infeasible: bool = False
+
+    @property
+    def finished(self) -> bool:
+        """Tell whether the pod has ended and occupies nothing any more."""
+        return self.phase in ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pod:
+    """A pod with its name, its specification and, once bound, its node."""
+
+    name: str
+    spec: PodSpec
+    namespace: str = "default"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    owner: OwnerReference | None = None
+    created: float | None = None  # seconds since the epoch
+    node_name: str = ""
+    terminating: bool = False
+    status: PodStatus = PodStatus()
+
+    @property
+    def key(self) -> str:
+        """The pod's name as ``namespace/name``."""
+        return f"{self.namespace}/{self.name}"

@@ -1,0 +1,178 @@
+"""What a pod effectively requests.
+
+``k8s.io/component-helpers/resource`` (v0.37): the sum of the containers and sidecars, or the
+largest demand while an init container runs (with the sidecars started before it), whichever is
+larger; then pod-level values replace those sums, and the overhead of the runtime class is added.
+For a pod that a node has resized in place the larger of specification, allocation and actual
+setting counts, unless the node called the resize infeasible: then the specification does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kubestow.model import pods, quantities, resources
+
+# What kube-scheduler assumes of a container that states nothing, when it scores nodes
+# (pkg/scheduler/util/pod_resources.go): 0.1 core and 200 MiB.
+DEFAULT_CPU_M = 100
+DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024
+ASSUMED: resources.ResourceList = {
+    resources.CPU: quantities.millis(DEFAULT_CPU_M),
+    resources.MEMORY: quantities.units(DEFAULT_MEMORY_BYTES),
+}
+
+_Chosen = Callable[[pods.Container], resources.ResourceList]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRules:
+    """Which parts of a pod count.
+
+    Attributes:
+        use_status: In-place resize is on: what the node reports counts too.
+        pod_level: Pod-level resources are on.
+        assumed: Values for containers that state none; an explicit zero stays zero.
+    """
+
+    use_status: bool = False
+    pod_level: bool = True
+    assumed: resources.ResourceList | None = None
+
+
+SPECIFIED = RequestRules()  # what the specification says, pod-level values included
+
+
+def pod_requests(pod: pods.Pod, rules: RequestRules = SPECIFIED) -> dict[str, quantities.Quantity]:
+    """Return what a pod requests in total."""
+    total = _container_requests(pod, rules)
+    if rules.pod_level and sets_pod_level_requests(pod.spec):
+        total |= {
+            name: quantity
+            for name, quantity in _pod_level_requests(pod, rules).items()
+            if resources.is_pod_level(name)
+        }
+    return resources.add([total, pod.spec.overhead])
+
+
+def sets_pod_level_requests(spec: pods.PodSpec) -> bool:
+    """Tell whether a specification sets requests for the pod as a whole."""
+    return any(resources.is_pod_level(name) for name in spec.pod_requests or {})
+
+
+def _pod_level_requests(pod: pods.Pod, rules: RequestRules) -> resources.ResourceList:
+    wanted = pod.spec.pod_requests or {}
+    status = pod.status
+    if not rules.use_status or status.actuated is None:
+        return wanted
+    reported = [status.actuated, status.allocated or {}]
+    return resources.maximum(reported if status.resize_infeasible else [wanted, *reported])
+
+
+def _container_requests(pod: pods.Pod, rules: RequestRules) -> dict[str, quantities.Quantity]:
+    spec = pod.spec
+    wanted = aggregate(spec, lambda container: container.requests, rules.assumed)
+    if not rules.use_status:
+        return wanted
+    status = pod.status
+    if status.allocated is not None and status.actuated is not None:
+        reported = [status.actuated, status.allocated]
+    elif status.containers or status.resize_infeasible:
+        reported = _reported_by_container(pod, rules)
+    else:
+        return wanted
+    return resources.maximum(reported if status.resize_infeasible else [wanted, *reported])
+
+
+def _reported_by_container(pod: pods.Pod, rules: RequestRules) -> list[resources.ResourceList]:
+    by_name = {status.name: status for status in reversed(pod.status.containers)}
+    infeasible = pod.status.resize_infeasible
+
+    def allocated(container: pods.Container) -> resources.ResourceList:
+        status = by_name.get(container.name)
+        if status is not None and status.allocated is not None:
+            return status.allocated
+        return {} if infeasible else container.requests
+
+    def actuated(container: pods.Container) -> resources.ResourceList:
+        status = by_name.get(container.name)
+        if status is not None and status.actuated is not None:
+            return status.actuated
+        return allocated(container)
+
+    return [
+        aggregate(pod.spec, actuated, rules.assumed),
+        aggregate(pod.spec, allocated, rules.assumed),
+    ]
+
+
+def aggregate(
+    spec: pods.PodSpec, chosen: _Chosen, assumed: resources.ResourceList | None = None
+) -> dict[str, quantities.Quantity]:
+    """Combine values of containers into the value of the pod.
+
+    Args:
+        spec: The pod's specification.
+        chosen: Which list of a container counts (requests, limits, ...).
+        assumed: Values for containers that state none.
+    """
+
+    def of(container: pods.Container) -> resources.ResourceList:
+        stated = chosen(container)
+        return {**assumed, **stated} if assumed else stated
+
+    running = [of(container) for container in spec.containers]
+    sidecars: list[resources.ResourceList] = []
+    peaks: list[resources.ResourceList] = []
+    for container in spec.init_containers:
+        if container.sidecar:
+            sidecars.append(of(container))
+            peaks.append(resources.add(sidecars))
+        else:
+            peaks.append(resources.add([of(container), *sidecars]))
+    return resources.maximum([resources.add([*running, *sidecars]), *peaks])
+
+
+def pod_limits(pod: pods.Pod) -> dict[str, quantities.Quantity]:
+    """Return a pod's limits; the overhead is added where a limit is set and not zero."""
+    limits = aggregate(pod.spec, lambda container: container.limits)
+    limits |= {
+        name: quantity
+        for name, quantity in (pod.spec.pod_limits or {}).items()
+        if resources.is_pod_level(name)
+    }
+    for name, quantity in pod.spec.overhead.items():
+        if name in limits and limits[name].nano:
+            limits[name] = limits[name] + quantity
+    return limits
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """What a bound pod takes from its node, in the scheduler's integers."""
+
+    amounts: dict[str, int]
+    nonzero_cpu_m: int
+    nonzero_memory_bytes: int
+
+
+def occupancy(pod: pods.Pod, *, use_status: bool, pod_level: bool) -> Occupancy:
+    """Return what a pod counts for on its node (``PodInfo.CalculateResource``, 1.37).
+
+    Args:
+        pod: The pod.
+        use_status: Whether in-place resize is on (from 1.33).
+        pod_level: Whether pod-level resources are on (from 1.34).
+    """
+    plain = pod_requests(pod, RequestRules(use_status=use_status, pod_level=pod_level))
+    assumed = ASSUMED
+    if pod_level and sets_pod_level_requests(pod.spec):
+        assumed = {name: value for name, value in ASSUMED.items() if name not in plain}
+    nonzero = pod_requests(pod, RequestRules(use_status, pod_level, assumed)) if assumed else plain
+    zero = quantities.Quantity(0)
+    return Occupancy(
+        amounts=resources.amounts(plain),
+        nonzero_cpu_m=nonzero.get(resources.CPU, zero).milli(),
+        nonzero_memory_bytes=nonzero.get(resources.MEMORY, zero).value(),
+    )

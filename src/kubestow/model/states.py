@@ -1,0 +1,256 @@
+"""ClusterState: the whole cluster as a struct of arrays, the form in which policies see it.
+
+Rows are nodes, columns are resources. Pods on nodes are kept as counts per *group* (pods of equal
+namespace, labels and affinity terms), so that a question such as "how many pods on each node match
+this selector" costs one look at each group instead of one at each pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.model import resources
+from kubestow.model.clusters import Cluster
+from kubestow.model.nodes import Node
+from kubestow.model.pods import WILDCARD_IP, HostPort, Pod, PodSpec
+from kubestow.model.requests import Occupancy, occupancy
+from kubestow.model.selectors import LabelSelector
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Mask = NDArray[np.bool_]
+
+_FIRST_COLUMNS = (
+    resources.PODS,
+    resources.CPU,
+    resources.MEMORY,
+    resources.EPHEMERAL_STORAGE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelColumn:
+    """One label key over all nodes: a code per node (-1 where absent) and the values."""
+
+    codes: Codes
+    values: tuple[str, ...]
+
+    @property
+    def present(self) -> Mask:
+        """Nodes that have the label."""
+        return self.codes >= 0
+
+    def totals(self, amounts: Ints) -> Ints:
+        """Sum an amount per node over all nodes with the same value."""
+        chosen = self.codes >= 0
+        sums = np.bincount(
+            self.codes[chosen],
+            weights=amounts[chosen].astype(np.float64),
+            minlength=len(self.values),
+        )
+        return sums.astype(np.int64)
+
+    def spread_back(self, totals: Ints) -> Ints:
+        """Give every node the total of its value; 0 where the label is absent."""
+        if not self.values:
+            return np.zeros(len(self.codes), dtype=np.int64)
+        return np.where(self.codes >= 0, totals[self.codes], 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodGroup:
+    """Pods that look alike to every selector, and how many of them each node holds."""
+
+    namespace: str
+    labels: Mapping[str, str]
+    terminating: bool
+    spec: PodSpec | None  # only kept where the pods have affinity terms of their own
+    counts: Ints
+
+
+@dataclass(slots=True, eq=False)
+class ClusterState:
+    """A cluster in arrays; ``place`` and ``remove`` keep it current.
+
+    Attributes:
+        nodes: The nodes, in row order.
+        columns: Column of every resource.
+        allocatable: What nodes offer, ``[nodes, resources]``.
+        requested: What pods on them request, ``[nodes, resources]``.
+        nonzero: The same for CPU and memory, with the scheduler's assumption for containers that
+            state nothing, ``[nodes, 2]``.
+        cluster: Where services, controllers and namespaces are looked up.
+        use_status: In-place resize counts (from 1.33).
+        pod_level: Pod-level resources count (from 1.34).
+    """
+
+    nodes: tuple[Node, ...]
+    columns: dict[str, int]
+    allocatable: Ints
+    requested: Ints
+    nonzero: Ints
+    cluster: Cluster
+    use_status: bool = True
+    pod_level: bool = True
+    groups: list[PodGroup] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    _group_rows: dict[object, int] = field(default_factory=dict)
+    _label_columns: dict[str, LabelColumn] = field(default_factory=dict)
+    _ports: dict[tuple[str, int], dict[str, Ints]] = field(default_factory=dict)
+    _images: dict[str, Ints] | None = None
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def label(self, key: str) -> LabelColumn:
+        """Return a label key as codes over the nodes."""
+        column = self._label_columns.get(key)
+        if column is None:
+            known: dict[str, int] = {}
+            codes = np.full(len(self.nodes), -1, dtype=np.int32)
+            for row, node in enumerate(self.nodes):
+                value = node.labels.get(key)
+                if value is not None:
+                    codes[row] = known.setdefault(value, len(known))
+            column = self._label_columns[key] = LabelColumn(codes, tuple(known))
+        return column
+
+    def vector(self, amounts: Mapping[str, int]) -> Ints:
+        """Return amounts as a row; resources no node offers are left out."""
+        row = np.zeros(len(self.columns), dtype=np.int64)
+        for name, amount in amounts.items():
+            if name in self.columns:
+                row[self.columns[name]] = amount
+        return row
+
+    def place(self, pod: Pod, row: int) -> None:
+        """Put a pod on a node."""
+        self._change(pod, row, 1)
+
+    def remove(self, pod: Pod, row: int) -> None:
+        """Take a pod from a node."""
+        self._change(pod, row, -1)
+
+    def _change(self, pod: Pod, row: int, sign: int) -> None:
+        taken = occupancy(pod, use_status=self.use_status, pod_level=self.pod_level)
+        self.requested[row] += sign * self.occupied(taken)
+        self.nonzero[row, 0] += sign * taken.nonzero_cpu_m
+        self.nonzero[row, 1] += sign * taken.nonzero_memory_bytes
+        self.group_of(pod).counts[row] += sign
+        for port in pod.spec.host_ports:
+            self._port_counts(port)[row] += sign
+
+    def occupied(self, taken: Occupancy) -> Ints:
+        """Return what a pod takes as a row, the place among the pods included."""
+        row = self.vector(taken.amounts)
+        row[self.columns[resources.PODS]] = 1
+        return row
+
+    def group_of(self, pod: Pod) -> PodGroup:
+        """Return the group a pod belongs to, a new one if needed."""
+        own_terms = pod.spec if pod.spec.speaks_of_pods else None
+        key = (
+            pod.namespace,
+            tuple(sorted(pod.labels.items())),
+            pod.terminating,
+            None if own_terms is None else id(own_terms),
+        )
+        index = self._group_rows.get(key)
+        if index is None:
+            index = self._group_rows[key] = len(self.groups)
+            counts = np.zeros(len(self.nodes), dtype=np.int64)
+            self.groups.append(
+                PodGroup(pod.namespace, pod.labels, pod.terminating, own_terms, counts)
+            )
+        return self.groups[index]
+
+    def count_matching(self, selector: LabelSelector | None, namespace: str) -> Ints:
+        """Count the pods of a namespace on each node that match and are not being deleted."""
+        total = np.zeros(len(self.nodes), dtype=np.int64)
+        if selector is None:
+            return total
+        for group in self.groups:
+            if group.namespace != namespace or group.terminating:
+                continue
+            if selector.matches(group.labels):
+                total += group.counts
+        return total
+
+    def _port_counts(self, port: HostPort) -> Ints:
+        by_address = self._ports.setdefault((port.protocol, port.port), {})
+        if port.ip not in by_address:
+            by_address[port.ip] = np.zeros(len(self.nodes), dtype=np.int64)
+        return by_address[port.ip]
+
+    def port_taken(self, port: HostPort) -> Mask:
+        """Tell on which nodes a host port conflicts with one in use."""
+        taken = np.zeros(len(self.nodes), dtype=np.bool_)
+        for address, counts in self._ports.get((port.protocol, port.port), {}).items():
+            if port.ip == WILDCARD_IP or address in (port.ip, WILDCARD_IP):
+                taken |= counts > 0
+        return taken
+
+    def image_bytes(self, name: str) -> Ints:
+        """Return the size of an image on the nodes that have it, scaled by how many have it.
+
+        The size is the one the first node reported, and the scale is the share of nodes that
+        have the image (``ImageLocality``).
+        """
+        if self._images is None:
+            self._images = _scaled_images(self.nodes)
+        absent = np.zeros(len(self.nodes), dtype=np.int64)
+        return self._images.get(name, absent)
+
+
+def _scaled_images(nodes: tuple[Node, ...]) -> dict[str, Ints]:
+    sizes: dict[str, int] = {}
+    holders: dict[str, set[int]] = {}
+    for row, node in enumerate(nodes):
+        for image in node.images:
+            for name in image.names:
+                sizes.setdefault(name, image.size_bytes)
+                holders.setdefault(name, set()).add(row)
+    scaled = {}
+    for name, rows in holders.items():
+        column = np.zeros(len(nodes), dtype=np.int64)
+        # Upstream divides first and truncates the product, in floating point.
+        column[list(rows)] = int(float(sizes[name]) * (float(len(rows)) / float(len(nodes))))
+        scaled[name] = column
+    return scaled
+
+
+def from_cluster(
+    cluster: Cluster, *, use_status: bool = True, pod_level: bool = True
+) -> ClusterState:
+    """Turn a cluster into arrays, with its bound pods in place.
+
+    Args:
+        cluster: The cluster.
+        use_status: Whether what nodes report about resized pods counts (from 1.33).
+        pod_level: Whether pod-level resources count (from 1.34).
+    """
+    offered = [node.amounts() for node in cluster.nodes]
+    scalars = {name for amounts in offered for name in amounts} - set(_FIRST_COLUMNS)
+    columns = {name: index for index, name in enumerate((*_FIRST_COLUMNS, *sorted(scalars)))}
+    count = len(cluster.nodes)
+    state = ClusterState(
+        nodes=cluster.nodes,
+        columns=columns,
+        allocatable=np.zeros((count, len(columns)), dtype=np.int64),
+        requested=np.zeros((count, len(columns)), dtype=np.int64),
+        nonzero=np.zeros((count, 2), dtype=np.int64),
+        cluster=cluster,
+        use_status=use_status,
+        pod_level=pod_level,
+        rows={node.name: row for row, node in enumerate(cluster.nodes)},
+    )
+    for row, amounts in enumerate(offered):
+        state.allocatable[row] = state.vector(amounts)
+    for pod in cluster.bound:
+        if pod.node_name in state.rows:
+            state.place(pod, state.rows[pod.node_name])
+    return state

@@ -1,0 +1,22 @@
+"""The one door to the compiler, so that every hot loop is compiled alike and keeps its types.
+
+Numba keeps compiled code beside the source and notices changes of the module that holds the outer
+function only; after editing a module whose functions are called from another one, delete
+``__pycache__``. The tests compare compiled results with plain Python and would notice.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def compiled(function: Function) -> Function:
+    """Compile a function of numbers and arrays on first use and keep the result on disk.
+
+    Compiled functions release the interpreter lock, so that threads run them side by side.
+    Division by zero gives NaN or infinity as in NumPy, never an exception.
+    """
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))

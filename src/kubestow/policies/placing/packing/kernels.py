@@ -1,0 +1,189 @@
+"""The best-fit loop, compiled once for all heuristics.
+
+A heuristic is data: a rule of ``scores`` and its parameters. The loop is that of Schubert 2023,
+Fig. 5.1: every item goes to the fitting node with the highest score, to the first of these when
+several are equal; a node is opened only when nothing fits. The loop knows neither the items to come
+nor their number. Offline variants sort the items before they call it.
+"""
+
+import numpy as np
+
+from kubestow.policies.placing.packing import instances, states
+from kubestow.policies.placing.packing.adaptive import adapt_window, observe_item, weigh_item
+from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.policies.placing.packing.scores import (
+    BLEND,
+    BLEND_BY_DEMAND,
+    CHOICE,
+    FIRST,
+    PERMUTATION,
+    PERMUTATION_BY_MEAN,
+    score_node,
+)
+
+FloatArray = instances.FloatArray
+IntArray = instances.IntArray
+
+
+@compiled
+def find_fitting(
+    nodes: states.Nodes,
+    count: int,
+    demands: FloatArray,
+    index: int,
+    first: int,
+    fitting: IntArray,
+) -> int:
+    """List the nodes an item fits on, in order of creation.
+
+    Args:
+        nodes: State of the nodes.
+        count: How many nodes there are.
+        demands: Demand per item and resource, raw units.
+        index: Row of ``demands``.
+        first: The resource to check first; the item's largest share leaves the fewest nodes.
+        fitting: Filled with node indices; needs room for ``count + 1``.
+
+    Returns:
+        How many nodes fit.
+    """
+    found = 0
+    demand = demands[index, first]
+    row = nodes.free[first]
+    for node in range(count):
+        # A conditional jump here would be mispredicted every few nodes.
+        fitting[found] = node
+        found += int(demand <= row[node])
+    for j in range(demands.shape[1]):
+        if found == 0:
+            break
+        if j == first:
+            continue
+        demand = demands[index, j]
+        row = nodes.free[j]
+        kept = 0
+        for place in range(found):
+            node = fitting[place]
+            fitting[kept] = node
+            kept += int(demand <= row[node])
+        found = kept
+    return found
+
+
+@compiled
+def find_opening(table: states.Table, limits: IntArray, demands: FloatArray, index: int) -> int:
+    """Return the most preferred row that holds the item and is not used up, or -1."""
+    for shape in table.opening:
+        if limits[shape] <= 0:
+            continue
+        fits = True
+        for j in range(demands.shape[1]):
+            fits = fits and demands[index, j] <= table.room[shape, j]
+        if fits:
+            return int(shape)
+    return -1
+
+
+@compiled
+def choose_best(
+    rule: int, nodes: states.Nodes, fitting: IntArray, found: int, item: states.Item
+) -> int:
+    """Return the fitting node with the highest score, the first of equals."""
+    best = fitting[0]
+    best_score = score_node(rule, nodes, best, item)
+    for place in range(1, found):
+        node = fitting[place]
+        score = score_node(rule, nodes, node, item)
+        if score > best_score:
+            best_score = score
+            best = node
+    return int(best)
+
+
+@compiled
+def pack_list(
+    rule: int,
+    parameters: FloatArray,
+    demands: FloatArray,
+    table: states.Table,
+    nodes: states.Nodes,
+    count: int,
+    node_of_item: IntArray,
+) -> int:
+    """Place the items of one list in order; the heart of everything.
+
+    Args:
+        rule: One of the rules of ``scores``.
+        parameters: The rule's parameters as ``heuristics.encode`` writes them.
+        demands: Demand per item and resource in raw units, ``[n, d]``.
+        table: Capacities.
+        nodes: State with room for ``count + n`` nodes, the first ``count`` of them filled in.
+        count: How many nodes are there already.
+        node_of_item: Filled with the node of every item, -1 for an item that fits nowhere.
+
+    Returns:
+        The number of nodes afterwards.
+    """
+    n, d = demands.shape
+    item = states.make_item(len(table.inverse), d)
+    fitting = np.empty(count + n + 1, np.int64)
+    limits = table.limits.copy()
+    statistics = np.zeros(d + 2)
+    ordered = rule == PERMUTATION or rule == CHOICE or rule == PERMUTATION_BY_MEAN
+    if rule == BLEND:
+        item.weights[:] = parameters[:4]
+    elif ordered:
+        item.window[0] = int(parameters[0])
+    for index in range(n):
+        largest = states.take_item(item, demands, index, table)
+        if rule >= PERMUTATION_BY_MEAN:
+            observe_item(item, table.reference, statistics)
+        found = find_fitting(nodes, count, demands, index, largest, fitting)
+        if found == 0:
+            shape = find_opening(table, limits, demands, index)
+            if shape < 0:
+                node_of_item[index] = -1
+                continue
+            limits[shape] -= 1
+            node = count
+            states.add_node(nodes, node, shape, table)
+            count += 1
+        elif found == 1 or rule == FIRST:
+            node = fitting[0]
+        else:
+            if rule == BLEND_BY_DEMAND:
+                weigh_item(item, statistics, parameters)
+            elif ordered:
+                states.rank_item(item, table)
+                if rule == PERMUTATION_BY_MEAN:
+                    adapt_window(item, statistics, parameters)
+            node = choose_best(rule, nodes, fitting, found, item)
+        node_of_item[index] = node
+        states.put_item(nodes, node, demands, index)
+        if rule != FIRST:
+            states.refresh_node(nodes, node, table, ordered)
+    return count
+
+
+@compiled
+def count_lists(
+    rule: int,
+    parameters: FloatArray,
+    lists: FloatArray,
+    table: states.Table,
+    counts: IntArray,
+) -> None:
+    """Pack many lists of equal length onto empty clusters and count the nodes of each.
+
+    Args:
+        rule: As for ``pack_list``.
+        parameters: As for ``pack_list``.
+        lists: Demands, ``[lists, n, d]``.
+        table: Capacities.
+        counts: Filled with the number of nodes per list.
+    """
+    amount, n, d = lists.shape
+    nodes = states.make_nodes(n + 1, d)
+    node_of_item = np.empty(n, np.int64)
+    for index in range(amount):
+        counts[index] = pack_list(rule, parameters, lists[index], table, nodes, 0, node_of_item)

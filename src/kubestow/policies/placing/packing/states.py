@@ -1,0 +1,195 @@
+"""Arrays the packing loop works on: capacities, nodes, and the item at hand.
+
+All are named tuples of arrays, which compiled code takes as they are. ``free[d, node]`` in raw
+units answers "does it fit" exactly; ``left[node, d]`` in shares of capacity feeds the scores.
+Totals, norms and orders of a node are renewed only when an item is placed on it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kubestow.policies.placing.packing import instances
+from kubestow.policies.placing.packing.compiling import compiled
+
+FloatArray = instances.FloatArray
+IntArray = instances.IntArray
+
+
+class Table(NamedTuple):
+    """Capacities as the loop needs them; one row per distinct capacity vector.
+
+    Attributes:
+        inverse: One over the capacity, zero where there is none, ``[s, d]``.
+        room: Capacity of an empty node plus tolerance, in raw units, ``[s, d]``.
+        slack: The tolerance in raw units, ``[s, d]``.
+        opening: Rows that may be opened, in order of preference.
+        limits: How many nodes of each row may be opened.
+        reference: The row by which items are measured before a node is chosen.
+    """
+
+    inverse: FloatArray
+    room: FloatArray
+    slack: FloatArray
+    opening: IntArray
+    limits: IntArray
+    reference: int
+
+
+class Nodes(NamedTuple):
+    """State of all nodes; only the first ``count`` of each array mean anything.
+
+    Attributes:
+        free: Free capacity plus tolerance in raw units, ``[d, nodes]``.
+        left: Free share of capacity, ``[nodes, d]``; zero where there is no capacity.
+        total: Sum of ``left`` per node.
+        norm: Euclidean norm of ``left`` per node.
+        order: Resources from least to most used per node, ``[nodes, d]``.
+        shape: Row of the table per node.
+    """
+
+    free: FloatArray
+    left: FloatArray
+    total: FloatArray
+    norm: FloatArray
+    order: IntArray
+    shape: IntArray
+
+
+class Item(NamedTuple):
+    """The item at hand and what its heuristic knows about it.
+
+    Attributes:
+        share: Demand as a share of capacity per row of the table, ``[s, d]``.
+        total: Sum of ``share`` per row.
+        norm: Euclidean norm of ``share`` per row, with resources weighted by ``scarcity``.
+        order: Resources from most to least demanded, ``[1, d]``.
+        rank: Place of every resource in ``order``.
+        weights: Weights of mean utilisation, balance, cosine and angle (radians).
+        scarcity: Weight of every resource in the scores of ``adaptive``.
+        window: How many resources an order rule compares, ``[1]``.
+        seen: Scratch room for ``d`` integers.
+    """
+
+    share: FloatArray
+    total: FloatArray
+    norm: FloatArray
+    order: IntArray
+    rank: IntArray
+    weights: FloatArray
+    scarcity: FloatArray
+    window: IntArray
+    seen: IntArray
+
+
+@compiled
+def make_nodes(room: int, d: int) -> Nodes:
+    """Return state for up to ``room`` nodes with ``d`` resources."""
+    return Nodes(
+        np.empty((d, room)),
+        np.empty((room, d)),
+        np.empty(room),
+        np.empty(room),
+        np.empty((room, d), np.int64),
+        np.empty(room, np.int64),
+    )
+
+
+@compiled
+def make_item(shapes: int, d: int) -> Item:
+    """Return room for one item."""
+    return Item(
+        np.empty((shapes, d)),
+        np.empty(shapes),
+        np.empty(shapes),
+        np.empty((1, d), np.int64),
+        np.empty(d, np.int64),
+        np.zeros(4),
+        np.ones(d),
+        np.zeros(1, np.int64),
+        np.empty(d, np.int64),
+    )
+
+
+@compiled
+def add_node(nodes: Nodes, node: int, shape: int, table: Table) -> None:
+    """Turn slot ``node`` into an empty node of the given row; ``refresh_node`` must follow."""
+    nodes.shape[node] = shape
+    for j in range(nodes.left.shape[1]):
+        nodes.free[j, node] = table.room[shape, j]
+
+
+@compiled
+def put_item(nodes: Nodes, node: int, demands: FloatArray, item: int) -> None:
+    """Place an item without asking whether it fits; ``refresh_node`` must follow."""
+    for j in range(nodes.left.shape[1]):
+        nodes.free[j, node] -= demands[item, j]
+
+
+@compiled
+def refresh_node(nodes: Nodes, node: int, table: Table, ordered: bool) -> None:
+    """Renew what is derived from the free capacity of one node; the order only if asked for."""
+    shape = nodes.shape[node]
+    total = 0.0
+    squares = 0.0
+    for j in range(nodes.left.shape[1]):
+        raw = nodes.free[j, node] - table.slack[shape, j]
+        share = max(0.0, raw) * table.inverse[shape, j]
+        nodes.left[node, j] = share
+        total += share
+        squares += share * share
+    nodes.total[node] = total
+    nodes.norm[node] = np.sqrt(squares)
+    if ordered:
+        sort_descending(nodes.left, node, nodes.order)
+
+
+@compiled
+def take_item(item: Item, demands: FloatArray, index: int, table: Table) -> int:
+    """Express an item as shares of every row of the table.
+
+    Returns:
+        The resource of its largest share, by the table's reference row.
+    """
+    for shape in range(item.share.shape[0]):
+        total = 0.0
+        squares = 0.0
+        for j in range(item.share.shape[1]):
+            value = demands[index, j] * table.inverse[shape, j]
+            item.share[shape, j] = value
+            total += value
+            squares += value * value
+        item.total[shape] = total
+        item.norm[shape] = np.sqrt(squares)
+    largest = 0
+    for j in range(1, item.share.shape[1]):
+        if item.share[table.reference, j] > item.share[table.reference, largest]:
+            largest = j
+    return largest
+
+
+@compiled
+def rank_item(item: Item, table: Table) -> None:
+    """Order the item's resources by demand, largest first."""
+    d = item.share.shape[1]
+    for j in range(d):
+        value = item.share[table.reference, j]
+        place = j
+        while place > 0 and item.share[table.reference, item.order[0, place - 1]] < value:
+            item.order[0, place] = item.order[0, place - 1]
+            place -= 1
+        item.order[0, place] = j
+    for j in range(d):
+        item.rank[item.order[0, j]] = j
+
+
+@compiled
+def sort_descending(values: FloatArray, row: int, order: IntArray) -> None:
+    """Write the columns of a row, largest value first, into the same row of ``order`` (stable)."""
+    for j in range(values.shape[1]):
+        value = values[row, j]
+        place = j
+        while place > 0 and values[row, order[row, place - 1]] < value:
+            order[row, place] = order[row, place - 1]
+            place -= 1
+        order[row, place] = j

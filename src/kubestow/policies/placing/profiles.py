@@ -1,0 +1,134 @@
+"""A scheduler profile: which filters run, which scores count how much, and their arguments.
+
+Defaults are those of ``pkg/scheduler/apis/config/v1`` (1.37).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kubestow.model import nodes, pods, resources, selectors
+
+LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
+
+FIT = "NodeResourcesFit"
+BALANCED = "NodeResourcesBalancedAllocation"
+NODE_NAME = "NodeName"
+UNSCHEDULABLE = "NodeUnschedulable"
+TAINTS = "TaintToleration"
+NODE_AFFINITY = "NodeAffinity"
+PORTS = "NodePorts"
+SPREAD = "PodTopologySpread"
+POD_AFFINITY = "InterPodAffinity"
+IMAGES = "ImageLocality"
+# These two score 0 for every pod without volume claims and device claims, which are not modelled;
+# they are kept because upstream lists them among the scores.
+VOLUMES = "VolumeBinding"
+DEVICES = "DynamicResources"
+
+# In the order in which kube-scheduler runs them, with the weight of those that score.
+DEFAULT_PLUGINS: tuple[tuple[str, int], ...] = (
+    (NODE_NAME, 0),
+    (UNSCHEDULABLE, 0),
+    (TAINTS, 3),
+    (NODE_AFFINITY, 2),
+    (PORTS, 0),
+    (FIT, 1),
+    (VOLUMES, 1),
+    (SPREAD, 2),
+    (POD_AFFINITY, 2),
+    (DEVICES, 2),
+    (BALANCED, 1),
+    (IMAGES, 1),
+)
+FILTERS = (NODE_NAME, UNSCHEDULABLE, TAINTS, NODE_AFFINITY, PORTS, FIT, SPREAD, POD_AFFINITY)
+SCORES = (TAINTS, NODE_AFFINITY, FIT, VOLUMES, SPREAD, POD_AFFINITY, DEVICES, BALANCED, IMAGES)
+
+# Spreading that every pod of a service or controller gets unless it says otherwise.
+SYSTEM_SPREAD = (
+    pods.SpreadConstraint(max_skew=3, topology_key=nodes.HOSTNAME_LABEL, hard=False),
+    pods.SpreadConstraint(max_skew=5, topology_key=nodes.ZONE_LABEL, hard=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceWeight:
+    """A resource and its weight in a score."""
+
+    name: str
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ShapePoint:
+    """A point of a piecewise linear function: utilisation in percent, score 0 to 10."""
+
+    utilization: int
+    score: int
+
+
+_CPU_AND_MEMORY = (ResourceWeight(resources.CPU), ResourceWeight(resources.MEMORY))
+
+
+@dataclass(frozen=True, slots=True)
+class FitArgs:
+    """Arguments of NodeResourcesFit."""
+
+    strategy: str = LEAST
+    resources: tuple[ResourceWeight, ...] = _CPU_AND_MEMORY
+    shape: tuple[ShapePoint, ...] = ()
+    ignored_resources: frozenset[str] = frozenset()
+    ignored_groups: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class BalancedArgs:
+    """Arguments of NodeResourcesBalancedAllocation."""
+
+    resources: tuple[ResourceWeight, ...] = _CPU_AND_MEMORY
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAffinityArgs:
+    """Arguments of NodeAffinity: an affinity added to every pod."""
+
+    required: tuple[selectors.NodeSelectorTerm, ...] | None = None
+    preferred: tuple[selectors.PreferredTerm, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadArgs:
+    """Arguments of PodTopologySpread: constraints for pods that state none."""
+
+    system: bool = True
+    constraints: tuple[pods.SpreadConstraint, ...] = SYSTEM_SPREAD
+
+
+@dataclass(frozen=True, slots=True)
+class PodAffinityArgs:
+    """Arguments of InterPodAffinity."""
+
+    hard_weight: int = 1
+    ignore_preferred_of_existing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A complete scheduler profile.
+
+    Attributes:
+        name: The ``schedulerName`` pods ask for.
+        filters: Filter plugins in order.
+        scores: Score plugins with their weights, in order.
+    """
+
+    name: str = pods.DEFAULT_SCHEDULER
+    filters: tuple[str, ...] = FILTERS
+    scores: tuple[tuple[str, int], ...] = field(
+        default=tuple((name, weight) for name, weight in DEFAULT_PLUGINS if name in SCORES)
+    )
+    fit: FitArgs = FitArgs()
+    balanced: BalancedArgs = BalancedArgs()
+    node_affinity: NodeAffinityArgs = NodeAffinityArgs()
+    spread: SpreadArgs = SpreadArgs()
+    pod_affinity: PodAffinityArgs = PodAffinityArgs()

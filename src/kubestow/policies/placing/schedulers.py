@@ -1,0 +1,253 @@
+"""The scheduling cycle: filter, score, choose - with every number that led there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kubestow.model import clusters, decisions, pods, states
+from kubestow.policies.placing import (
+    image_scores,
+    node_affinities,
+    node_filters,
+    normalizing,
+    pod_affinities,
+    profiles,
+    resource_fits,
+    resource_scores,
+    spreads,
+    versions,
+)
+from kubestow.policies.placing.cycles import Conflict, Cycle, Verdict
+
+FILTERS: Mapping[str, Callable[[Cycle], Verdict | None]] = {
+    profiles.NODE_NAME: node_filters.node_name,
+    profiles.UNSCHEDULABLE: node_filters.unschedulable,
+    profiles.TAINTS: node_filters.untolerated,
+    profiles.NODE_AFFINITY: node_affinities.admitted,
+    profiles.PORTS: node_filters.free_ports,
+    profiles.FIT: resource_fits.fits,
+    profiles.SPREAD: spreads.within_skew,
+    profiles.POD_AFFINITY: pod_affinities.compatible,
+}
+
+
+def _taint_score(cycle: Cycle, feasible: states.Ints) -> states.Ints:
+    return normalizing.proportional(node_filters.disliked(cycle)[feasible], reverse=True)
+
+
+def _affinity_score(cycle: Cycle, feasible: states.Ints) -> states.Ints | None:
+    raw = node_affinities.preference(cycle)
+    return None if raw is None else normalizing.proportional(raw[feasible], reverse=False)
+
+
+def _balance_score(cycle: Cycle, feasible: states.Ints) -> states.Ints | None:
+    raw = resource_scores.balance(cycle)
+    return None if raw is None else raw[feasible]
+
+
+# Each returns normalised scores of the feasible nodes, or None where upstream skips the plugin.
+SCORES: Mapping[str, Callable[[Cycle, states.Ints], states.Ints | None]] = {
+    profiles.TAINTS: _taint_score,
+    profiles.NODE_AFFINITY: _affinity_score,
+    profiles.FIT: lambda cycle, feasible: resource_scores.allocation(cycle)[feasible],
+    profiles.SPREAD: spreads.evenness,
+    profiles.POD_AFFINITY: pod_affinities.attraction,
+    profiles.BALANCED: _balance_score,
+    profiles.IMAGES: lambda cycle, feasible: image_scores.locality(cycle)[feasible],
+    profiles.VOLUMES: lambda _, feasible: np.zeros_like(feasible),
+    profiles.DEVICES: lambda _, feasible: np.zeros_like(feasible),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """Where a pod goes, and everything that was weighed.
+
+    Attributes:
+        pod: The pod.
+        row: The node's row; ``None`` if no node is feasible.
+        feasible: Rows of the feasible nodes.
+        scores: Weighted score of every feasible node by plugin; empty when scoring was skipped
+            because there was nothing to choose.
+        final: Sum of the scores.
+        top: Rows of the nodes with the highest sum, in order of their names.
+    """
+
+    pod: pods.Pod
+    row: int | None
+    feasible: states.Ints
+    scores: Mapping[str, states.Ints]
+    final: states.Ints
+    top: states.Ints
+    nodes: tuple[str, ...]
+    profile: str
+    version: str
+    _reasons: Callable[[], dict[str, str]]
+
+    @property
+    def node(self) -> str | None:
+        """Name of the chosen node."""
+        return None if self.row is None else self.nodes[self.row]
+
+    @property
+    def tie(self) -> bool:
+        """Tell whether several nodes share the highest score, so that upstream leaves it open."""
+        return len(self.top) > 1
+
+    def rejected(self) -> dict[str, str]:
+        """Return the reason for every node that is not feasible, worked out on demand."""
+        return self._reasons()
+
+    def scores_of(self, position: int) -> dict[str, int]:
+        """Return the weighted scores of the feasible node at a position."""
+        return {plugin: int(values[position]) for plugin, values in self.scores.items()}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the placement as plain values, with names that are a contract."""
+        names = [self.nodes[row] for row in self.feasible]
+        scored = len(names) > 1
+        return {
+            "pod": self.pod.key,
+            "node": self.node,
+            "feasible": names,
+            "rejected": self.rejected(),
+            "scores": {name: self.scores_of(i) for i, name in enumerate(names)} if scored else {},
+            "final": {name: int(self.final[i]) for i, name in enumerate(names)} if scored else {},
+            "top": [self.nodes[row] for row in self.top],
+            "tie": self.tie,
+        }
+
+    def record(self) -> decisions.DecisionRecord:
+        """Return the decision in the shape all policies share."""
+        order = np.argsort(-self.final, kind="stable")
+        candidates = [
+            decisions.Candidate(
+                self.nodes[self.feasible[i]],
+                {plugin: float(score) for plugin, score in self.scores_of(int(i)).items()},
+                float(self.final[i]) if len(order) > 1 else None,
+            )
+            for i in order
+        ]
+        return decisions.DecisionRecord(
+            kind="placing",
+            subject=f"pod/{self.pod.key}",
+            policy=self.profile,
+            outcome=self.node,
+            parameters={"version": self.version},
+            candidates=tuple(candidates),
+            rejected=self.rejected(),
+            numbers={"feasible": float(len(self.feasible)), "ties": float(len(self.top))},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """kube-scheduler with one profile, as a pure function of pod and cluster state."""
+
+    profile: profiles.Profile
+    features: versions.Features
+
+    def place(
+        self, pod: pods.Pod, state: states.ClusterState, rng: np.random.Generator | None = None
+    ) -> Placement:
+        """Choose a node for a pod; the state is not changed.
+
+        Args:
+            pod: The pod.
+            state: The cluster.
+            rng: Breaks ties at random; without it the first name wins.
+        """
+        cycle = Cycle(pod, state, self.profile, self.features)
+        try:
+            feasible, reasons = _filter(cycle)
+        except Conflict as conflict:
+            everywhere = dict.fromkeys(state.rows, str(conflict))
+            feasible, reasons = np.empty(0, dtype=np.int64), lambda: everywhere
+        scores: dict[str, states.Ints] = {}
+        if len(feasible) > 1:
+            scores = _score(cycle, feasible)
+        final = sum(scores.values(), np.zeros(len(feasible), dtype=np.int64))
+        top = feasible[final == final.max()] if len(feasible) else feasible
+        top = np.array(sorted(top, key=lambda row: state.nodes[row].name), dtype=np.int64)
+        row = None
+        if len(top):
+            row = int(top[0] if rng is None else rng.choice(top))
+        return Placement(
+            pod=pod,
+            row=row,
+            feasible=feasible,
+            scores=scores,
+            final=final,
+            top=top,
+            nodes=tuple(state.rows),
+            profile=self.profile.name,
+            version=self.features.version,
+            _reasons=reasons,
+        )
+
+
+def _filter(cycle: Cycle) -> tuple[states.Ints, Callable[[], dict[str, str]]]:
+    """Run the filters; return the feasible rows and a way to name the reasons."""
+    count = len(cycle.state)
+    passes = np.ones(count, dtype=np.bool_)
+    named = None
+    if profiles.NODE_AFFINITY in cycle.profile.filters:
+        named = node_affinities.named_nodes(cycle.pod.spec)
+    if named is not None:
+        passes = np.array([node.name in named for node in cycle.state.nodes], dtype=np.bool_)
+    outside = ~passes
+    refusals: list[tuple[states.Mask, Verdict]] = []
+    for name in cycle.profile.filters:
+        verdict = FILTERS[name](cycle)
+        if verdict is not None:
+            refusals.append((passes & ~verdict.passes, verdict))
+            passes &= verdict.passes
+
+    def reasons() -> dict[str, str]:
+        found: dict[int, str] = dict.fromkeys(
+            np.flatnonzero(outside).tolist(),
+            f"node(s) didn't satisfy plugin(s) [{profiles.NODE_AFFINITY}]",
+        )
+        for refused, verdict in refusals:
+            found.update((row, verdict.explain(row)) for row in np.flatnonzero(refused).tolist())
+        return {cycle.state.nodes[row].name: found[row] for row in sorted(found)}
+
+    return np.flatnonzero(passes), reasons
+
+
+def _score(cycle: Cycle, feasible: states.Ints) -> dict[str, states.Ints]:
+    found = {}
+    for name, weight in cycle.profile.scores:
+        scores = SCORES[name](cycle, feasible)
+        if scores is not None:
+            found[name] = scores * weight
+    return found
+
+
+def place_all(
+    cluster: clusters.Cluster,
+    found: Sequence[profiles.Profile],
+    features: versions.Features,
+    rng: np.random.Generator | None = None,
+) -> Iterator[Placement]:
+    """Place all pending pods of a cluster one after another, as kube-scheduler would.
+
+    Each pod takes its node before the next one is looked at. Pods that ask for a scheduler which
+    has no profile here are left alone.
+    """
+    state = states.from_cluster(
+        cluster, use_status=features.resized_pods, pod_level=features.pod_level
+    )
+    schedulers = {profile.name: Scheduler(profile, features) for profile in found}
+    for pod in cluster.pending:
+        scheduler = schedulers.get(pod.spec.scheduler_name)
+        if scheduler is None:
+            continue
+        placement = scheduler.place(pod, state, rng)
+        if placement.row is not None:
+            state.place(pod, placement.row)
+        yield placement
