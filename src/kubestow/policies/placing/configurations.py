@@ -46,6 +46,7 @@ _TOP_LEVEL = (
     "percentageOfNodesToScore", "podInitialBackoffSeconds", "podMaxBackoffSeconds", "profiles",
     "extenders", "delayCacheUntilActive",
 )  # fmt: skip
+_MODELLED = {name for name, _ in profiles.DEFAULT_PLUGINS}
 _KNOWN = {*(name for name, _ in profiles.DEFAULT_PLUGINS), *_OTHERS}
 
 Enabled = Sequence[tuple[str, int]]
@@ -124,10 +125,12 @@ def _profile(entry: fields.Field, name: str) -> profiles.Profile:
     everywhere = _merged(profiles.DEFAULT_PLUGINS, plugins["multiPoint"])
     for point in _POINTS:
         _enabled(plugins[point])  # refuses unknown names at points that are not modelled, too
+    prefilters = _expanded(everywhere, plugins["preFilter"], profiles.PREFILTERS)
     filters = _expanded(everywhere, plugins["filter"], profiles.FILTERS)
     scores = _expanded(everywhere, plugins["score"], profiles.SCORES)
     profile = profiles.Profile(
         name=name,
+        prefilters=tuple(plugin for plugin, _ in prefilters),
         filters=tuple(plugin for plugin, _ in filters),
         # framework.go: a scoring plugin without a weight counts once.
         scores=tuple((plugin, weight or 1) for plugin, weight in scores),
@@ -174,7 +177,7 @@ def _expanded(
     """
     explicit, disabled = _enabled(point), _disabled(point)
     for name, _ in explicit:
-        if name in profiles.FILTERS + profiles.SCORES and name not in able:
+        if able != profiles.PREFILTERS and name in _MODELLED and name not in able:
             raise point["enabled"].refuse(f"plugin {name} does not implement this extension point")
     explicit = [(name, weight) for name, weight in explicit if name in able]
     names = {name for name, _ in explicit}
@@ -215,23 +218,22 @@ def write(found: Sequence[profiles.Profile]) -> dict[str, Any]:
 def _written(profile: profiles.Profile) -> dict[str, Any]:
     default = profiles.Profile()
     entry: dict[str, Any] = {"schedulerName": profile.name}
-    plugins = {
-        point: section
-        for point, section in (
-            (
-                "filter",
-                _changes([(n, 0) for n in profile.filters], [(n, 0) for n in default.filters]),
-            ),
-            ("score", _changes(profile.scores, default.scores)),
-        )
-        if section
+    sections = {
+        "preFilter": _changes(_unweighted(profile.prefilters), _unweighted(default.prefilters)),
+        "filter": _changes(_unweighted(profile.filters), _unweighted(default.filters)),
+        "score": _changes(profile.scores, default.scores),
     }
+    plugins = {point: section for point, section in sections.items() if section}
     if plugins:
         entry["plugins"] = plugins
     configs = plugin_arguments.write(profile)
     if configs:
         entry["pluginConfig"] = configs
     return entry
+
+
+def _unweighted(names: tuple[str, ...]) -> list[tuple[str, int]]:
+    return [(name, 0) for name in names]
 
 
 def _changes(plugins: Enabled, defaults: Enabled) -> dict[str, Any]:

@@ -42,6 +42,8 @@ DEFAULT_PLUGINS: tuple[tuple[str, int], ...] = (
     (IMAGES, 1),
 )
 FILTERS = (NODE_NAME, UNSCHEDULABLE, TAINTS, NODE_AFFINITY, PORTS, FIT, SPREAD, POD_AFFINITY)
+# Of those with a preFilter only this one narrows down nodes there.
+PREFILTERS = (NODE_AFFINITY,)
 SCORES = (TAINTS, NODE_AFFINITY, FIT, VOLUMES, SPREAD, POD_AFFINITY, DEVICES, BALANCED, IMAGES)
 
 # Spreading that every pod of a service or controller gets unless it says otherwise.
@@ -118,11 +120,13 @@ class Profile:
 
     Attributes:
         name: The ``schedulerName`` pods ask for.
+        prefilters: Plugins that may narrow down the nodes before the filters run.
         filters: Filter plugins in order.
         scores: Score plugins with their weights, in order.
     """
 
     name: str = pods.DEFAULT_SCHEDULER
+    prefilters: tuple[str, ...] = PREFILTERS
     filters: tuple[str, ...] = FILTERS
     scores: tuple[tuple[str, int], ...] = field(
         default=tuple((name, weight) for name, weight in DEFAULT_PLUGINS if name in SCORES)

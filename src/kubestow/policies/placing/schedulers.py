@@ -195,7 +195,7 @@ def _filter(cycle: Cycle) -> tuple[states.Ints, Callable[[], dict[str, str]]]:
     count = len(cycle.state)
     passes = np.ones(count, dtype=np.bool_)
     named = None
-    if profiles.NODE_AFFINITY in cycle.profile.filters:
+    if profiles.NODE_AFFINITY in cycle.profile.prefilters:
         named = node_affinities.named_nodes(cycle.pod.spec)
     if named is not None:
         passes = np.array([node.name in named for node in cycle.state.nodes], dtype=np.bool_)
