@@ -8,6 +8,9 @@ background. The same seed always gives the same cases.
     python cases.py summary random_cases.jsonl.gz
 """
 
+# The names of most functions say all; the program talks to its user and to the oracle it is given.
+# ruff: noqa: D102, D103, S104, S603, T201
+
 from __future__ import annotations
 
 import argparse
@@ -40,7 +43,19 @@ VERSIONS = ("v1", "v2")
 TEAMS = ("default", "team-a", "team-b")
 IMAGES = ("app:v1", "registry.example/db:14", "cache", "registry.example/big@sha256:" + "ab" * 32)
 CPU = ("50m", "100m", "0.25", "250m", "300m", "500m", "750m", "1", "1500m", "2")
-MEMORY = ("32Mi", "64Mi", "100M", "128Mi", "200Mi", "256Mi", "500M", "0.5Gi", "1Gi", "1536Mi", "2Gi")
+MEMORY = (
+    "32Mi",
+    "64Mi",
+    "100M",
+    "128Mi",
+    "200Mi",
+    "256Mi",
+    "500M",
+    "0.5Gi",
+    "1Gi",
+    "1536Mi",
+    "2Gi",
+)
 NODE_CPU = ("2", "3", "3920m", "4", "8", "7910m", "16", "32")
 NODE_MEMORY = ("4Gi", "7Gi", "8Gi", "16Gi", "15645Mi", "32Gi", "64Gi", "33000000Ki")
 
@@ -96,7 +111,10 @@ class Draft:
     def config(self) -> Obj | None:
         if not self.profiles and not self.extenders:
             return None
-        config: Obj = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+        config: Obj = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+        }
         if self.profiles:
             config["profiles"] = self.profiles
         if self.extenders:
@@ -136,9 +154,17 @@ def container(rng: random.Random, name: str = "c", image: str = "app:v1") -> Obj
 
 
 def make_pod(rng: random.Random, name: str, node: str | None = None) -> Obj:
-    metadata: Obj = {"name": name, "namespace": rng.choice(TEAMS) if rng.random() < 0.4 else "default"}
+    metadata: Obj = {
+        "name": name,
+        "namespace": rng.choice(TEAMS) if rng.random() < 0.4 else "default",
+    }
     metadata["labels"] = {"app": rng.choice(APPS), "version": rng.choice(VERSIONS)}
-    pod: Obj = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container(rng)]}}
+    pod: Obj = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [container(rng)]},
+    }
     if node is not None:
         pod["spec"]["nodeName"] = node
         pod["status"] = {"phase": "Running"}
@@ -200,7 +226,9 @@ def background(rng: random.Random) -> Draft:
             pod["status"]["phase"] = rng.choice(("Succeeded", "Failed", "Pending"))
     if draft.chance(0.2):
         for pod in draft.some(draft.bound, 0.2):
-            pod["metadata"].update(deletionTimestamp="2026-01-02T00:00:00Z", deletionGracePeriodSeconds=30)
+            pod["metadata"].update(
+                deletionTimestamp="2026-01-02T00:00:00Z", deletionGracePeriodSeconds=30
+            )
     return draft
 
 
@@ -239,7 +267,9 @@ def feature_taints(draft: Draft) -> None:
     rng = draft.rng
     for node in draft.some(draft.nodes, 0.6):
         count = rng.randint(1, 3)
-        unique = {(item["key"], item["effect"]): item for item in (taint(rng) for _ in range(count))}
+        unique = {
+            (item["key"], item["effect"]): item for item in (taint(rng) for _ in range(count))
+        }
         node.setdefault("spec", {})["taints"] = list(unique.values())
     for pod in draft.some(draft.pending, 0.8, least=1):
         pod["spec"]["tolerations"] = [toleration(rng) for _ in range(rng.randint(1, 4))]
@@ -249,7 +279,9 @@ def feature_prefer_no_schedule(draft: Draft) -> None:
     rng = draft.rng
     for node in draft.some(draft.nodes, 0.7, least=2):
         keys = draft.some(["dedicated", "gpu", "flaky"], 0.5, least=1)
-        taints = [{"key": key, "value": rng.choice("ab"), "effect": "PreferNoSchedule"} for key in keys]
+        taints = [
+            {"key": key, "value": rng.choice("ab"), "effect": "PreferNoSchedule"} for key in keys
+        ]
         node.setdefault("spec", {})["taints"] = taints
     for pod in draft.pending:
         pod["spec"]["tolerations"] = [toleration(rng) for _ in range(rng.randint(0, 3))]
@@ -260,9 +292,13 @@ def feature_unschedulable(draft: Draft) -> None:
         spec = node.setdefault("spec", {})
         spec["unschedulable"] = True
         if draft.chance(0.5):
-            spec.setdefault("taints", []).append({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
+            spec.setdefault("taints", []).append(
+                {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+            )
     for pod in draft.some(draft.pending, 0.4):
-        pod["spec"]["tolerations"] = [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]
+        pod["spec"]["tolerations"] = [
+            {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}
+        ]
 
 
 # --- resources
@@ -285,7 +321,10 @@ def feature_containers(draft: Draft) -> None:
         if inits:
             spec["initContainers"] = inits
         if draft.chance(0.25):
-            spec["overhead"] = {"cpu": rng.choice(("10m", "250m")), "memory": rng.choice(("16Mi", "120Mi"))}
+            spec["overhead"] = {
+                "cpu": rng.choice(("10m", "250m")),
+                "memory": rng.choice(("16Mi", "120Mi")),
+            }
         for item in spec["containers"] + inits:
             change_requests(rng, item)
 
@@ -299,7 +338,10 @@ def change_requests(rng: random.Random, item: Obj) -> None:
     elif kind == 2:
         item["resources"] = {"limits": requests(rng)}
     elif kind == 3:
-        item["resources"] = {"requests": {"cpu": "100m"}, "limits": {"cpu": "2", "memory": rng.choice(MEMORY)}}
+        item["resources"] = {
+            "requests": {"cpu": "100m"},
+            "limits": {"cpu": "2", "memory": rng.choice(MEMORY)},
+        }
     elif kind == 4:
         item["resources"] = {"requests": {"cpu": rng.choice(("0.0015", "1e-1", "333m", "1.001"))}}
 
@@ -309,14 +351,21 @@ def feature_pod_level(draft: Draft) -> None:
     rng = draft.rng
     for pod in draft.some(draft.bound, 0.4) + draft.pending:
         spec = pod["spec"]
-        spec["containers"] = [{"name": f"c{i}", "image": "app:v1"} for i in range(rng.randint(1, 2))]
+        spec["containers"] = [
+            {"name": f"c{i}", "image": "app:v1"} for i in range(rng.randint(1, 2))
+        ]
         for item in spec["containers"]:
             if draft.chance(0.6):
-                item["resources"] = {"requests": {"cpu": rng.choice(CPU[:5]), "memory": rng.choice(MEMORY[:4])}}
+                item["resources"] = {
+                    "requests": {"cpu": rng.choice(CPU[:5]), "memory": rng.choice(MEMORY[:4])}
+                }
         level: Obj = {}
         kind = rng.randrange(5)
         if kind in (0, 1):
-            level["requests"] = {"cpu": rng.choice(("1", "1500m", "2")), "memory": rng.choice(("600Mi", "2Gi"))}
+            level["requests"] = {
+                "cpu": rng.choice(("1", "1500m", "2")),
+                "memory": rng.choice(("600Mi", "2Gi")),
+            }
         elif kind == 2:
             level["limits"] = {"cpu": rng.choice(("2", "3")), "memory": rng.choice(("1Gi", "3Gi"))}
         elif kind == 3:
@@ -327,7 +376,11 @@ def feature_pod_level(draft: Draft) -> None:
         spec["resources"] = level
         spec.pop("initContainers", None)
         if draft.chance(0.3):
-            init = {"name": "i", "image": "app:v1", "resources": {"requests": {"cpu": "200m", "memory": "64Mi"}}}
+            init = {
+                "name": "i",
+                "image": "app:v1",
+                "resources": {"requests": {"cpu": "200m", "memory": "64Mi"}},
+            }
             if draft.chance(0.5):
                 init["restartPolicy"] = "Always"
             spec["initContainers"] = [init]
@@ -385,12 +438,16 @@ def feature_crowded(draft: Draft) -> None:
     """Nodes that are nearly full, so several reasons meet on a node."""
     rng = draft.rng
     for node in draft.some(draft.nodes, 0.7):
-        node["status"]["allocatable"].update(cpu=rng.choice(("1", "2")), memory=rng.choice(("1Gi", "2Gi")))
+        node["status"]["allocatable"].update(
+            cpu=rng.choice(("1", "2")), memory=rng.choice(("1Gi", "2Gi"))
+        )
         if draft.chance(0.3):
             node["status"]["allocatable"]["pods"] = rng.choice(("0", "1", "2", "4"))
     for pod in draft.pending:
         pod["spec"].pop("resources", None)
-        pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": rng.choice(CPU[5:]), "memory": "700Mi"}}
+        pod["spec"]["containers"][0]["resources"] = {
+            "requests": {"cpu": rng.choice(CPU[5:]), "memory": "700Mi"}
+        }
 
 
 def feature_resized(draft: Draft) -> None:
@@ -403,25 +460,39 @@ def feature_resized(draft: Draft) -> None:
         spec["containers"] = [{"name": "c", "image": "app:v1", "resources": wanted}]
         spec.pop("initContainers", None)
         spec.pop("resources", None)
-        entry: Obj = {"name": "c", "ready": True, "restartCount": 0, "image": "app:v1", "imageID": ""}
+        entry: Obj = {
+            "name": "c",
+            "ready": True,
+            "restartCount": 0,
+            "image": "app:v1",
+            "imageID": "",
+        }
         if draft.chance(0.7):
-            entry["resources"] = {"requests": {"cpu": rng.choice(CPU), "memory": rng.choice(MEMORY)}}
+            entry["resources"] = {
+                "requests": {"cpu": rng.choice(CPU), "memory": rng.choice(MEMORY)}
+            }
         if draft.chance(0.7):
             entry["allocatedResources"] = {"cpu": rng.choice(CPU), "memory": rng.choice(MEMORY)}
         status["containerStatuses"] = [entry]
         if draft.chance(0.4):
             reason = rng.choice(("Infeasible", "Deferred"))
-            status["conditions"] = [{"type": "PodResizePending", "status": "True", "reason": reason}]
+            status["conditions"] = [
+                {"type": "PodResizePending", "status": "True", "reason": reason}
+            ]
         elif draft.chance(0.3):
             status["conditions"] = [{"type": "PodResizeInProgress", "status": "True"}]
         if draft.chance(0.25):
             sidecar = {"name": "s", "image": "app:v1", "restartPolicy": "Always"}
-            spec["initContainers"] = [{**sidecar, "resources": {"requests": {"cpu": rng.choice(CPU)}}}]
+            spec["initContainers"] = [
+                {**sidecar, "resources": {"requests": {"cpu": rng.choice(CPU)}}}
+            ]
             running = {"requests": {"cpu": rng.choice(CPU)}}
             status["initContainerStatuses"] = [{**entry, "name": "s", "resources": running}]
         if draft.chance(0.2):
             spec["resources"] = {"requests": {"cpu": "4", "memory": "3Gi"}}
-            status["resources"] = {"requests": {"cpu": rng.choice(("3", "5")), "memory": rng.choice(("2Gi", "4Gi"))}}
+            status["resources"] = {
+                "requests": {"cpu": rng.choice(("3", "5")), "memory": rng.choice(("2Gi", "4Gi"))}
+            }
             if draft.chance(0.5):
                 status["allocatedResources"] = {"cpu": rng.choice(("4", "4500m")), "memory": "2Gi"}
 
@@ -445,7 +516,10 @@ def feature_host_ports(draft: Draft) -> None:
 
 def feature_images(draft: Draft) -> None:
     rng = draft.rng
-    sizes = {image: rng.choice((5, 23, 40, 250, 700, 1500)) * 1024 * 1024 + rng.randrange(1000) for image in IMAGES}
+    sizes = {
+        image: rng.choice((5, 23, 40, 250, 700, 1500)) * 1024 * 1024 + rng.randrange(1000)
+        for image in IMAGES
+    }
     for node in draft.some(draft.nodes, 0.8, least=2):
         images = []
         for image in draft.some(list(IMAGES), 0.5):
@@ -456,7 +530,9 @@ def feature_images(draft: Draft) -> None:
         node["status"]["images"] = images
     for pod in draft.pending:
         spec = pod["spec"]
-        spec["containers"] = [container(rng, f"c{i}", rng.choice(IMAGES)) for i in range(rng.randint(1, 3))]
+        spec["containers"] = [
+            container(rng, f"c{i}", rng.choice(IMAGES)) for i in range(rng.randint(1, 3))
+        ]
         if draft.chance(0.3):
             spec["containers"][0]["image"] = "mirror.example/app:v1"
         if draft.chance(0.3):
@@ -468,14 +544,23 @@ def feature_images(draft: Draft) -> None:
 
 def node_requirement(rng: random.Random) -> Obj:
     key = rng.choice(("disk", "cores", ZONE, RACK, "absent"))
-    values = {"disk": ["ssd", "hdd"], "cores": ["4", "8", "16"], ZONE: ["z0", "z1", "z2"], RACK: ["r0", "r1"]}
+    values = {
+        "disk": ["ssd", "hdd"],
+        "cores": ["4", "8", "16"],
+        ZONE: ["z0", "z1", "z2"],
+        RACK: ["r0", "r1"],
+    }
     operator = rng.choice(("In", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"))
     if operator in ("Gt", "Lt"):
         return {"key": "cores", "operator": operator, "values": [rng.choice(("3", "7", "8", "12"))]}
     if operator in ("Exists", "DoesNotExist"):
         return {"key": key, "operator": operator}
     chosen = values.get(key, ["x"])
-    return {"key": key, "operator": operator, "values": rng.sample(chosen, rng.randint(1, len(chosen)))}
+    return {
+        "key": key,
+        "operator": operator,
+        "values": rng.sample(chosen, rng.randint(1, len(chosen))),
+    }
 
 
 def node_term(draft: Draft) -> Obj:
@@ -520,10 +605,18 @@ def feature_match_fields(draft: Draft) -> None:
         terms = []
         conflicting = 1.0 if draft.chance(0.15) else 0.1
         for _ in range(draft.rng.choice((1, 2, 2, 3))):
-            expression = {"key": "metadata.name", "operator": "In", "values": [draft.rng.choice(names)]}
+            expression = {
+                "key": "metadata.name",
+                "operator": "In",
+                "values": [draft.rng.choice(names)],
+            }
             terms.append({"matchFields": [expression]})
             if draft.chance(conflicting):
-                other = {"key": "metadata.name", "operator": "In", "values": [draft.rng.choice(names)]}
+                other = {
+                    "key": "metadata.name",
+                    "operator": "In",
+                    "values": [draft.rng.choice(names)],
+                }
                 terms[-1]["matchFields"].append(other)
             if draft.chance(0.2):
                 terms[-1]["matchExpressions"] = [node_requirement(draft.rng)]
@@ -552,9 +645,17 @@ def label_selector(rng: random.Random) -> Obj:
         return {"matchLabels": {"app": rng.choice(APPS)}}
     if kind == 3:
         values = rng.sample(APPS, rng.randint(1, 2))
-        return {"matchExpressions": [{"key": "app", "operator": rng.choice(("In", "NotIn")), "values": values}]}
+        return {
+            "matchExpressions": [
+                {"key": "app", "operator": rng.choice(("In", "NotIn")), "values": values}
+            ]
+        }
     if kind == 4:
-        return {"matchExpressions": [{"key": "version", "operator": rng.choice(("Exists", "DoesNotExist"))}]}
+        return {
+            "matchExpressions": [
+                {"key": "version", "operator": rng.choice(("Exists", "DoesNotExist"))}
+            ]
+        }
     return {"matchLabels": {"app": rng.choice(APPS), "version": rng.choice(VERSIONS)}}
 
 
@@ -575,17 +676,25 @@ def pod_term(draft: Draft, keys: tuple[str, ...] = (HOST, ZONE, ZONE, RACK)) -> 
 
 
 def preferred_terms(draft: Draft, count: int) -> list[Obj]:
-    return [{"weight": draft.rng.randint(1, 100), "podAffinityTerm": pod_term(draft)} for _ in range(count)]
+    return [
+        {"weight": draft.rng.randint(1, 100), "podAffinityTerm": pod_term(draft)}
+        for _ in range(count)
+    ]
 
 
 def feature_pod_affinity(draft: Draft) -> None:
     for pod in draft.pending:
         if draft.chance(0.6):
-            terms = [pod_term(draft, (ZONE, ZONE, REGION, HOST)) for _ in range(draft.rng.choice((1, 1, 2)))]
+            terms = [
+                pod_term(draft, (ZONE, ZONE, REGION, HOST))
+                for _ in range(draft.rng.choice((1, 1, 2)))
+            ]
             affinity(pod, "podAffinity")["requiredDuringSchedulingIgnoredDuringExecution"] = terms
         if draft.chance(0.6):
             terms = [pod_term(draft, (HOST, HOST, RACK))]
-            affinity(pod, "podAntiAffinity")["requiredDuringSchedulingIgnoredDuringExecution"] = terms
+            affinity(pod, "podAntiAffinity")["requiredDuringSchedulingIgnoredDuringExecution"] = (
+                terms
+            )
 
 
 def feature_preferred_pod_affinity(draft: Draft) -> None:
@@ -604,10 +713,14 @@ def feature_existing_pod_affinity(draft: Draft) -> None:
                 pod_term(draft, (HOST, HOST, HOST, RACK, ZONE))
             ]
         elif kind == 1:
-            affinity(pod, "podAffinity")["requiredDuringSchedulingIgnoredDuringExecution"] = [pod_term(draft)]
+            affinity(pod, "podAffinity")["requiredDuringSchedulingIgnoredDuringExecution"] = [
+                pod_term(draft)
+            ]
         else:
             name = draft.rng.choice(("podAffinity", "podAntiAffinity"))
-            affinity(pod, name)["preferredDuringSchedulingIgnoredDuringExecution"] = preferred_terms(draft, 1)
+            affinity(pod, name)["preferredDuringSchedulingIgnoredDuringExecution"] = (
+                preferred_terms(draft, 1)
+            )
     if draft.chance(0.4):
         draft.args("InterPodAffinity")["hardPodAffinityWeight"] = draft.rng.choice((0, 5, 100))
     if draft.chance(0.3):
@@ -615,7 +728,7 @@ def feature_existing_pod_affinity(draft: Draft) -> None:
 
 
 def feature_label_keys(draft: Draft) -> None:
-    """matchLabelKeys and mismatchLabelKeys of pod affinity and of topology spread."""
+    """The matchLabelKeys and mismatchLabelKeys of pod affinity and topology spread."""
     for pod in draft.some(draft.bound, 0.2) + draft.pending:
         for kind in draft.some(["podAffinity", "podAntiAffinity"], 0.5, least=1):
             term = pod_term(draft)
@@ -640,7 +753,11 @@ def feature_label_keys(draft: Draft) -> None:
 
 def spread(draft: Draft, key: str, action: str) -> Obj:
     rng = draft.rng
-    result: Obj = {"maxSkew": rng.choice((1, 1, 2, 3, 5)), "topologyKey": key, "whenUnsatisfiable": action}
+    result: Obj = {
+        "maxSkew": rng.choice((1, 1, 2, 3, 5)),
+        "topologyKey": key,
+        "whenUnsatisfiable": action,
+    }
     result["labelSelector"] = label_selector(rng)
     if draft.chance(0.25):
         result["nodeAffinityPolicy"] = rng.choice(("Honor", "Ignore"))
@@ -657,7 +774,9 @@ def constrain(draft: Draft, keys: list[str], action: str) -> None:
         pod["spec"]["topologySpreadConstraints"] = [spread(draft, key, action) for key in chosen]
         if draft.chance(0.5):
             app = pod["metadata"]["labels"]["app"]
-            pod["spec"]["topologySpreadConstraints"][0]["labelSelector"] = {"matchLabels": {"app": app}}
+            pod["spec"]["topologySpreadConstraints"][0]["labelSelector"] = {
+                "matchLabels": {"app": app}
+            }
     if draft.chance(0.4):
         feature_taints(draft)
     if draft.chance(0.4):
@@ -674,8 +793,13 @@ def feature_spread_soft(draft: Draft) -> None:
 
 def feature_spread_both(draft: Draft) -> None:
     for pod in draft.pending:
-        hard = [spread(draft, key, "DoNotSchedule") for key in draft.some([ZONE, HOST], 0.6, least=1)]
-        soft = [spread(draft, key, "ScheduleAnyway") for key in draft.some([ZONE, HOST, RACK], 0.6, least=1)]
+        hard = [
+            spread(draft, key, "DoNotSchedule") for key in draft.some([ZONE, HOST], 0.6, least=1)
+        ]
+        soft = [
+            spread(draft, key, "ScheduleAnyway")
+            for key in draft.some([ZONE, HOST, RACK], 0.6, least=1)
+        ]
         pod["spec"]["topologySpreadConstraints"] = hard + soft
 
 
@@ -688,13 +812,18 @@ def feature_default_spread(draft: Draft) -> None:
     kind = rng.choice(("Service", "ReplicaSet", "StatefulSet", "ReplicationController", "both"))
     if kind in ("Service", "both"):
         spec = {"selector": selector, "ports": [{"port": 80}]}
-        draft.others.append({"apiVersion": "v1", "kind": "Service", "metadata": named("svc"), "spec": spec})
+        draft.others.append(
+            {"apiVersion": "v1", "kind": "Service", "metadata": named("svc"), "spec": spec}
+        )
     if kind != "Service":
         draft.others.append(controller("ReplicaSet" if kind == "both" else kind, selector))
         owner = {"apiVersion": draft.others[-1]["apiVersion"], "kind": draft.others[-1]["kind"]}
         owner.update(name="ctl", uid="ctl-uid", controller=True)
         for pod in draft.pods():
-            if pod["metadata"]["namespace"] == "default" and pod["metadata"]["labels"]["app"] == selector["app"]:
+            if (
+                pod["metadata"]["namespace"] == "default"
+                and pod["metadata"]["labels"]["app"] == selector["app"]
+            ):
                 pod["metadata"]["ownerReferences"] = [owner]
     for pod in draft.some(draft.pending, 0.8, least=1):
         pod["metadata"]["namespace"] = "default"
@@ -704,7 +833,12 @@ def feature_default_spread(draft: Draft) -> None:
     if draft.chance(0.5):
         args = draft.args("PodTopologySpread")
         args["defaultingType"] = "List"
-        actions = [(ZONE, "ScheduleAnyway"), (HOST, "ScheduleAnyway"), (ZONE, "DoNotSchedule"), (RACK, "ScheduleAnyway")]
+        actions = [
+            (ZONE, "ScheduleAnyway"),
+            (HOST, "ScheduleAnyway"),
+            (ZONE, "DoNotSchedule"),
+            (RACK, "ScheduleAnyway"),
+        ]
         args["defaultConstraints"] = [
             {"maxSkew": rng.choice((1, 2, 5)), "topologyKey": key, "whenUnsatisfiable": action}
             for key, action in draft.some(actions, 0.4)
@@ -716,12 +850,15 @@ def named(name: str, uid: str | None = None) -> Obj:
 
 
 def controller(kind: str, labels: Obj) -> Obj:
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "app:v1"}]}}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "c", "image": "app:v1"}]},
+    }
     if kind == "ReplicationController":
         version, selector = "v1", labels
     else:
         version, selector = "apps/v1", {"matchLabels": labels}
-    spec = {"selector": selector, "template": template}
+    spec: Obj = {"selector": selector, "template": template}
     if kind == "StatefulSet":
         spec["serviceName"] = "svc"
     return {"apiVersion": version, "kind": kind, "metadata": named("ctl", "ctl-uid"), "spec": spec}
@@ -746,7 +883,9 @@ def feature_queue(draft: Draft) -> None:
     elif kind == 1:
         draft.pending[0]["spec"]["schedulerName"] = "other"
     elif kind == 2:
-        draft.pending[0]["metadata"].update(deletionTimestamp="2026-01-02T00:00:00Z", deletionGracePeriodSeconds=0)
+        draft.pending[0]["metadata"].update(
+            deletionTimestamp="2026-01-02T00:00:00Z", deletionGracePeriodSeconds=0
+        )
     elif kind == 3:
         draft.pending[0]["status"] = {"phase": rng.choice(("Succeeded", "Failed"))}
     if draft.chance(0.3):
@@ -789,22 +928,28 @@ def config_most_allocated(draft: Draft) -> None:
 
 def config_requested_to_capacity_ratio(draft: Draft) -> None:
     rng = draft.rng
-    strategy = fit(draft, "RequestedToCapacityRatio", weighted(draft) if draft.chance(0.7) else None)
-    points = sorted(rng.sample(range(0, 101), rng.randint(1, 5)))
+    strategy = fit(
+        draft, "RequestedToCapacityRatio", weighted(draft) if draft.chance(0.7) else None
+    )
+    points = sorted(rng.sample(range(101), rng.randint(1, 5)))
     if draft.chance(0.5):
         points = [0, *[point for point in points if 0 < point < 100], 100]
     kind = rng.randrange(4)
     scores = {0: list(range(11)), 1: [0, 0, 10], 2: [0], 3: list(range(11))}[kind]
     shape = [{"utilization": point, "score": rng.choice(scores)} for point in points]
     if kind == 3:
-        for point, score in zip(shape, sorted((point["score"] for point in shape), reverse=True), strict=True):
+        for point, score in zip(
+            shape, sorted((point["score"] for point in shape), reverse=True), strict=True
+        ):
             point["score"] = score
     strategy["requestedToCapacityRatio"] = {"shape": shape}
 
 
 def config_balanced(draft: Draft) -> None:
     names = [name for name, _ in weighted(draft)]
-    draft.args("NodeResourcesBalancedAllocation")["resources"] = [{"name": name, "weight": 1} for name in names]
+    draft.args("NodeResourcesBalancedAllocation")["resources"] = [
+        {"name": name, "weight": 1} for name in names
+    ]
 
 
 def config_ignored(draft: Draft) -> None:
@@ -827,7 +972,9 @@ def config_score_weights(draft: Draft) -> None:
     ]  # fmt: skip
     chosen = draft.some(names, 0.4, least=1)
     point = draft.point(draft.rng.choice(("score", "multiPoint")))
-    point["enabled"] = [{"name": name, "weight": draft.rng.choice((1, 2, 5, 20, 100))} for name in chosen]
+    point["enabled"] = [
+        {"name": name, "weight": draft.rng.choice((1, 2, 5, 20, 100))} for name in chosen
+    ]
 
 
 def config_plugins_off(draft: Draft) -> None:
@@ -836,20 +983,38 @@ def config_plugins_off(draft: Draft) -> None:
         "TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread",
         "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality",
     ]  # fmt: skip
-    filters = ["TaintToleration", "NodeUnschedulable", "NodePorts", "NodeAffinity", "PodTopologySpread"]
+    filters = [
+        "TaintToleration",
+        "NodeUnschedulable",
+        "NodePorts",
+        "NodeAffinity",
+        "PodTopologySpread",
+    ]
     kind = rng.randrange(5)
     if kind == 0:
-        draft.point("score")["disabled"] = [{"name": name} for name in draft.some(score, 0.4, least=1)]
+        draft.point("score")["disabled"] = [
+            {"name": name} for name in draft.some(score, 0.4, least=1)
+        ]
     elif kind == 1:
-        draft.point("filter")["disabled"] = [{"name": name} for name in draft.some(filters, 0.5, least=1)]
+        draft.point("filter")["disabled"] = [
+            {"name": name} for name in draft.some(filters, 0.5, least=1)
+        ]
     elif kind == 2:
-        draft.point("multiPoint")["disabled"] = [{"name": name} for name in draft.some(score, 0.3, least=1)]
+        draft.point("multiPoint")["disabled"] = [
+            {"name": name} for name in draft.some(score, 0.3, least=1)
+        ]
     elif kind == 3:
         point = draft.point("score")
         point["disabled"] = [{"name": "*"}]
-        point["enabled"] = [{"name": name, "weight": rng.randint(1, 9)} for name in draft.some(score, 0.4, least=1)]
+        point["enabled"] = [
+            {"name": name, "weight": rng.randint(1, 9)} for name in draft.some(score, 0.4, least=1)
+        ]
     else:
-        chosen = draft.some(["TaintToleration", "NodeAffinity", "NodeResourcesFit", "InterPodAffinity"], 0.6, least=1)
+        chosen = draft.some(
+            ["TaintToleration", "NodeAffinity", "NodeResourcesFit", "InterPodAffinity"],
+            0.6,
+            least=1,
+        )
         needed = ["PrioritySort", "DefaultBinder", "NodeUnschedulable"]
         point = draft.point("multiPoint")
         point["disabled"] = [{"name": "*"}]
@@ -875,40 +1040,69 @@ def config_profiles(draft: Draft) -> None:
 
 def config_invalid(draft: Draft) -> None:
     """A configuration the scheduler refuses, and how it says so."""
+    kind = draft.rng.randrange(12)
+    if kind < 6:
+        invalid_fit(draft, kind)
+    else:
+        invalid_plugin(draft, kind)
+
+
+def invalid_fit(draft: Draft, kind: int) -> None:
     rng = draft.rng
-    kind = rng.randrange(12)
     if kind == 0:
         fit(draft, "RequestedToCapacityRatio")
     elif kind == 1:
-        shape = [{"utilization": 50, "score": rng.choice((11, -1, 5))}, {"utilization": rng.choice((20, 101)), "score": 1}]
+        shape = [
+            {"utilization": 50, "score": rng.choice((11, -1, 5))},
+            {"utilization": rng.choice((20, 101)), "score": 1},
+        ]
         fit(draft, "RequestedToCapacityRatio")["requestedToCapacityRatio"] = {"shape": shape}
     elif kind == 2:
-        fit(draft, rng.choice(("LeastAllocated", "MostAllocated")), [("cpu", rng.choice((-1, 101))), ("memory", 1)])
+        fit(
+            draft,
+            rng.choice(("LeastAllocated", "MostAllocated")),
+            [("cpu", rng.choice((-1, 101))), ("memory", 1)],
+        )
     elif kind == 3:
         fit(draft, rng.choice(("Best", "")))
     elif kind == 4:
         draft.args("NodeResourcesFit")["ignoredResources"] = ["example.com//gpu"]
-    elif kind == 5:
+    else:
         draft.args("NodeResourcesFit")["ignoredResourceGroups"] = ["example.com/gpu"]
-    elif kind == 6:
+
+
+def invalid_plugin(draft: Draft, kind: int) -> None:
+    rng = draft.rng
+    if kind == 6:
         draft.args("InterPodAffinity")["hardPodAffinityWeight"] = rng.choice((-1, 101))
     elif kind == 7:
-        constraint = {"maxSkew": rng.choice((0, 1)), "topologyKey": ZONE, "whenUnsatisfiable": rng.choice(("Never", "DoNotSchedule"))}
+        constraint = {
+            "maxSkew": rng.choice((0, 1)),
+            "topologyKey": ZONE,
+            "whenUnsatisfiable": rng.choice(("Never", "DoNotSchedule")),
+        }
         draft.args("PodTopologySpread")["defaultConstraints"] = [constraint, dict(constraint)]
         if draft.chance(0.5):
             draft.args("PodTopologySpread")["defaultingType"] = "List"
     elif kind == 8:
-        draft.args("NodeResourcesBalancedAllocation")["resources"] = [{"name": "cpu", "weight": 2}, {"name": "cpu", "weight": 1}]
+        draft.args("NodeResourcesBalancedAllocation")["resources"] = [
+            {"name": "cpu", "weight": 2},
+            {"name": "cpu", "weight": 1},
+        ]
     elif kind == 9:
         draft.profile()
         draft.profiles.append({"schedulerName": rng.choice(("default-scheduler", ""))})
     elif kind == 10:
-        draft.point("score")["enabled"] = [{"name": rng.choice(("NodeName", "Missing", "NodeAffinity")), "weight": 1}]
+        draft.point("score")["enabled"] = [
+            {"name": rng.choice(("NodeName", "Missing", "NodeAffinity")), "weight": 1}
+        ]
         draft.point("filter")["enabled"] = [{"name": "NodeName"}, {"name": "NodeName"}]
     else:
         draft.args("NodeAffinity")["addedAffinity"] = {
             "requiredDuringSchedulingIgnoredDuringExecution": {
-                "nodeSelectorTerms": [{"matchExpressions": [{"key": "cores", "operator": "Gt", "values": ["1", "2"]}]}]
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "cores", "operator": "Gt", "values": ["1", "2"]}]}
+                ]
             }
         }
 
@@ -916,10 +1110,14 @@ def config_invalid(draft: Draft) -> None:
 Feature = Callable[[Draft], None]
 
 FEATURES: dict[str, Feature] = {
-    name.removeprefix("feature_"): function for name, function in list(globals().items()) if name.startswith("feature_")
+    name.removeprefix("feature_"): function
+    for name, function in list(globals().items())
+    if name.startswith("feature_")
 }
 CONFIGS: dict[str, Feature] = {
-    name.removeprefix("config_"): function for name, function in list(globals().items()) if name.startswith("config_")
+    name.removeprefix("config_"): function
+    for name, function in list(globals().items())
+    if name.startswith("config_")
 }
 
 
@@ -962,7 +1160,11 @@ def record(oracle: Path, out: Path, count: int, seed: int) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("wb") as target, gzip.GzipFile("", "wb", 9, target, mtime=0) as packed:
         for case, answer in zip(cases, answers, strict=True):
-            packed.write(line({**case, "answer": {key: value for key, value in answer.items() if key != "id"}}))
+            packed.write(
+                line(
+                    {**case, "answer": {key: value for key, value in answer.items() if key != "id"}}
+                )
+            )
 
 
 def summary(path: Path) -> str:
@@ -989,23 +1191,33 @@ def summary(path: Path) -> str:
                 names = {name for scores in pod["scores"].values() for name in scores}
                 for name in names:
                     values = {scores[name] for scores in pod["scores"].values()}
-                    plugins.setdefault(name, Counter()).update(scored=1, differing=int(len(values) > 1))
+                    plugins.setdefault(name, Counter()).update(
+                        scored=1, differing=int(len(values) > 1)
+                    )
             total += found
             for name in case["features"]:
                 features[name] = features.get(name, Counter()) + found
-    columns = ("cases", "refused", "pods", "placed", "scored", "tie", "prefilter", "failed")
-    lines = [f"{'':36}" + "".join(f"{name:>10}" for name in columns)]
-    for name, counts in [("all", total), *sorted(features.items())]:
-        lines.append(f"{name:36}" + "".join(f"{counts[column]:10}" for column in columns))
-    columns = ("scored", "differing", "rejects")
-    lines.append(f"\n{'pods by plugin':36}" + "".join(f"{name:>10}" for name in columns))
-    for name, counts in sorted(plugins.items()):
+    columns = ["cases", "refused", "pods", "placed", "scored", "tie", "prefilter", "failed"]
+    by_feature = table(
+        "cases by feature", columns, {"all": total, **dict(sorted(features.items()))}
+    )
+    by_plugin = table(
+        "pods by plugin", ["scored", "differing", "rejects"], dict(sorted(plugins.items()))
+    )
+    return by_feature + "\n\n" + by_plugin
+
+
+def table(title: str, columns: list[str], rows: dict[str, Counter[str]]) -> str:
+    lines = [f"{title:36}" + "".join(f"{name:>10}" for name in columns)]
+    for name, counts in rows.items():
         lines.append(f"{name or '-':36}" + "".join(f"{counts[column]:10}" for column in columns))
     return "\n".join(lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     for name in ("generate", "record"):
         command = commands.add_parser(name)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +17,7 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
+	_ "k8s.io/kubernetes/pkg/apis/resource/install"
 	podregistry "k8s.io/kubernetes/pkg/registry/core/pod"
 )
 
@@ -30,8 +32,7 @@ func decode(data []byte, validate bool) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	mapped := namespaced(obj)
-	if mapped && accessor.GetNamespace() == "" {
+	if namespaced(obj) && accessor.GetNamespace() == "" {
 		accessor.SetNamespace(v1.NamespaceDefault)
 	}
 	if accessor.GetUID() == "" {
@@ -50,7 +51,7 @@ func decode(data []byte, validate bool) (runtime.Object, error) {
 
 func namespaced(obj runtime.Object) bool {
 	switch obj.(type) {
-	case *v1.Node, *v1.Namespace, *v1.PersistentVolume:
+	case *v1.Node, *v1.Namespace, *v1.PersistentVolume, *resourcev1.DeviceClass, *resourcev1.ResourceSlice:
 		return false
 	}
 	return true

@@ -140,9 +140,13 @@ class ClusterState:
         self.requested[row] += sign * self.occupied(taken)
         self.nonzero[row, 0] += sign * taken.nonzero_cpu_m
         self.nonzero[row, 1] += sign * taken.nonzero_memory_bytes
+        self.note(pod, row, sign)
+
+    def note(self, pod: Pod, row: int, sign: int = 1) -> None:
+        """Count a pod in its group and its ports, where the arrays have its requests already."""
         self.group_of(pod).counts[row] += sign
         for port in pod.spec.host_ports:
-            self._port_counts(port)[row] += sign
+            self.port_counts(port)[row] += sign
 
     def occupied(self, taken: Occupancy) -> Ints:
         """Return what a pod takes as a row, the place among the pods included."""
@@ -180,7 +184,16 @@ class ClusterState:
                 total += group.counts
         return total
 
-    def _port_counts(self, port: HostPort) -> Ints:
+    def ports(self) -> list[HostPort]:
+        """Return the host ports that pods on the nodes have or had."""
+        return [
+            HostPort(number, protocol, address)
+            for (protocol, number), by_address in self._ports.items()
+            for address in by_address
+        ]
+
+    def port_counts(self, port: HostPort) -> Ints:
+        """Return how many pods on each node hold a host port."""
         by_address = self._ports.setdefault((port.protocol, port.port), {})
         if port.ip not in by_address:
             by_address[port.ip] = np.zeros(len(self.nodes), dtype=np.int64)

@@ -15,7 +15,7 @@ _NOT_APART = "node(s) didn't match pod anti-affinity rules"
 _REPELLED = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
-def _term_covers_group(cycle: Cycle, term: pods.PodAffinityTerm, group: states.PodGroup) -> bool:
+def term_covers_group(cycle: Cycle, term: pods.PodAffinityTerm, group: states.PodGroup) -> bool:
     """Tell whether a term of the incoming pod speaks of the pods of a group."""
     labels = cycle.state.cluster.namespace_labels(group.namespace)
     if term.selector is None or not term.covers(cycle.pod.namespace, group.namespace, labels):
@@ -23,7 +23,7 @@ def _term_covers_group(cycle: Cycle, term: pods.PodAffinityTerm, group: states.P
     return term.selector.matches(group.labels)
 
 
-def _term_covers_pod(cycle: Cycle, term: pods.PodAffinityTerm, owner_namespace: str) -> bool:
+def term_covers_pod(cycle: Cycle, term: pods.PodAffinityTerm, owner_namespace: str) -> bool:
     """Tell whether a term of a pod in some namespace speaks of the incoming pod."""
     pod = cycle.pod
     labels = cycle.state.cluster.namespace_labels(pod.namespace)
@@ -36,7 +36,7 @@ def _pods_fulfilling(cycle: Cycle, terms: tuple[pods.PodAffinityTerm, ...]) -> s
     """Count on each node the pods that fulfil all of several terms."""
     total = np.zeros(len(cycle.state), dtype=np.int64)
     for group in cycle.state.groups:
-        if all(_term_covers_group(cycle, term, group) for term in terms):
+        if all(term_covers_group(cycle, term, group) for term in terms):
             total += group.counts
     return total
 
@@ -61,7 +61,7 @@ def _near(cycle: Cycle) -> states.Mask:
         labelled &= present
         anywhere |= bool((wanted[present] > 0).any())
         passes &= _in_domain(cycle, term.topology_key, wanted) > 0
-    if not anywhere and all(_term_covers_pod(cycle, t, cycle.pod.namespace) for t in terms):
+    if not anywhere and all(term_covers_pod(cycle, t, cycle.pod.namespace) for t in terms):
         # The first of a set of pods that want to be together may start anywhere.
         return labelled
     return passes & labelled
@@ -81,7 +81,7 @@ def _not_repelled(cycle: Cycle) -> states.Mask:
     passes = np.ones(len(cycle.state), dtype=np.bool_)
     for group in cycle.state.groups:
         for term in group.spec.required_apart if group.spec else ():
-            if _term_covers_pod(cycle, term, group.namespace):
+            if term_covers_pod(cycle, term, group.namespace):
                 passes &= _in_domain(cycle, term.topology_key, group.counts) == 0
     return passes
 
@@ -116,7 +116,7 @@ def _contributions(cycle: Cycle) -> Iterator[tuple[str, int, states.Ints]]:
             *((-w.weight, w.term) for w in group.spec.preferred_apart),
         ]
         for weight, term in terms:
-            if _term_covers_pod(cycle, term, group.namespace):
+            if term_covers_pod(cycle, term, group.namespace):
                 yield term.topology_key, weight, group.counts
 
 

@@ -175,7 +175,7 @@ class Scheduler:
         top = np.array(sorted(top, key=lambda row: state.nodes[row].name), dtype=np.int64)
         row = None
         if len(top):
-            row = int(top[0] if rng is None else rng.choice(top))
+            row = int(top[0 if rng is None else int(rng.random() * len(top))])
         return Placement(
             pod=pod,
             row=row,

@@ -68,7 +68,8 @@ def eligible(cycle: Cycle, constraint: pods.SpreadConstraint) -> states.Mask:
     return passes
 
 
-def _have_all_keys(cycle: Cycle, wanted: tuple[pods.SpreadConstraint, ...]) -> states.Mask:
+def have_all_keys(cycle: Cycle, wanted: tuple[pods.SpreadConstraint, ...]) -> states.Mask:
+    """Tell which nodes carry the labels of all constraints."""
     labelled = np.ones(len(cycle.state), dtype=np.bool_)
     for constraint in wanted:
         labelled &= cycle.state.label(constraint.topology_key).present
@@ -80,7 +81,7 @@ def within_skew(cycle: Cycle) -> Verdict | None:
     wanted = constraints(cycle, hard=True)
     if not wanted:
         return None
-    labelled = _have_all_keys(cycle, wanted)
+    labelled = have_all_keys(cycle, wanted)
     passes = np.ones(len(cycle.state), dtype=np.bool_)
     unlabelled = np.zeros(len(cycle.state), dtype=np.bool_)
     for constraint in wanted:
@@ -115,7 +116,7 @@ def evenness(cycle: Cycle, feasible: states.Ints) -> states.Ints | None:
     if not wanted:
         return None
     strict = bool(cycle.pod.spec.spread) or not cycle.profile.spread.system
-    labelled = _have_all_keys(cycle, wanted)
+    labelled = have_all_keys(cycle, wanted)
     everywhere = np.ones(len(cycle.state), dtype=np.bool_)
     taking_part = labelled if strict else everywhere
     ignored = ~taking_part[feasible]

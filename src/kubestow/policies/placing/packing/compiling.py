@@ -19,4 +19,16 @@ def compiled(function: Function) -> Function:
     Compiled functions release the interpreter lock, so that threads run them side by side.
     Division by zero gives NaN or infinity as in NumPy, never an exception.
     """
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return cast("Function", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def inlined(function: Function) -> Function:
+    """Compile as ``compiled`` does, and copy the code into every caller.
+
+    For functions of the innermost loops: bundles of arrays are passed by value, which costs more
+    than the few operations on them.
+    """
+    return cast(
+        "Function",
+        numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function),
+    )

@@ -9,8 +9,8 @@ nor their number. Offline variants sort the items before they call it.
 import numpy as np
 
 from kubestow.policies.placing.packing import instances, states
-from kubestow.policies.placing.packing.adaptive import adapt_window, observe_item, weigh_item
-from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.policies.placing.packing.adaptive import HEAD, adapt_window, observe_item, weigh_item
+from kubestow.policies.placing.packing.compiling import compiled, inlined
 from kubestow.policies.placing.packing.scores import (
     BLEND,
     BLEND_BY_DEMAND,
@@ -18,14 +18,14 @@ from kubestow.policies.placing.packing.scores import (
     FIRST,
     PERMUTATION,
     PERMUTATION_BY_MEAN,
-    score_node,
+    score_nodes,
 )
 
 FloatArray = instances.FloatArray
 IntArray = instances.IntArray
 
 
-@compiled
+@inlined
 def find_fitting(
     nodes: states.Nodes,
     count: int,
@@ -84,20 +84,22 @@ def find_opening(table: states.Table, limits: IntArray, demands: FloatArray, ind
     return -1
 
 
-@compiled
+@inlined
 def choose_best(
-    rule: int, nodes: states.Nodes, fitting: IntArray, found: int, item: states.Item
+    rule: int,
+    nodes: states.Nodes,
+    fitting: IntArray,
+    found: int,
+    item: states.Item,
+    values: FloatArray,
 ) -> int:
     """Return the fitting node with the highest score, the first of equals."""
-    best = fitting[0]
-    best_score = score_node(rule, nodes, best, item)
+    score_nodes(rule, nodes, fitting, found, item, values)
+    best = 0
     for place in range(1, found):
-        node = fitting[place]
-        score = score_node(rule, nodes, node, item)
-        if score > best_score:
-            best_score = score
-            best = node
-    return int(best)
+        if values[place] > values[best]:
+            best = place
+    return int(fitting[best])
 
 
 @compiled
@@ -127,9 +129,10 @@ def pack_list(
     n, d = demands.shape
     item = states.make_item(len(table.inverse), d)
     fitting = np.empty(count + n + 1, np.int64)
+    values = np.empty(count + n + 1)
     limits = table.limits.copy()
-    statistics = np.zeros(d + 2)
-    ordered = rule == PERMUTATION or rule == CHOICE or rule == PERMUTATION_BY_MEAN
+    statistics = np.zeros(HEAD + d)
+    ordered = rule in (PERMUTATION, CHOICE, PERMUTATION_BY_MEAN)
     if rule == BLEND:
         item.weights[:] = parameters[:4]
     elif ordered:
@@ -152,12 +155,12 @@ def pack_list(
             node = fitting[0]
         else:
             if rule == BLEND_BY_DEMAND:
-                weigh_item(item, statistics, parameters)
+                weigh_item(item, table.reference, statistics, parameters)
             elif ordered:
                 states.rank_item(item, table)
                 if rule == PERMUTATION_BY_MEAN:
                     adapt_window(item, statistics, parameters)
-            node = choose_best(rule, nodes, fitting, found, item)
+            node = choose_best(rule, nodes, fitting, found, item, values)
         node_of_item[index] = node
         states.put_item(nodes, node, demands, index)
         if rule != FIRST:

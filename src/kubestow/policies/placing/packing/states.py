@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kubestow.policies.placing.packing import instances
-from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.policies.placing.packing.compiling import inlined
 
 FloatArray = instances.FloatArray
 IntArray = instances.IntArray
@@ -82,7 +82,7 @@ class Item(NamedTuple):
     seen: IntArray
 
 
-@compiled
+@inlined
 def make_nodes(room: int, d: int) -> Nodes:
     """Return state for up to ``room`` nodes with ``d`` resources."""
     return Nodes(
@@ -95,7 +95,7 @@ def make_nodes(room: int, d: int) -> Nodes:
     )
 
 
-@compiled
+@inlined
 def make_item(shapes: int, d: int) -> Item:
     """Return room for one item."""
     return Item(
@@ -111,7 +111,7 @@ def make_item(shapes: int, d: int) -> Item:
     )
 
 
-@compiled
+@inlined
 def add_node(nodes: Nodes, node: int, shape: int, table: Table) -> None:
     """Turn slot ``node`` into an empty node of the given row; ``refresh_node`` must follow."""
     nodes.shape[node] = shape
@@ -119,14 +119,14 @@ def add_node(nodes: Nodes, node: int, shape: int, table: Table) -> None:
         nodes.free[j, node] = table.room[shape, j]
 
 
-@compiled
+@inlined
 def put_item(nodes: Nodes, node: int, demands: FloatArray, item: int) -> None:
     """Place an item without asking whether it fits; ``refresh_node`` must follow."""
     for j in range(nodes.left.shape[1]):
         nodes.free[j, node] -= demands[item, j]
 
 
-@compiled
+@inlined
 def refresh_node(nodes: Nodes, node: int, table: Table, ordered: bool) -> None:
     """Renew what is derived from the free capacity of one node; the order only if asked for."""
     shape = nodes.shape[node]
@@ -144,7 +144,7 @@ def refresh_node(nodes: Nodes, node: int, table: Table, ordered: bool) -> None:
         sort_descending(nodes.left, node, nodes.order)
 
 
-@compiled
+@inlined
 def take_item(item: Item, demands: FloatArray, index: int, table: Table) -> int:
     """Express an item as shares of every row of the table.
 
@@ -168,7 +168,7 @@ def take_item(item: Item, demands: FloatArray, index: int, table: Table) -> int:
     return largest
 
 
-@compiled
+@inlined
 def rank_item(item: Item, table: Table) -> None:
     """Order the item's resources by demand, largest first."""
     d = item.share.shape[1]
@@ -183,7 +183,7 @@ def rank_item(item: Item, table: Table) -> None:
         item.rank[item.order[0, j]] = j
 
 
-@compiled
+@inlined
 def sort_descending(values: FloatArray, row: int, order: IntArray) -> None:
     """Write the columns of a row, largest value first, into the same row of ``order`` (stable)."""
     for j in range(values.shape[1]):

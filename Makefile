@@ -1,0 +1,47 @@
+# Everything starts from a bare machine with python3, make and git; see CONTRIBUTING.md.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+
+.PHONY: setup demo test e2e bench lint docs lock clean
+
+setup: $(STAMP)
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@echo "setting up $(VENV) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: setup
+	@$(BIN)/kubestow demo
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term --cov-fail-under=90
+
+e2e:
+	@echo "make e2e: the control plane of testenv/ is not part of this release yet; nothing to run"
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+docs: setup
+	$(BIN)/python -m docs.reference
+	$(BIN)/mkdocs build --strict --quiet
+
+lock:
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-header --group test --group lint --group docs --group build pyproject.toml \
+		-o requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) site out .mypy_cache .ruff_cache .pytest_cache

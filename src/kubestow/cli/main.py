@@ -1,0 +1,85 @@
+"""The ``kubestow`` program: finds the command, runs it, turns errors into exit codes."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+
+import typer
+from typer.main import get_command
+
+import kubestow
+from kubestow.model import errors
+
+# Exit codes are a contract: 0 ok, 1 finding or failed check, 2 bad input, 130 interrupted.
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+# Commands are imported when they are called, so that --help does not load compilers and solvers.
+COMMANDS = {
+    "demo": ("kubestow.cli.demos", "Compare stock Kubernetes with kubestow on a bundled cluster."),
+    "pack": ("kubestow.cli.packing", "Pack pods on as few nodes as possible, with a lower bound."),
+    "place": ("kubestow.cli.placing", "Tell where kube-scheduler would put each pod, and why."),
+    "study": ("kubestow.cli.studies", "Run an experiment and write its results."),
+}
+
+HELP = """Usage: kubestow COMMAND [ARGS]...
+
+  Place, size, scale and move Kubernetes workloads - and prove it before you ship it.
+
+Commands:
+{commands}
+
+Options:
+  --version   Show the version and exit.
+  -h, --help  Show this message and exit; 'kubestow COMMAND --help' tells more.
+
+Example:
+  kubectl get nodes,pods,ns,svc,rs,sts -A -o yaml > cluster.yaml
+  kubestow place cluster.yaml
+"""
+
+
+def main() -> None:
+    """Run the program and leave with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the program with some arguments and return its exit code."""
+    first = arguments[0] if arguments else "--help"
+    if first in ("-h", "--help", "help"):
+        listed = "\n".join(f"  {name:8} {summary}" for name, (_, summary) in COMMANDS.items())
+        sys.stdout.write(HELP.format(commands=listed))
+        return 0
+    if first == "--version":
+        sys.stdout.write(f"kubestow {kubestow.__version__}\n")
+        return 0
+    if first not in COMMANDS:
+        near = difflib.get_close_matches(first, COMMANDS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; expected {', '.join(COMMANDS)}"
+        return _complain(f"{first!r} is not a command{hint}")
+    return _run_command(first, arguments[1:])
+
+
+def _run_command(name: str, arguments: list[str]) -> int:
+    module = importlib.import_module(COMMANDS[name][0])
+    command = get_command(module.app)
+    try:
+        result = command.main(args=arguments, prog_name=f"kubestow {name}", standalone_mode=False)
+    except errors.InputError as err:
+        return _complain(str(err))
+    except typer.Exit as leave:
+        return leave.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    except typer.exceptions.TyperException as err:
+        return _complain(f"{err} (see 'kubestow {name} --help')")
+    return result if isinstance(result, int) else 0
+
+
+def _complain(message: str) -> int:
+    sys.stderr.write(f"error: {message}\n")
+    return BAD_INPUT

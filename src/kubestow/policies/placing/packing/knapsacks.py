@@ -1,0 +1,242 @@
+"""The best content of one node: a knapsack with several resources, by branch and bound.
+
+It completes nodes in ``completions`` and prices columns in ``columns``. Depth-first over sizes in
+order of value per weighted size; each level keeps the sizes that still fit. The bound of a branch
+is the fractional knapsack of Dantzig (1957) on one weighted sum of all resources (a surrogate
+constraint, Glover 1968); ``weigh_resources`` looks for weights that make it tight.
+
+Work is counted in sizes looked at, so that limits are the same on every machine.
+"""
+
+import numpy as np
+
+from kubestow.policies.placing.packing import instances
+from kubestow.policies.placing.packing.compiling import compiled
+
+FloatArray = instances.FloatArray
+IntArray = instances.IntArray
+
+EPSILON = 1e-9
+"""Improvements of value below this are rounding."""
+
+MULTIPLIER_STEPS = 40
+"""Steps of ``weigh_resources``; more did not make bounds visibly tighter."""
+
+
+@compiled
+def deepest_pattern(sizes: FloatArray, counts: IntArray, room: FloatArray) -> int:
+    """Return a number of items that no node can exceed."""
+    total = counts.sum()
+    deepest = total
+    for j in range(sizes.shape[1]):
+        left = room[j]
+        held = 0
+        for t in np.argsort(sizes[:, j]):
+            size = sizes[t, j]
+            fits = counts[t]
+            if size > 0.0:
+                fits = min(fits, np.int64(np.floor(left / size + EPSILON)))
+            held += fits
+            left -= fits * size
+            if fits < counts[t]:
+                break
+        deepest = min(deepest, held)
+    return int(deepest)
+
+
+@compiled
+def sort_by_density(
+    values: FloatArray, weighted: FloatArray, counts: IntArray, order: IntArray
+) -> int:
+    """Write the sizes that are there and have value, densest first, into ``order``.
+
+    Returns:
+        How many there are.
+    """
+    number = 0
+    density = np.empty(len(values))
+    for t in range(len(values)):
+        if counts[t] > 0 and values[t] > 0.0:
+            order[number] = t
+            density[number] = -values[t] / max(weighted[t], 1e-300)
+            number += 1
+    order[:number] = order[:number][np.argsort(density[:number], kind="mergesort")]
+    return number
+
+
+@compiled
+def fill_fractionally(
+    sizes: FloatArray,
+    counts: IntArray,
+    room: FloatArray,
+    values: FloatArray,
+    weights: FloatArray,
+    used: FloatArray,
+) -> float:
+    """Return the value of Dantzig's fractional solution and write what it uses of each resource."""
+    weighted = sizes @ weights
+    left = (room * weights).sum()
+    order = np.empty(len(values), dtype=np.int64)
+    number = sort_by_density(values, weighted, counts, order)
+    value = 0.0
+    used[:] = 0.0
+    for q in range(number):
+        t = order[q]
+        amount = float(counts[t])
+        if weighted[t] * amount > left:
+            amount = left / weighted[t]
+        value += values[t] * amount
+        left -= weighted[t] * amount
+        for j in range(len(used)):
+            used[j] += sizes[t, j] * amount
+        if amount < counts[t]:
+            break
+    return value
+
+
+@compiled
+def weigh_resources(
+    sizes: FloatArray, counts: IntArray, room: FloatArray, values: FloatArray
+) -> FloatArray:
+    """Return weights of resources that make the fractional bound small.
+
+    Multiplicative steps: what the fractional solution overuses gets a larger weight.
+    """
+    d = sizes.shape[1]
+    weights = np.empty(d)
+    for j in range(d):
+        weights[j] = 1.0 / room[j] if room[j] > 0.0 else 0.0
+    used = np.empty(d)
+    best = np.inf
+    chosen = weights.copy()
+    for step in range(MULTIPLIER_STEPS):
+        bound = fill_fractionally(sizes, counts, room, values, weights, used)
+        if bound < best - EPSILON:
+            best = bound
+            chosen[:] = weights
+        for j in range(d):
+            if room[j] > 0.0:
+                excess = min(2.0, used[j] / room[j] - 1.0)
+                weights[j] *= np.exp(excess * 1.5 / (1.0 + 0.3 * step))
+    return chosen
+
+
+@compiled
+def best_pattern(
+    sizes: FloatArray,
+    counts: IntArray,
+    room: FloatArray,
+    values: FloatArray,
+    weights: FloatArray,
+    depth: int,
+    limit: int,
+    floor: float,
+    picked: IntArray,
+) -> tuple[int, float, float]:
+    """Find the most valuable items that fit into a room together.
+
+    Args:
+        sizes: Size vectors.
+        counts: How many items of each size are there.
+        room: What must not be exceeded.
+        values: Value of one item of each size; those without value are left out.
+        weights: Weights of resources for the bound.
+        depth: A number of items that no node exceeds.
+        limit: Work after which the search ends with the best found.
+        floor: Only patterns of more value count.
+        picked: Where the sizes of the pattern are written, at least ``depth`` long.
+
+    Returns:
+        The number of items picked, 0 when none beats the floor; their value or the floor; and an
+        upper bound on the value of any pattern.
+    """
+    number, d = sizes.shape
+    weighted = sizes @ weights
+    lists = np.empty((depth + 1, number), dtype=np.int64)
+    length = np.zeros(depth + 1, dtype=np.int64)
+    pointer = np.zeros(depth + 1, dtype=np.int64)
+    left = np.empty((depth + 1, d))
+    surrogate = np.empty(depth + 1)
+    value = np.zeros(depth + 1)
+    path = np.empty(depth + 1, dtype=np.int64)
+    taken = np.zeros(number, dtype=np.int64)
+    found = 0
+    best = floor
+    bound = floor
+    work = 0
+    complete = False
+    level = 0
+    left[0] = room
+    surrogate[0] = (room * weights).sum()
+    candidates = np.empty(number, dtype=np.int64)
+    total = sort_by_density(values, weighted, counts, candidates)
+    for q in range(total):
+        t = candidates[q]
+        if fits(sizes, t, left, 0):
+            lists[0, length[0]] = t
+            length[0] += 1
+    while level >= 0:
+        if pointer[level] >= length[level] or level >= depth:
+            level -= 1
+            if level >= 0:
+                taken[path[level]] -= 1
+            continue
+        reach = value[level]
+        rest = surrogate[level]
+        for q in range(pointer[level], length[level]):
+            t = lists[level, q]
+            amount = counts[t] - taken[t]
+            work += 1
+            if weighted[t] * amount <= rest:
+                rest -= weighted[t] * amount
+                reach += values[t] * amount
+            else:
+                reach += values[t] * max(0.0, rest) / weighted[t]
+                break
+        stopped = complete and work > limit
+        if reach <= best + EPSILON or stopped:
+            if stopped:
+                bound = max(bound, reach)
+            level -= 1
+            if level >= 0:
+                taken[path[level]] -= 1
+            continue
+        t = lists[level, pointer[level]]
+        pointer[level] += 1
+        path[level] = t
+        taken[t] += 1
+        worth = value[level] + values[t]
+        if worth > best:
+            best = worth
+            found = level + 1
+            picked[:found] = path[:found]
+        for j in range(d):
+            left[level + 1, j] = left[level, j] - sizes[t, j]
+        # The same size may be taken again while there are items of it.
+        begin = pointer[level] - 1
+        fitting = 0
+        for q in range(begin, length[level]):
+            other = lists[level, q]
+            if counts[other] > taken[other] and fits(sizes, other, left, level + 1):
+                lists[level + 1, fitting] = other
+                fitting += 1
+        work += length[level] - begin
+        if fitting == 0:
+            complete = True
+            taken[t] -= 1
+            continue
+        level += 1
+        length[level] = fitting
+        pointer[level] = 0
+        surrogate[level] = surrogate[level - 1] - weighted[t]
+        value[level] = worth
+    return found, best, max(bound, best)
+
+
+@compiled
+def fits(sizes: FloatArray, t: int, left: FloatArray, level: int) -> bool:
+    """Tell whether a size fits into what is left at a level."""
+    for j in range(sizes.shape[1]):  # noqa: SIM110 - the compiler knows no generator expressions
+        if sizes[t, j] > left[level, j]:
+            return False
+    return True

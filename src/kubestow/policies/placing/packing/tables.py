@@ -1,0 +1,81 @@
+"""From an instance to the arrays of the packing loop.
+
+Which shape is opened when several would hold an item: the one with the lowest price per capacity
+(price divided by the mean share of the largest capacities), the larger one of equals, the first
+named of those. Prices that are not given are set to capacity, so that the largest shape is opened
+first and a smaller one when the limit of the larger is reached.
+"""
+
+import numpy as np
+
+from kubestow.policies.placing.packing import instances, states
+
+UNLIMITED = 2**62
+"""A number of nodes that is never reached."""
+
+
+def make_table(instance: instances.Instance) -> states.Table:
+    """Return the capacities of an instance; openable shapes come first, in their own order."""
+    shapes = instance.shapes.capacity
+    rows = [shapes]
+    limits = [UNLIMITED] * len(shapes)
+    if instance.shapes.limits is not None:
+        limits = [UNLIMITED if limit is None else limit for limit in instance.shapes.limits]
+    if instance.existing is not None:
+        rows.append(distinct_capacities(instance.existing))
+    capacity = np.ascontiguousarray(np.concatenate(rows))
+    inverse = np.zeros_like(capacity)
+    np.divide(1.0, capacity, out=inverse, where=capacity > 0.0)
+    slack = capacity * instance.tolerance
+    opening = opening_order(instance.shapes)
+    return states.Table(
+        inverse=inverse,
+        room=capacity + slack,
+        slack=slack,
+        opening=opening,
+        limits=np.array(limits + [0] * (len(capacity) - len(shapes)), dtype=np.int64),
+        reference=int(opening[0]) if len(opening) else 0,
+    )
+
+
+def unit_table(dimensions: int) -> states.Table:
+    """Return the table of unlimited identical nodes with capacity 1 and the tolerance of reals."""
+    one = np.ones((1, dimensions))
+    slack = one * instances.REAL_TOLERANCE
+    return states.Table(
+        inverse=one,
+        room=one + slack,
+        slack=slack,
+        opening=np.zeros(1, dtype=np.int64),
+        limits=np.full(1, UNLIMITED, dtype=np.int64),
+        reference=0,
+    )
+
+
+def opening_order(shapes: instances.Shapes) -> instances.IntArray:
+    """Return the shapes from the one to open first to the last."""
+    largest = np.maximum(shapes.capacity.max(axis=0, initial=0.0), np.finfo(np.float64).tiny)
+    size = (shapes.capacity / largest).mean(axis=1)
+    costs = size if shapes.costs is None else np.array(shapes.costs, dtype=np.float64)
+    # Rounding keeps shapes that are proportional to each other equal in price.
+    price = np.round(costs / np.maximum(size, np.finfo(np.float64).tiny), 12)
+    return np.lexsort((-size, price)).astype(np.int64)
+
+
+def distinct_capacities(existing: instances.Existing) -> instances.FloatArray:
+    """Return the different capacity vectors of the nodes that are there already."""
+    return np.unique(existing.capacity, axis=0)
+
+
+def load_nodes(instance: instances.Instance, table: states.Table) -> states.Nodes:
+    """Return node state with room for every item, holding the nodes that are there already."""
+    count = instance.existing_count
+    nodes = states.make_nodes(count + len(instance.demands) + 1, instance.dimensions)
+    if instance.existing is None:
+        return nodes
+    _, row = np.unique(instance.existing.capacity, axis=0, return_inverse=True)
+    for node in range(count):
+        states.add_node(nodes, node, len(instance.shapes.capacity) + int(row[node]), table)
+        states.put_item(nodes, node, instance.existing.used, node)
+        states.refresh_node(nodes, node, table, True)
+    return nodes

@@ -1,0 +1,57 @@
+"""Studies by name: what `kubestow study` can run."""
+
+import dataclasses
+import pathlib
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from kubestow.model import errors
+from kubestow.studies import adaptive_packing, cells, schubert_packing
+from kubestow.studies.options import Options
+
+Run = Callable[[Options, cells.Watcher], dict[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Study:
+    """An experiment that can be run again.
+
+    Attributes:
+        name: The name users write.
+        summary: One sentence on the question it answers.
+        run: Runs it, writes its files into the given folder, and returns what is in results.json.
+    """
+
+    name: str
+    summary: str
+    run: Run
+
+
+_ALL = (
+    Study(
+        "schubert-packing",
+        "Packing heuristics of Schubert 2023: appendix A.4 and Table 5.1, cell by cell.",
+        schubert_packing.run,
+    ),
+    Study(
+        "adaptive-packing",
+        "The heuristic `adaptive` on settings it was not tuned on, against those of the thesis.",
+        adaptive_packing.run,
+    ),
+)
+
+REGISTRY: Mapping[str, Study] = MappingProxyType({study.name: study for study in _ALL})
+"""All studies by name."""
+
+
+def get(name: str) -> Study:
+    """Return a study by name."""
+    if name not in REGISTRY:
+        raise errors.InputError("study", f"{name!r}: must be one of {', '.join(REGISTRY)}")
+    return REGISTRY[name]
+
+
+def default_folder(name: str) -> pathlib.Path:
+    """Return where results go when no folder is given."""
+    return pathlib.Path("out") / name
