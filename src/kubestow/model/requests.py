@@ -53,7 +53,7 @@ def pod_requests(pod: pods.Pod, rules: RequestRules = SPECIFIED) -> dict[str, qu
             for name, quantity in _pod_level_requests(pod, rules).items()
             if resources.is_pod_level(name)
         }
-    return resources.add([total, pod.spec.overhead])
+    return resources.add([total, pod.spec.overhead]) if pod.spec.overhead else total
 
 
 def sets_pod_level_requests(spec: pods.PodSpec) -> bool:
@@ -123,6 +123,8 @@ def aggregate(
         return {**assumed, **stated} if assumed else stated
 
     running = [of(container) for container in spec.containers]
+    if len(running) == 1 and not spec.init_containers:  # most pods
+        return dict(running[0])
     sidecars: list[resources.ResourceList] = []
     peaks: list[resources.ResourceList] = []
     for container in spec.init_containers:

@@ -8,6 +8,7 @@ so (``k8s.io/kubernetes/pkg/apis/core/v1/helper``, 1.37).
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
 
@@ -33,6 +34,7 @@ def is_native(name: str) -> bool:
     return "/" not in name or _NATIVE_PREFIX in name
 
 
+@functools.cache
 def is_extended(name: str) -> bool:
     """Tell whether a resource is an extended one, such as ``nvidia.com/gpu``.
 
@@ -57,6 +59,7 @@ def is_huge_page(name: str) -> bool:
     return name.startswith(_HUGE_PAGES_PREFIX)
 
 
+@functools.cache
 def is_scalar(name: str) -> bool:
     """Tell whether kube-scheduler counts a resource among the scalar ones."""
     return (
@@ -67,6 +70,7 @@ def is_scalar(name: str) -> bool:
     )
 
 
+@functools.cache
 def is_counted(name: str) -> bool:
     """Tell whether kube-scheduler keeps account of a resource at all."""
     return name in (CPU, MEMORY, EPHEMERAL_STORAGE) or is_scalar(name)

@@ -1,13 +1,14 @@
 """Charts that several reports share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
 import vl_convert
 
-PALETTE = ("#4c566a", "#d1495b", "#00798c", "#edae49", "#2a9d4a", "#7b5ea7", "#8d5a3b", "#111111")
-"""Eight colours that differ in lightness as well as in hue."""
+INK = "#111111"
+PALETTE = ("#5b6472", "#d1495b", "#00798c", "#e09f1f", "#2a9d4a", "#7b5ea7", "#8d5a3b")
+"""Seven colours that differ in lightness as well as in hue; ink is for the line that matters."""
 
 
 def panels_of_lines(
@@ -15,38 +16,40 @@ def panels_of_lines(
     *,
     x: tuple[str, str],
     y: tuple[str, str],
-    series: tuple[str, Sequence[str]],
-    panel: tuple[str, str],
+    series: tuple[str, Mapping[str, str]],
+    panel: tuple[str, Sequence[str]],
     title: str,
-    emphasis: str = "",
+    ticks: Sequence[float] = (),
 ) -> alt.TopLevelMixin:
-    """Return lines over x, one colour per series, one panel beside the other.
+    """Return lines over a logarithmic x, one colour per series, one panel beside the other.
 
     Args:
         rows: Data, one record per point.
         x: Field and title of the horizontal axis.
         y: Field and title of the vertical axis.
-        series: Field that tells the lines apart, and its values in the order of the legend.
-        panel: Field that tells the panels apart, and the text before its value.
+        series: Field that tells the lines apart, and the colour of each of its values in the order
+            of the legend; a line in ink is drawn thicker.
+        panel: Field that tells the panels apart, and its values from left to right.
         title: Title of the whole chart.
-        emphasis: The one series drawn thicker, if any.
+        ticks: Where the horizontal axis is marked; empty to leave it to the library.
     """
-    field, names = series
+    field, colours = series
+    axis = alt.Axis(values=list(ticks), format="~g") if ticks else alt.Axis()
+    thick = [name for name, colour in colours.items() if colour == INK]
     base = (
         alt.Chart(alt.InlineData(list(rows)))
         .mark_line(point=alt.OverlayMarkDef(size=22))
         .encode(
-            x=alt.X(f"{x[0]}:Q", title=x[1]),
+            x=alt.X(f"{x[0]}:Q", title=x[1], scale=alt.Scale(type="log", nice=False, padding=8), axis=axis),
             y=alt.Y(f"{y[0]}:Q", title=y[1], scale=alt.Scale(zero=False)),
             color=alt.Color(
                 f"{field}:N",
                 title=None,
-                sort=list(names),
-                scale=alt.Scale(domain=list(names), range=list(PALETTE[: len(names)])),
-                legend=alt.Legend(orient="bottom", columns=len(names), symbolStrokeWidth=3),
+                scale=alt.Scale(domain=list(colours), range=list(colours.values())),
+                legend=alt.Legend(orient="bottom", columns=len(colours), symbolStrokeWidth=3),
             ),
             strokeWidth=alt.condition(
-                f"datum[{field!r}] == {emphasis!r}", alt.value(3.0), alt.value(1.6)
+                alt.FieldOneOfPredicate(field=field, oneOf=thick), alt.value(3.0), alt.value(1.6)
             ),
             tooltip=[f"{field}:N", f"{x[0]}:Q", alt.Tooltip(f"{y[0]}:Q", format=".4f")],
         )
@@ -55,12 +58,12 @@ def panels_of_lines(
     chart: alt.FacetChart = (
         base.facet(
             column=alt.Column(
-                f"{panel[0]}:O",
+                f"{panel[0]}:N",
                 title=None,
-                header=alt.Header(labelExpr=f"{panel[1]!r} + datum.label", labelFontSize=13),
+                sort=list(panel[1]),
+                header=alt.Header(labelFontSize=13),
             )
         )
-        .resolve_scale(y="shared")
         .properties(title=title)
         .configure_view(stroke="#d9dee6")
         .configure_axis(gridColor="#eceff3", titleFontWeight="normal")

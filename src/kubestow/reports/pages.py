@@ -8,8 +8,8 @@ import dataclasses
 import functools
 import html
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import altair as alt
 import vl_convert
@@ -142,6 +142,7 @@ def _render_table(table: Table) -> str:
 
 @functools.cache
 def _scripts() -> str:
-    # Without a snippet the bundle sets window.vegaEmbed; a closing tag would end the element.
-    bundle: str = vl_convert.javascript_bundle(None)
+    # Without a snippet the bundle sets window.vegaEmbed; the library's types do not know that.
+    bundle = cast("Callable[[], str]", vl_convert.javascript_bundle)()
+    # A closing tag inside would end the script element.
     return bundle.replace("</script", "<\\/script")

@@ -65,6 +65,6 @@ def make_chart(excess: dict[str, dict[str, float]]) -> alt.TopLevelMixin:
     bars = base.mark_rule(strokeWidth=5, opacity=0.35, color=figures.PALETTE[2]).encode(
         x=alt.X("mean:Q", title="excess over the best thesis heuristic (%)"), x2="worst:Q"
     )
-    dots = base.mark_point(filled=True, size=70, color=figures.PALETTE[0]).encode(x="mean:Q")
+    dots = base.mark_point(filled=True, size=70, color=figures.INK).encode(x="mean:Q")
     chart: alt.LayerChart = (bars + dots).properties(width=560, height=220)
     return chart

@@ -92,6 +92,7 @@ def run_cells(
         watch: Told after every cell; done and total are placements.
     """
     total = sum(task.placements for task in tasks)
+    heuristics.warm_up()
     stop = threading.Event()
     done = 0
     results: dict[int, Result] = {}

@@ -10,6 +10,18 @@ from kubestow.reports import figures, pages
 
 Row = dict[str, Any]
 
+COLOURS = {
+    "first-fit": figures.PALETTE[0],
+    "k8s-least": figures.PALETTE[1],
+    "k8s-most": figures.PALETTE[2],
+    "permutation-pack": figures.PALETTE[3],
+    "vector-dot": figures.PALETTE[4],
+    "k8s-vector-dot": figures.PALETTE[5],
+    "k8s-reweighted": figures.PALETTE[6],
+    "adaptive": figures.INK,
+}
+"""One colour per heuristic in all figures."""
+
 _FIGURES = (
     ("uniform", "E4", "Uniform demands"),
     ("split", "E4", "Demands cut from 100 full nodes"),
@@ -77,7 +89,7 @@ def make_chart(
             "demand": round(1.0 / row["a"], 6),
             "ratio": round(row["mean"] / base[row["dimensions"], row["a"]], 6),
             "heuristic": row["heuristic"],
-            "resources": row["dimensions"],
+            "resources": f"{row['dimensions']} resources",
         }
         for row in chosen
     ]
@@ -85,10 +97,10 @@ def make_chart(
         points,
         x=("demand", "mean demand (share of a node)"),
         y=("ratio", "nodes / nodes of first-fit"),
-        series=("heuristic", list(dict.fromkeys(row["heuristic"] for row in chosen))),
-        panel=("resources", "resources: "),
+        series=("heuristic", {row["heuristic"]: COLOURS[row["heuristic"]] for row in chosen}),
+        panel=("resources", list(dict.fromkeys(point["resources"] for point in points))),
         title=title,
-        emphasis="adaptive",
+        ticks=(0.04, 0.06, 0.1, 0.2, 0.3, 0.5),
     )
 
 

@@ -23,7 +23,7 @@ from kubestow.policies.placing.batch_tables import (
     Statics,
     Tallies,
 )
-from kubestow.policies.placing.packing.compiling import compiled, inlined
+from kubestow.policies.placing.packing.compiling import compiled, compiled_finite, inlined
 
 LEAST, MOST, RATIO = 0, 1, 2
 TAINTS, AFFINITY, FIT, SPREAD, PODS, BALANCE, IMAGES = range(7)
@@ -37,7 +37,7 @@ def whole_quotient(numerator: float, denominator: float) -> float:
     Correctly rounded division can only miss by landing on the next whole number; the remainder
     tells. Exact while 100 x the amount stays below 2**53.
     """
-    quotient = math.floor(numerator / denominator)
+    quotient: float = np.floor(numerator / denominator)
     return quotient - 1.0 if numerator - quotient * denominator < 0.0 else quotient
 
 
@@ -66,26 +66,22 @@ def add_fit_scores(
         amount = classes.fit_amount[c, i]
         if rules.fit_column[i] < 0 or amount < 0:
             continue
-        offered = nodes.offered[rules.fit_column[i]]
-        side = rules.fit_nonzero[i]
-        used = nodes.used[rules.fit_column[i]] if side < 0 else nodes.nonzero[side]
-        weight = rules.fit_weight[i]
+        column, source, weight = rules.fit_column[i], rules.fit_source[i], rules.fit_weight[i]
         for row in range(low, high):
-            capacity = max(offered[row], 1.0)
-            after = used[row] + amount
-            if rules.strategy == LEAST:
-                score = whole_quotient(max(capacity - after, 0.0) * 100.0, capacity)
-            elif rules.strategy == MOST:
-                score = whole_quotient(min(after, capacity) * 100.0, capacity)
-            else:
-                percent = whole_quotient(min(after, capacity) * 100.0, capacity)
-                score = shape_value(rules, percent)
-            counts = offered[row] > 0.0 and (rules.strategy != RATIO or score > 0.0)
+            offered = nodes.offered[column, row]
+            capacity = offered if offered > 0.0 else 1.0
+            after = nodes.used[source, row] + amount
+            after = capacity if after > capacity else after
+            part = capacity - after if rules.strategy == LEAST else after
+            score = whole_quotient(part * 100.0, capacity)
+            if rules.strategy == RATIO:
+                score = shape_value(rules, score)
+            counts = offered > 0.0 and (rules.strategy != RATIO or score > 0.0)
             total[row] += weight * score if counts else 0.0
             weights[row] += weight if counts else 0.0
     factor = float(rules.weights[FIT])
     for row in range(low, high):
-        sum_of_weights = max(weights[row], 1.0)
+        sum_of_weights = weights[row] if weights[row] > 0.0 else 1.0
         if rules.strategy == RATIO:
             mean = whole_quotient(2.0 * total[row] + weights[row], 2.0 * sum_of_weights)
         else:
@@ -97,70 +93,74 @@ def add_fit_scores(
 def write_evenness(
     rules: Rules,
     nodes: Nodes,
-    classes: Classes,
-    c: int,
+    amounts: Floats,
     share: float,
     room: Room,
     even: Floats,
     low: int,
     high: int,
 ) -> None:
-    """Write ``int((1 - deviation) * 100)`` with (``share`` = 1) or without (0) the pod."""
+    """Write ``int((1 - deviation) * 100)`` with (``share`` = 1) or without (0) the pod.
+
+    Args:
+        rules: The profile.
+        nodes: The nodes.
+        amounts: What the pod requests of each resource; negative leaves it out.
+        share: Whether the pod counts.
+        room: Scratch.
+        even: Filled in.
+        low: First node.
+        high: One after the last node.
+    """
     total, number, first, last = room.total, room.number, room.first, room.last
     for row in range(low, high):
         total[row] = number[row] = first[row] = last[row] = 0.0
-        room.squares[row] = 0.0
     considered = 0
     for i in range(len(rules.balanced_column)):
-        amount = share * classes.balanced_amount[c, i]
-        if rules.balanced_column[i] < 0 or classes.balanced_amount[c, i] < 0:
+        if rules.balanced_column[i] < 0 or amounts[i] < 0.0:
             continue
         considered += 1
-        offered, used = (
-            nodes.offered[rules.balanced_column[i]],
-            nodes.used[rules.balanced_column[i]],
-        )
+        amount = share * amounts[i]
+        column = rules.balanced_column[i]
         for row in range(low, high):
-            counts = offered[row] > 0.0
-            fraction = min((used[row] + amount) / max(offered[row], 1.0), 1.0)
+            counts = nodes.offered[column, row] > 0.0
+            full = nodes.offered[column, row] if counts else 1.0
+            fraction = (nodes.used[column, row] + amount) / full
+            fraction = 1.0 if fraction > 1.0 else fraction
+            room.fractions[i, row] = fraction if counts else -1.0
             first[row] = fraction if counts and number[row] == 0.0 else first[row]
             last[row] = fraction if counts else last[row]
             total[row] += fraction if counts else 0.0
             number[row] += 1.0 if counts else 0.0
     if considered > 2:
-        add_squares(rules, nodes, classes, c, share, room, low, high)
+        write_deviations(rules, amounts, room, low, high)
+    else:
+        for row in range(low, high):
+            room.deviation[row] = 0.0
     for row in range(low, high):
         # Upstream has a shortcut for two resources; it can differ in the last bit.
         pair = abs((first[row] - last[row]) / 2.0)
-        many = math.sqrt(room.squares[row] / max(number[row], 1.0))
-        deviation = pair if number[row] == 2.0 else many
-        even[row] = math.floor((1.0 - deviation) * 100.0) if number[row] >= 2.0 else 100.0
+        deviation = pair if number[row] == 2.0 else room.deviation[row]
+        even[row] = np.floor((1.0 - deviation) * 100.0)
 
 
 @inlined
-def add_squares(
-    rules: Rules,
-    nodes: Nodes,
-    classes: Classes,
-    c: int,
-    share: float,
-    room: Room,
-    low: int,
-    high: int,
-) -> None:
-    """Add the squared distances of the used fractions from their mean."""
+def write_deviations(rules: Rules, amounts: Floats, room: Room, low: int, high: int) -> None:
+    """Write the standard deviation of the used fractions of each node; 0 for one or none."""
+    mean, deviation = room.mean, room.deviation
+    for row in range(low, high):
+        mean[row] = room.total[row] / (room.number[row] if room.number[row] > 0.0 else 1.0)
+        deviation[row] = 0.0
     for i in range(len(rules.balanced_column)):
-        amount = share * classes.balanced_amount[c, i]
-        if rules.balanced_column[i] < 0 or classes.balanced_amount[c, i] < 0:
+        if rules.balanced_column[i] < 0 or amounts[i] < 0.0:
             continue
-        offered, used = (
-            nodes.offered[rules.balanced_column[i]],
-            nodes.used[rules.balanced_column[i]],
-        )
         for row in range(low, high):
-            fraction = min((used[row] + amount) / max(offered[row], 1.0), 1.0)
-            distance = fraction - room.total[row] / max(room.number[row], 1.0)
-            room.squares[row] += distance * distance if offered[row] > 0.0 else 0.0
+            fraction = room.fractions[i, row]
+            distance = fraction - mean[row]
+            deviation[row] += distance * distance if fraction >= 0.0 else 0.0
+    for row in range(low, high):
+        number = room.number[row] if room.number[row] > 0.0 else 1.0
+        deviation[row] = np.sqrt(deviation[row] / number) if number > 1.0 else 0.0
 
 
 @inlined
@@ -169,15 +169,15 @@ def add_balance(
 ) -> None:
     """Add the weighted score of the balance, or of the change of balance."""
     factor = float(rules.weights[BALANCE])
-    write_evenness(rules, nodes, classes, c, 1.0, room, room.after, low, high)
+    write_evenness(rules, nodes, classes.balanced_amount[c], 1.0, room, room.after, low, high)
     if not rules.balance_change:
         for row in range(low, high):
             room.score[row] += factor * room.after[row]
         return
-    write_evenness(rules, nodes, classes, c, 0.0, room, room.before, low, high)
+    before = nodes.evenness[classes.balance_set[c]]
     for row in range(low, high):
-        change = 50.0 + room.after[row] - room.before[row]
-        room.score[row] += factor * (50.0 + math.trunc(change / 2.0))
+        # The sum is never negative, so dropping the fraction is truncating, as in Go.
+        room.score[row] += factor * (50.0 + np.floor((50.0 + room.after[row] - before[row]) / 2.0))
 
 
 @inlined
@@ -200,9 +200,8 @@ def refresh_range(
         for j in range(len(nodes.offered)):
             want = classes.wanted[c, j]
             if want > 0.0:
-                offered, used = nodes.offered[j], nodes.used[j]
                 for row in range(low, high):
-                    fits[row] = fits[row] and want <= offered[row] - used[row]
+                    fits[row] &= want <= nodes.offered[j, row] - nodes.used[j, row]
     if rules.weights[FIT] > 0:
         add_fit_scores(rules, nodes, classes, c, room, low, high)
     if rules.weights[BALANCE] > 0 and classes.balanced[c]:
@@ -226,8 +225,8 @@ def refresh(
     """Bring the cached resource scores of a class up to date."""
     fits, score = cache.fits[slot], cache.score[slot]
     since = cache.seen[slot]
-    # One node by itself costs about as much as thirty in a row: beyond that anew is faster.
-    if classes.slot[c] < 0 or since < 0 or (done - since) * 30 > len(fits):
+    # One node by itself costs about as much as eighty in a row: beyond that anew is faster.
+    if classes.slot[c] < 0 or since < 0 or (done - since) * 80 > len(fits):
         refresh_range(rules, nodes, classes, c, room, fits, score, 0, len(fits))
     else:
         for index in range(since, done):
@@ -331,7 +330,8 @@ def add_spread(
         if scored[row] and largest == 0.0:
             score[row] += weight * 100
         elif scored[row]:
-            score[row] += weight * (100 * int(largest + smallest - raw[row]) // int(largest))
+            left = largest + smallest - raw[row]
+            score[row] += weight * whole_quotient(100.0 * left, largest)
 
 
 @compiled
@@ -361,41 +361,48 @@ def add_pulls(
                 score[row] += weight * int(100.0 * ((raw[row] - least) / (most - least)))
 
 
+@compiled_finite
+def largest_feasible(values: Floats, feasible: Flags) -> float:
+    """Return the largest value of a feasible node, at least 0."""
+    largest = 0.0
+    for row in range(len(values)):
+        value = values[row] if feasible[row] else 0.0
+        largest = value if value > largest else largest
+    return largest
+
+
 @compiled
-def add_statics(rules: Rules, statics: Statics, kind: int, feasible: Flags, score: Ints) -> None:
-    """Add the scores for taints, node affinity and images."""
+def add_statics(rules: Rules, statics: Statics, kind: int, feasible: Flags, score: Floats) -> None:
+    """Add the scores for taints, node affinity and images.
+
+    They change only when the largest raw value among the feasible nodes does, so they are kept.
+    """
     disliked, preferred = statics.disliked[kind], statics.preferred[kind]
-    images = statics.images[kind]
-    worst = np.int64(0)
-    best = np.int64(0)
-    for row in range(len(feasible)):
-        if feasible[row]:
-            worst = max(worst, disliked[row])
-            best = max(best, preferred[row])
-    taint_weight, affinity_weight = rules.weights[TAINTS], rules.weights[AFFINITY]
-    image_weight = rules.weights[IMAGES]
-    for row in range(len(feasible)):
-        if feasible[row]:
-            value = image_weight * images[row] + taint_weight * 100
-            if worst > 0:
-                value -= taint_weight * (100 * disliked[row] // worst)
-            if best > 0:
-                value += affinity_weight * (100 * preferred[row] // best)
-            score[row] += value
+    worst = largest_feasible(disliked, feasible)
+    best = largest_feasible(preferred, feasible)
+    kept = statics.kept[kind]
+    if statics.kept_for[kind, 0] != worst or statics.kept_for[kind, 1] != best:
+        statics.kept_for[kind, 0] = worst
+        statics.kept_for[kind, 1] = best
+        taints, affinity = float(rules.weights[TAINTS]), float(rules.weights[AFFINITY])
+        for row in range(len(kept)):
+            value = rules.weights[IMAGES] * statics.images[kind, row] + taints * 100.0
+            if worst > 0.0:
+                value -= taints * whole_quotient(100.0 * disliked[row], worst)
+            if best > 0.0:
+                value += affinity * whole_quotient(100.0 * preferred[row], best)
+            kept[row] = value
+    for row in range(len(kept)):
+        score[row] += kept[row]
 
 
 @compiled
 def choose(nodes: Nodes, feasible: Flags, score: Floats, chance: float) -> int:
     """Return the best node; among equals by chance, or the first name if ``chance`` < 0."""
-    best = -1.0
+    best = largest_feasible(score, feasible)
     ties = 0
     for row in range(len(feasible)):
-        if feasible[row]:
-            if score[row] > best:
-                best = score[row]
-                ties = 1
-            elif score[row] == best:
-                ties += 1
+        ties += int(feasible[row] & (score[row] == best))
     if ties == 0:
         return UNPLACED
     skip = int(chance * ties) if chance >= 0.0 else 0
@@ -407,16 +414,33 @@ def choose(nodes: Nodes, feasible: Flags, score: Floats, chance: float) -> int:
     return UNPLACED
 
 
+@inlined
+def write_before(rules: Rules, nodes: Nodes, low: int, high: int, room: Room) -> None:
+    """Bring the balance of nodes as they are up to date, for every set of resources in use."""
+    if rules.balance_change:
+        for index in range(len(rules.balance_sets)):
+            write_evenness(
+                rules, nodes, rules.balance_sets[index], 0.0, room, nodes.evenness[index], low, high
+            )
+
+
 @compiled
 def settle(
-    nodes: Nodes, classes: Classes, tallies: Tallies, links: Links, c: int, row: int
+    rules: Rules,
+    nodes: Nodes,
+    classes: Classes,
+    tallies: Tallies,
+    links: Links,
+    c: int,
+    row: int,
+    room: Room,
 ) -> None:
     """Put a pod of a class on a node."""
     for j in range(len(nodes.used)):
         nodes.used[j, row] += classes.taken[c, j]
-    nodes.nonzero[0, row] += classes.taken_nonzero[c, 0]
-    nodes.nonzero[1, row] += classes.taken_nonzero[c, 1]
-    for index in range(links.joins_first[c], links.joins_first[c + 1]):
+    write_before(rules, nodes, row, row + 1, room)
+    link = classes.link[c]
+    for index in range(links.joins_first[link], links.joins_first[link + 1]):
         g = links.joins[index]
         tallies.counts[g, row] += 1
         for place in range(tallies.first[g], tallies.first[g + 1]):
@@ -459,21 +483,24 @@ def place_classes(
     score = np.empty(count)
     raw = np.empty(count)
     room = Room(
+        np.empty((len(rules.balanced_column), count)),
         np.empty(count), np.empty(count), np.empty(count), np.empty(count),
         np.empty(count), np.empty(count), np.empty(count), np.empty(count),
     )  # fmt: skip
+    write_before(rules, nodes, 0, count, room)
     scratch = len(cache.seen) - 1
     for p in range(len(class_of_pod)):
         c = class_of_pod[p]
         slot = classes.slot[c] if classes.slot[c] >= 0 else scratch
+        link = classes.link[c]
         refresh(rules, nodes, classes, c, chosen, p, cache, slot, room)
         kind = classes.static[c]
         feasible[:] = cache.fits[slot] & statics.admitted[kind]
         score[:] = cache.score[slot]
-        apply_filters(tallies, links, c, feasible)
+        apply_filters(tallies, links, link, feasible)
         add_statics(rules, statics, kind, feasible, score)
-        add_spread(tallies, links, c, feasible, raw, score, rules.weights[SPREAD])
-        add_pulls(tallies, links, c, feasible, raw, score, rules.weights[PODS])
+        add_spread(tallies, links, link, feasible, raw, score, rules.weights[SPREAD])
+        add_pulls(tallies, links, link, feasible, raw, score, rules.weights[PODS])
         chosen[p] = choose(nodes, feasible, score, chances[p])
         if chosen[p] != UNPLACED:
-            settle(nodes, classes, tallies, links, c, chosen[p])
+            settle(rules, nodes, classes, tallies, links, c, chosen[p], room)

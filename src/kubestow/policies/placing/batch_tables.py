@@ -25,9 +25,10 @@ class Rules(NamedTuple):
         shape_x: Utilisations of the shape, percent.
         shape_y: Scores of the shape, 0 to 100.
         fit_column: Column of each resource in the fit score, -1 where no node offers it.
-        fit_nonzero: 0 CPU or 1 memory where the scheduler's assumptions count, else -1.
+        fit_source: Row of ``Nodes.used`` the fit score reads.
         fit_weight: Weight of each resource in the fit score.
         balanced_column: Column of each resource in the balance score.
+        balance_sets: Sets of resources that occur, 0 where one counts, -1 where it does not.
         balance_change: Whether the change of balance is scored (from 1.36).
         filter_fit: Whether the resource filter runs.
         weights: Weights of taints, node affinity, fit, spread, pod affinity, balance, images.
@@ -37,9 +38,10 @@ class Rules(NamedTuple):
     shape_x: Ints
     shape_y: Ints
     fit_column: Ints
-    fit_nonzero: Ints
+    fit_source: Ints
     fit_weight: Ints
     balanced_column: Ints
+    balance_sets: Floats
     balance_change: bool
     filter_fit: bool
     weights: Ints
@@ -48,25 +50,27 @@ class Rules(NamedTuple):
 class Nodes(NamedTuple):
     """The state of the nodes, resource by resource, so that loops over nodes are straight.
 
-    Whole numbers as floating point: exact below 2**53, and fast to divide. ``used`` and
-    ``nonzero`` are changed by the kernel.
+    Whole numbers as floating point: exact below 2**53, and fast to divide. ``used`` is changed
+    by the kernel; its last two rows are CPU and memory with the scheduler's assumptions for
+    containers that state nothing.
     """
 
     offered: Floats  # [resources, nodes]
-    used: Floats  # [resources, nodes]
-    nonzero: Floats  # [2, nodes]: CPU and memory with the scheduler's assumptions
+    used: Floats  # [resources + 2, nodes]
+    evenness: Floats  # [sets, nodes]: balance as it is, per set of resources
     by_name: Ints  # rows in order of names, for ties
 
 
 class Room(NamedTuple):
     """Scratch room of one number per node for the resource scores."""
 
+    fractions: Floats  # [resources of the balance, nodes]; -1 where it does not count
     total: Floats
     number: Floats
     first: Floats
     last: Floats
-    squares: Floats
-    before: Floats
+    mean: Floats
+    deviation: Floats
     after: Floats
     score: Floats
 
@@ -77,33 +81,41 @@ class Classes(NamedTuple):
     Attributes:
         wanted: What the filter counts, ``[classes, columns]``.
         possible: False where a resource is wanted that no node offers.
-        taken: What a placed pod occupies, ``[classes, columns]``.
-        taken_nonzero: The same for CPU and memory with assumptions, ``[classes, 2]``.
+        taken: What a placed pod adds to ``Nodes.used``, ``[classes, columns + 2]``.
         fit_amount: Requests as the fit score sees them; -1 leaves the resource out.
         balanced_amount: Requests as the balance score sees them; -1 leaves the resource out.
         balanced: Whether the balance is scored at all.
+        balance_set: Which of ``Rules.balance_sets`` the class looks at.
         static: Row of the static tables.
+        link: Row of the links.
         slot: Row of the score cache, -1 for classes that are not worth one.
     """
 
     wanted: Floats
     possible: Flags
     taken: Floats
-    taken_nonzero: Floats
     fit_amount: Floats
     balanced_amount: Floats
     balanced: Flags
+    balance_set: Ints
     static: Ints
+    link: Ints
     slot: Ints
 
 
 class Statics(NamedTuple):
-    """What depends on node and specification alone, ``[kinds, nodes]``."""
+    """What depends on node and specification alone, ``[kinds, nodes]``.
+
+    ``kept`` holds the weighted sum of the normalised scores, for the largest raw values in
+    ``kept_for``.
+    """
 
     admitted: Flags
-    disliked: Ints
-    preferred: Ints
-    images: Ints
+    disliked: Floats
+    preferred: Floats
+    images: Floats
+    kept: Floats
+    kept_for: Floats
 
 
 class Tallies(NamedTuple):
@@ -141,7 +153,7 @@ class Tallies(NamedTuple):
 
 
 class Links(NamedTuple):
-    """Which tallies a class looks at and which groups it joins, each ``x[first[c]:first[c+1]]``.
+    """Which tallies a kind of pod looks at and which groups it joins: ``x[first[l]:first[l + 1]]``.
 
     Attributes:
         joins: Groups a pod of the class belongs to.

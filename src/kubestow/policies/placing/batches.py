@@ -6,8 +6,7 @@ Pods are sorted into classes, the classes become tables, a compiled kernel place
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -67,23 +66,29 @@ def place(
         return chosen
     class_of_pod, cycles = _classify(wanted, state, profile, features)
     registry = Registry(state)
-    links = Linker(cycles, registry).links()
-    statics, kinds = _statics(cycles)
-    classes = _classes(cycles, kinds, Counter(class_of_pod.tolist()), len(state))
+    link_of_class, linked = _kinds(cycles, _link_kind)
+    links = Linker(linked, registry).links()
+    static_of_class, looked_at = _kinds(cycles, _static_kind)
+    statics = _statics(looked_at)
+    classes, balance_sets = _classes(cycles)
+    sizes = Counter(class_of_pod.tolist())
+    classes = classes._replace(
+        static=static_of_class, link=link_of_class, slot=_slots(sizes, len(cycles), len(state))
+    )
     tallies = registry.tables()
     chances = np.full(len(wanted), -1.0) if rng is None else rng.random(len(wanted))
     names = [node.name for node in state.nodes]
     by_name = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
     nodes = Nodes(
         offered=_by_resource(state.allocatable),
-        used=_by_resource(state.requested),
-        nonzero=_by_resource(state.nonzero),
+        used=_by_resource(np.hstack([state.requested, state.nonzero])),
+        evenness=np.zeros((len(balance_sets), len(state))),
         by_name=by_name,
     )
     batch_kernels.place_classes(
         class_of_pod,
         chances,
-        _rules(state, profile, features),
+        _rules(state, profile, features, balance_sets),
         nodes,
         classes,
         statics,
@@ -92,8 +97,8 @@ def place(
         _cache(int(classes.slot.max(initial=-1)) + 1, len(state)),
         chosen,
     )
-    state.requested[:] = nodes.used.T
-    state.nonzero[:] = nodes.nonzero.T
+    state.requested[:] = nodes.used[:-2].T
+    state.nonzero[:] = nodes.used[-2:].T
     for pod, row in zip(wanted, chosen.tolist(), strict=True):
         if row >= 0:
             state.note(pod, row)
@@ -124,48 +129,66 @@ def _classify(
     return indices, cycles
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """What the static tables depend on."""
-
-    tolerations: object
-    node_selector: object
-    required: object
-    preferred: object
-    images: object
-
-    @staticmethod
-    def of(spec: pods.PodSpec) -> _Kind:
-        images = (
-            tuple(c.image for c in spec.containers),
-            tuple(c.image for c in spec.init_containers),
-            spec.image_volumes,
-        )
-        selector = tuple(sorted(spec.node_selector.items()))
-        return _Kind(spec.tolerations, selector, spec.required_nodes, spec.preferred_nodes, images)
-
-
-def _statics(cycles: list[Cycle]) -> tuple[Statics, states.Ints]:
-    known: dict[_Kind, int] = {}
-    rows: list[tuple[states.Mask, states.Ints, states.Ints, states.Ints]] = []
-    kinds = np.empty(len(cycles), dtype=np.int64)
-    for index, cycle in enumerate(cycles):
-        kind = _Kind.of(cycle.pod.spec)
+def _kinds(
+    cycles: list[Cycle], kind_of: Callable[[pods.Pod], Hashable]
+) -> tuple[states.Ints, list[Cycle]]:
+    """Sort classes by a part of what they say; every kind is represented by its first class."""
+    known: dict[Hashable, int] = {}
+    first: list[Cycle] = []
+    indices = np.empty(len(cycles), dtype=np.int64)
+    for position, cycle in enumerate(cycles):
+        kind = kind_of(cycle.pod)
         if kind not in known:
-            known[kind] = len(rows)
-            preferred = node_affinities.preference(cycle)
-            nothing = np.zeros(len(cycle.state), dtype=np.int64)
-            rows.append(
-                (
-                    _admitted(cycle),
-                    node_filters.disliked(cycle),
-                    nothing if preferred is None else preferred,
-                    image_scores.locality(cycle),
-                )
+            known[kind] = len(first)
+            first.append(cycle)
+        indices[position] = known[kind]
+    return indices, first
+
+
+def _node_kind(spec: pods.PodSpec) -> Hashable:
+    selector = tuple(sorted(spec.node_selector.items()))
+    return spec.tolerations, selector, spec.required_nodes
+
+
+def _static_kind(pod: pods.Pod) -> Hashable:
+    """Return what the static tables depend on."""
+    spec = pod.spec
+    images = tuple(c.image for c in spec.containers)
+    init_images = tuple(c.image for c in spec.init_containers)
+    return _node_kind(spec), spec.preferred_nodes, images, init_images, spec.image_volumes
+
+
+def _link_kind(pod: pods.Pod) -> Hashable:
+    """Return what the links to other pods depend on."""
+    spec = pod.spec
+    itself = pod.namespace, tuple(pod.labels.items()), pod.owner
+    near = spec.required_near, spec.preferred_near
+    apart = spec.required_apart, spec.preferred_apart
+    return itself, _node_kind(spec), spec.spread, near, apart, spec.host_ports
+
+
+def _statics(cycles: list[Cycle]) -> Statics:
+    rows = []
+    for cycle in cycles:
+        preferred = node_affinities.preference(cycle)
+        nothing = np.zeros(len(cycle.state), dtype=np.int64)
+        rows.append(
+            (
+                _admitted(cycle),
+                node_filters.disliked(cycle),
+                nothing if preferred is None else preferred,
+                image_scores.locality(cycle),
             )
-        kinds[index] = known[kind]
-    columns = [np.array(column) for column in zip(*rows, strict=True)]
-    return Statics(columns[0], columns[1], columns[2], columns[3]), kinds
+        )
+    admitted, disliked, preferences, images = zip(*rows, strict=True)
+    return Statics(
+        np.array(admitted),
+        np.array(disliked, dtype=np.float64),
+        np.array(preferences, dtype=np.float64),
+        np.array(images, dtype=np.float64),
+        kept=np.zeros((len(cycles), len(cycles[0].state))),
+        kept_for=np.full((len(cycles), 2), -1.0),
+    )
 
 
 def _admitted(cycle: Cycle) -> states.Mask:
@@ -190,22 +213,23 @@ def _admitted(cycle: Cycle) -> states.Mask:
     return passes
 
 
-def _classes(
-    cycles: list[Cycle], kinds: states.Ints, sizes: Counter[int], node_count: int
-) -> Classes:
+def _classes(cycles: list[Cycle]) -> tuple[Classes, Floats]:
+    """Return the requests of all classes, and the sets of resources whose balance is looked at."""
     state, profile, features = cycles[0].state, cycles[0].profile, cycles[0].features
     count, width = len(cycles), len(state.columns)
     fit, balanced = profile.fit.resources, profile.balanced.resources
+    nowhere = np.zeros(count, dtype=np.int64)
     table = Classes(
         wanted=np.zeros((count, width)),
         possible=np.ones(count, dtype=np.bool_),
-        taken=np.zeros((count, width)),
-        taken_nonzero=np.zeros((count, 2)),
+        taken=np.zeros((count, width + 2)),
         fit_amount=np.zeros((count, len(fit))),
         balanced_amount=np.zeros((count, len(balanced))),
         balanced=np.ones(count, dtype=np.bool_),
-        static=kinds,
-        slot=_slots(sizes, count, node_count),
+        balance_set=nowhere,
+        static=nowhere,
+        link=nowhere,
+        slot=nowhere,
     )
     score_rules = requests.RequestRules(pod_level=False, assumed=requests.ASSUMED)
     balance_rules = requests.RequestRules(
@@ -222,15 +246,18 @@ def _classes(
         taken = requests.occupancy(
             cycle.pod, use_status=features.resized_pods, pod_level=features.pod_level
         )
-        table.taken[c] = state.occupied(taken)
-        table.taken_nonzero[c] = taken.nonzero_cpu_m, taken.nonzero_memory_bytes
+        table.taken[c, :width] = state.occupied(taken)
+        table.taken[c, width:] = taken.nonzero_cpu_m, taken.nonzero_memory_bytes
         table.fit_amount[c] = _amounts(fit, requests.pod_requests(cycle.pod, score_rules))
         own = requests.pod_requests(cycle.pod, balance_rules)
         table.balanced_amount[c] = _amounts(balanced, own)
         table.balanced[c] = not features.best_effort_unbalanced or any(
             amount > 0 for amount in table.balanced_amount[c]
         )
-    return table
+    sets, which = np.unique(
+        np.where(table.balanced_amount < 0, -1.0, 0.0), axis=0, return_inverse=True
+    )
+    return table._replace(balance_set=which.reshape(-1)), sets
 
 
 def _amounts(
@@ -267,11 +294,15 @@ def _cache(slots: int, node_count: int) -> Cache:
 
 
 def _rules(
-    state: states.ClusterState, profile: profiles.Profile, features: versions.Features
+    state: states.ClusterState,
+    profile: profiles.Profile,
+    features: versions.Features,
+    balance_sets: Floats,
 ) -> Rules:
     weights = dict(profile.scores)
     fit, balanced = profile.fit.resources, profile.balanced.resources
-    sides = {resources.CPU: 0, resources.MEMORY: 1}
+    width = len(state.columns)
+    sources = {**state.columns, resources.CPU: width, resources.MEMORY: width + 1}
 
     def ints(values: Sequence[int]) -> states.Ints:
         return np.array(values, dtype=np.int64)
@@ -281,9 +312,10 @@ def _rules(
         shape_x=ints([point.utilization for point in profile.fit.shape] or [0]),
         shape_y=ints([point.score * 10 for point in profile.fit.shape] or [0]),
         fit_column=ints([state.columns.get(w.name, -1) for w in fit]),
-        fit_nonzero=ints([sides.get(w.name, -1) for w in fit]),
+        fit_source=ints([sources.get(w.name, -1) for w in fit]),
         fit_weight=ints([w.weight for w in fit]),
         balanced_column=ints([state.columns.get(w.name, -1) for w in balanced]),
+        balance_sets=balance_sets,
         balance_change=features.balance_change,
         filter_fit=profiles.FIT in profile.filters,
         weights=ints([weights.get(name, 0) for name in _SCORED]),

@@ -8,7 +8,7 @@ time first, exactly when that finds none. Every exact pricing gives a lower boun
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -218,28 +218,44 @@ def generate(
     required = batch.counts if counts is None else counts
     depth = knapsacks.deepest_pattern(batch.sizes, required, batch.room)
     bound = 0.0
+    cheap = CHEAP
     relaxation: Relaxation | None = None
     for _ in range(rounds):
         solved = master.solve(budget())
         if solved is None:
-            return Generation(relaxation, bound, False)
+            break
         relaxation = solved
         weights = knapsacks.weigh_resources(batch.sizes, required, batch.room, solved.prices)
-        if master.add(_price(batch, required, solved.prices, weights, depth)):
-            if budget() <= 0.0:
-                break
+        priced = 0
+        while not priced and cheap <= (CHEAP * 16 if exact else CHEAP):
+            priced = master.add(_price(batch, required, solved.prices, weights, depth, cheap))
+            cheap *= 1 if priced else 16
+        if priced:
             continue
         if exact == 0:
             return Generation(relaxation, bound, True)
-        effort = min(exact, int(WORK_PER_SECOND * max(0.05, budget())))
-        pattern, best = price_exactly(batch, required, solved.prices, weights, depth, effort)
-        worth = float(solved.prices @ required)
-        bound = max(bound, worth / max(best, 1.0))
-        if not master.add([pattern] if pattern else []):
-            return Generation(relaxation, bound, best <= 1.0 + 10 * REDUCED_COST)
-        if bound >= target or budget() <= 0.0:
+        for effort in _efforts(exact, budget()):
+            pattern, best = price_exactly(batch, required, solved.prices, weights, depth, effort)
+            bound = max(bound, float(solved.prices @ required) / max(best, 1.0))
+            if best <= 1.0 + 10 * REDUCED_COST:
+                return Generation(relaxation, bound, True)
+            if bound >= target or round_up(bound) >= round_up(solved.value):
+                return Generation(relaxation, bound, False)
+            if master.add([pattern] if pattern else []):
+                break
+        else:
             break
     return Generation(relaxation, bound, False)
+
+
+def _efforts(exact: int, seconds: float) -> Iterator[int]:
+    """Return rising limits of work for one exact pricing: most end far below the last one."""
+    most = min(exact, int(WORK_PER_SECOND * max(0.02, seconds)))
+    effort = most // 64
+    while effort < most:
+        yield effort
+        effort *= 8
+    yield most
 
 
 def price_exactly(
@@ -259,13 +275,18 @@ def price_exactly(
 
 
 def _price(
-    batch: batches.Batch, counts: IntArray, prices: FloatArray, weights: FloatArray, depth: int
+    batch: batches.Batch,
+    counts: IntArray,
+    prices: FloatArray,
+    weights: FloatArray,
+    depth: int,
+    effort: int,
 ) -> list[Pattern]:
     number = len(counts)
     ends = np.empty(2 * number, dtype=np.int64)
     held = np.empty(2 * number * (depth + 1), dtype=np.int64)
     written = price_patterns(
-        batch.sizes, counts, batch.room, prices, weights, depth, CHEAP, ends, held
+        batch.sizes, counts, batch.room, prices, weights, depth, effort, ends, held
     )
     parts = np.split(held, ends[:written])[:written]
     return [tuple(sorted(part.tolist())) for part in parts]

@@ -32,3 +32,14 @@ def inlined(function: Function) -> Function:
         "Function",
         numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function),
     )
+
+
+def compiled_finite(function: Function) -> Function:
+    """Compile as ``compiled`` does, with the promise that no number is NaN.
+
+    That lets the compiler find minima and maxima several numbers at a time; no result changes.
+    """
+    return cast(
+        Function,
+        numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})(function),
+    )

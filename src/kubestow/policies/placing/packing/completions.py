@@ -256,6 +256,11 @@ def complete(
         ends,
         held,
     )
-    return [
-        tuple(sorted(part.tolist())) for part in np.split(held[: ends[nodes - 1]], ends[: nodes - 1])
-    ] if nodes else []
+    return (
+        [
+            tuple(sorted(part.tolist()))
+            for part in np.split(held[: ends[nodes - 1]], ends[: nodes - 1])
+        ]
+        if nodes
+        else []
+    )

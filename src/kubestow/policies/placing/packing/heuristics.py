@@ -174,6 +174,11 @@ def pack(
     return instances.Packing(node_of_item, shape_of_node, count - existing)
 
 
+def warm_up() -> None:
+    """Compile, or load what was compiled before, so that later calls can be timed."""
+    count_nodes(np.zeros((1, 1, 1)), REGISTRY["first-fit"])
+
+
 def count_nodes(lists: FloatArray, heuristic: Heuristic) -> IntArray:
     """Count the identical nodes of capacity 1 that each of many lists needs.
 

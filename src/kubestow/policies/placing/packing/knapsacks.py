@@ -164,7 +164,8 @@ def best_pattern(
     best = floor
     bound = floor
     work = 0
-    complete = False
+    # With a floor to beat there need not be any pattern; without one, one is always found first.
+    complete = floor > 0.0
     level = 0
     left[0] = room
     surrogate[0] = (room * weights).sum()
