@@ -21,9 +21,12 @@ def label_selector(field: fields.Field) -> selectors.LabelSelector | None:
     if field.missing:
         return None
     wanted = selectors.from_labels(field["matchLabels"].labels())
-    expressions = [
-        _requirement(item, _LABEL_OPERATORS) for item in field["matchExpressions"].items()
-    ]
+    expressions = []
+    for item in field["matchExpressions"].items():
+        expression = _requirement(item, _LABEL_OPERATORS)
+        if not _parses(expression):
+            raise item["values"].refuse("expected label values (letters, digits, '-', '_', '.')")
+        expressions.append(expression)
     return wanted.and_also(*expressions)
 
 
@@ -44,13 +47,15 @@ def _node_term(field: fields.Field) -> selectors.NodeSelectorTerm:
         _requirement(item, _NODE_OPERATORS) for item in field["matchExpressions"].items()
     )
     names = tuple(_field_requirement(item) for item in field["matchFields"].items())
-    # A comparison with something that is no number cannot be parsed: the term matches no node.
-    valid = all(
-        selectors.parse_int64(expression.values[0]) is not None
-        for expression in expressions
-        if expression.operator in (selectors.GT, selectors.LT)
-    ) and all(len(name.values) == 1 for name in names)
+    # The API server lets values pass that the scheduler cannot parse: the term matches no node.
+    valid = all(map(_parses, expressions)) and all(len(name.values) == 1 for name in names)
     return selectors.NodeSelectorTerm(expressions, names, valid)
+
+
+def _parses(expression: selectors.Requirement) -> bool:
+    if expression.operator in (selectors.GT, selectors.LT):
+        return selectors.parse_int64(expression.values[0]) is not None
+    return all(map(selectors.is_label_value, expression.values))
 
 
 def _field_requirement(field: fields.Field) -> selectors.Requirement:

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 Labels = Mapping[str, str]
 
 IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT = "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+def is_label_value(text: str) -> bool:
+    """Tell whether a text may be the value of a label; at most 63 characters, possibly none."""
+    return _LABEL_VALUE.fullmatch(text) is not None
 
 
 def parse_int64(text: str) -> int | None:

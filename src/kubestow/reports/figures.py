@@ -36,11 +36,18 @@ def panels_of_lines(
     field, colours = series
     axis = alt.Axis(values=list(ticks), format="~g") if ticks else alt.Axis()
     thick = [name for name, colour in colours.items() if colour == INK]
+    # Lines are drawn in the order of the data: the thick one first, so that it covers no other.
+    ordered = sorted(rows, key=lambda row: row[field] not in thick)
     base = (
-        alt.Chart(alt.InlineData(list(rows)))
+        alt.Chart(alt.InlineData(ordered))
         .mark_line(point=alt.OverlayMarkDef(size=22))
         .encode(
-            x=alt.X(f"{x[0]}:Q", title=x[1], scale=alt.Scale(type="log", nice=False, padding=8), axis=axis),
+            x=alt.X(
+                f"{x[0]}:Q",
+                title=x[1],
+                scale=alt.Scale(type="log", nice=False, padding=8),
+                axis=axis,
+            ),
             y=alt.Y(f"{y[0]}:Q", title=y[1], scale=alt.Scale(zero=False)),
             color=alt.Color(
                 f"{field}:N",

@@ -112,6 +112,8 @@ def _per_resource(
 
 def draw_uniform(streams: Streams, lists: int, setting: Setting) -> FloatArray:
     """Draw every component from U(0, 2/a)."""
+    if setting.a < 2.0:
+        raise errors.InputError("a", f"{setting.a}: must be >= 2, or demands would exceed a node")
     size = (lists, setting.pods)
     return _per_resource(streams, lambda stream: stream.random(size) * (2.0 / setting.a))
 

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from kubestow.policies.placing.packing import adaptive, heuristics, parameters, states, tables
+from kubestow.policies.placing.packing import (
+    adaptive,
+    heuristics,
+    instances,
+    parameters,
+    states,
+    tables,
+)
 
 FloatArray = states.FloatArray
 
@@ -66,8 +73,6 @@ def test_adaptive_does_not_look_ahead() -> None:
     other = pods.copy()
     other[100:] = rng.random((100, 3))
     chosen = heuristics.get("adaptive")
-    from kubestow.policies.placing.packing import instances
-
     first, second = (
         heuristics.pack(instances.make_instance(one, np.ones(3)), chosen).node_of_item[:100]
         for one in (pods, other)

@@ -33,7 +33,7 @@ def score(weights: tuple[float, float, float, float]) -> float:
 
 
 def test_mean_is_the_utilisation_after_placement() -> None:
-    # (0.6 + 0.5) / 2
+    # The mean of 0.6 and 0.5.
     assert score((1, 0, 0, 0)) == pytest.approx(0.55)
 
 

@@ -26,11 +26,17 @@ Budget = Callable[[], float]
 CHEAP: Final = 20_000
 """Work per pattern in cheap pricing, in sizes looked at."""
 
+STEP_UP: Final = 16
+"""Factor of work when cheap pricing finds nothing any more."""
+
 EXACT: Final = 200_000_000
 """Work in exact pricing, about two seconds; when it ends early the bound stays valid."""
 
 WORK_PER_SECOND: Final = 50_000_000
 """Work that a slow machine does in a second; exact pricing must not outlast the budget."""
+
+LONGEST: Final = 1e6
+"""Seconds that are as good as no limit; solvers want a number."""
 
 REDUCED_COST: Final = 1e-6
 """Patterns whose value exceeds 1 by less do not pay."""
@@ -159,12 +165,13 @@ class Master:
         """Solve the linear program, or return ``None`` when time is up before it is solved."""
         if seconds <= 0.0:
             return None
-        self._solver.SetTimeLimit(max(1, int(seconds * 1000)))
+        milliseconds = max(1, int(min(seconds, LONGEST) * 1000))
+        self._solver.SetTimeLimit(milliseconds)
         status = self._solver.Solve()
         if status == pywraplp.Solver.ABNORMAL:
             # The kept basis went numerically wrong; a start from nothing is the cure.
             self._build()
-            self._solver.SetTimeLimit(max(1, int(seconds * 1000)))
+            self._solver.SetTimeLimit(milliseconds)
             status = self._solver.Solve()
         if status != pywraplp.Solver.OPTIMAL:
             return None
@@ -183,11 +190,13 @@ class Generation:
     Attributes:
         relaxation: The last solution of the master; ``None`` when there was no time for one.
         bound: A lower bound on the linear program over all patterns, and so on nodes.
+        prices: Prices that give the bound and at which no pattern is worth more than a node.
         converged: Whether no pattern pays any more.
     """
 
     relaxation: Relaxation | None
     bound: float
+    prices: FloatArray
     converged: bool
 
 
@@ -217,40 +226,50 @@ def generate(
     """
     required = batch.counts if counts is None else counts
     depth = knapsacks.deepest_pattern(batch.sizes, required, batch.room)
-    bound = 0.0
+    proven = Generation(None, 0.0, np.zeros(len(required)), False)
     cheap = CHEAP
-    relaxation: Relaxation | None = None
     for _ in range(rounds):
         solved = master.solve(budget())
         if solved is None:
             break
-        relaxation = solved
+        proven = dataclasses.replace(proven, relaxation=solved)
         weights = knapsacks.weigh_resources(batch.sizes, required, batch.room, solved.prices)
         priced = 0
-        while not priced and cheap <= (CHEAP * 16 if exact else CHEAP):
+        while not priced and cheap <= (CHEAP * STEP_UP if exact else CHEAP):
             priced = master.add(_price(batch, required, solved.prices, weights, depth, cheap))
-            cheap *= 1 if priced else 16
+            cheap *= 1 if priced else STEP_UP
         if priced:
             continue
         if exact == 0:
-            return Generation(relaxation, bound, True)
+            return dataclasses.replace(proven, converged=True)
         for effort in _efforts(exact, budget()):
             pattern, best = price_exactly(batch, required, solved.prices, weights, depth, effort)
-            bound = max(bound, float(solved.prices @ required) / max(best, 1.0))
-            if best <= 1.0 + 10 * REDUCED_COST:
-                return Generation(relaxation, bound, True)
-            if bound >= target or round_up(bound) >= round_up(solved.value):
-                return Generation(relaxation, bound, False)
+            proven = _strengthen(proven, solved, required, best)
+            if proven.converged or proven.bound >= target:
+                return proven
+            if round_up(proven.bound) >= round_up(solved.value):
+                return proven  # no bound of this program can say more about whole nodes
             if master.add([pattern] if pattern else []):
                 break
         else:
             break
-    return Generation(relaxation, bound, False)
+    return proven
+
+
+def _strengthen(
+    proven: Generation, solved: Relaxation, counts: IntArray, best: float
+) -> Generation:
+    """Take over a bound if it is better; ``best`` is a bound on the value of patterns."""
+    bound = float(solved.prices @ counts) / max(best, 1.0)
+    converged = best <= 1.0 + 10 * REDUCED_COST
+    if bound < proven.bound:
+        return dataclasses.replace(proven, converged=converged)
+    return Generation(solved, bound, solved.prices / max(best, 1.0), converged)
 
 
 def _efforts(exact: int, seconds: float) -> Iterator[int]:
     """Return rising limits of work for one exact pricing: most end far below the last one."""
-    most = min(exact, int(WORK_PER_SECOND * max(0.02, seconds)))
+    most = min(exact, int(WORK_PER_SECOND * min(max(0.02, seconds), LONGEST)))
     effort = most // 64
     while effort < most:
         yield effort

@@ -242,25 +242,19 @@ def complete(
         The content of every node.
     """
     chosen = batch.counts if counts is None else counts
+    there = np.flatnonzero(chosen)
     total = int(chosen.sum())
     ends = np.empty(total, dtype=np.int64)
     held = np.empty(total, dtype=np.int64)
-    fixed = np.empty(0) if values is None else values
     nodes = complete_nodes(
-        batch.sizes,
-        chosen,
+        np.ascontiguousarray(batch.sizes[there]),
+        chosen[there],
         batch.room,
         parameters.encode(),
-        fixed,
+        np.empty(0) if values is None else values[there],
         parameters.effort,
         ends,
         held,
     )
-    return (
-        [
-            tuple(sorted(part.tolist()))
-            for part in np.split(held[: ends[nodes - 1]], ends[: nodes - 1])
-        ]
-        if nodes
-        else []
-    )
+    parts = np.split(there[held], ends[: max(0, nodes - 1)])
+    return [tuple(sorted(part.tolist())) for part in parts[:nodes]]

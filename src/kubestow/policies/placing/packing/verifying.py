@@ -83,14 +83,14 @@ def _check_capacity(instance: instances.Instance, packing: instances.Packing) ->
                 )
 
 
-def sum_exactly(terms: list[float]) -> float:
+def sum_exactly(terms: list[float]) -> int | float:
     """Return the sum without loss: in integers when all terms are whole, else rounded once.
 
     >>> sum_exactly([0.1] * 10)
     1.0
-    >>> sum_exactly([2.0**53, 1.0, 1.0]) == 2.0**53 + 2.0
-    True
+    >>> sum_exactly([2.0**53, 1.0]) - 2**53
+    1
     """
     if all(term.is_integer() for term in terms):
-        return float(sum(map(int, terms)))
+        return sum(map(int, terms))
     return math.fsum(terms)

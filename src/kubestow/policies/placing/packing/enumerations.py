@@ -1,0 +1,227 @@
+"""All patterns that an improved packing could use, and whether they make one.
+
+With prices at which no pattern is worth more than a node, a packing of ``k`` nodes uses only
+patterns whose value misses 1 by no more than ``k`` minus the value of all items (reduced cost
+fixing). When these are few they can all be listed, and a covering program over them decides: either
+it gives a packing of ``k`` nodes, or there is none.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from kubestow.policies.placing.packing import batches, columns, instances, knapsacks
+from kubestow.policies.placing.packing.compiling import compiled
+
+FloatArray = instances.FloatArray
+IntArray = instances.IntArray
+Pattern = batches.Pattern
+
+MOST: Final = 60_000
+"""Patterns beyond which the covering program is not tried; it would not be solved in time."""
+
+EFFORT: Final = 100_000_000
+"""Work of listing patterns, in sizes looked at: about a second."""
+
+FREE: Final = 1e-7
+"""Added to every price, so that items without a price take part; patterns gain, none is lost."""
+
+
+@compiled
+def list_patterns(
+    sizes: FloatArray,
+    counts: IntArray,
+    room: FloatArray,
+    prices: FloatArray,
+    weights: FloatArray,
+    depth: int,
+    threshold: float,
+    effort: int,
+    ends: IntArray,
+    held: IntArray,
+) -> int:
+    """Write all patterns to which nothing can be added and that are worth a threshold.
+
+    Returns:
+        Their number, or -1 if they are too many to write or to find with the effort allowed.
+    """
+    number, d = sizes.shape
+    weighted = sizes @ weights
+    lists = np.empty((depth + 1, number), dtype=np.int64)
+    length = np.zeros(depth + 1, dtype=np.int64)
+    pointer = np.zeros(depth + 1, dtype=np.int64)
+    left = np.empty((depth + 1, d))
+    surrogate = np.empty(depth + 1)
+    value = np.zeros(depth + 1)
+    path = np.empty(depth + 1, dtype=np.int64)
+    taken = np.zeros(number, dtype=np.int64)
+    work = 0
+    written = 0
+    position = 0
+    level = 0
+    left[0] = room
+    surrogate[0] = (room * weights).sum()
+    length[0] = knapsacks.sort_by_density(prices, weighted, counts, lists[0])
+    while level >= 0:
+        if pointer[level] >= length[level] or level >= depth:
+            level -= 1
+            if level >= 0:
+                taken[path[level]] -= 1
+            continue
+        reach = value[level]
+        rest = surrogate[level]
+        for q in range(pointer[level], length[level]):
+            t = lists[level, q]
+            amount = counts[t] - taken[t]
+            work += 1
+            if weighted[t] * amount <= rest:
+                rest -= weighted[t] * amount
+                reach += prices[t] * amount
+            else:
+                reach += prices[t] * max(0.0, rest) / weighted[t]
+                break
+        if reach < threshold:
+            level -= 1
+            if level >= 0:
+                taken[path[level]] -= 1
+            continue
+        t = lists[level, pointer[level]]
+        pointer[level] += 1
+        path[level] = t
+        taken[t] += 1
+        for j in range(d):
+            left[level + 1, j] = left[level, j] - sizes[t, j]
+        begin = pointer[level] - 1
+        fitting = 0
+        for q in range(begin, length[level]):
+            other = lists[level, q]
+            if counts[other] > taken[other] and knapsacks.fits(sizes, other, left, level + 1):
+                lists[level + 1, fitting] = other
+                fitting += 1
+        work += length[level] - begin
+        if work > effort:
+            return -1
+        if fitting == 0:
+            if value[level] + prices[t] >= threshold and is_maximal(
+                sizes, counts, taken, left, level + 1
+            ):
+                if written == len(ends) or position + level + 1 > len(held):
+                    return -1
+                held[position : position + level + 1] = path[: level + 1]
+                position += level + 1
+                ends[written] = position
+                written += 1
+            taken[t] -= 1
+            continue
+        level += 1
+        length[level] = fitting
+        pointer[level] = 0
+        surrogate[level] = surrogate[level - 1] - weighted[t]
+        value[level] = value[level - 1] + prices[t]
+    return written
+
+
+@compiled
+def is_maximal(
+    sizes: FloatArray, counts: IntArray, taken: IntArray, left: FloatArray, level: int
+) -> bool:
+    """Tell whether no further item fits into what is left."""
+    for t in range(len(counts)):  # noqa: SIM110 - the compiler knows no generator expressions
+        if counts[t] > taken[t] and knapsacks.fits(sizes, t, left, level):
+            return False
+    return True
+
+
+def enumerate_patterns(
+    batch: batches.Batch, prices: FloatArray, slack: float, most: int = MOST
+) -> list[Pattern] | None:
+    """Return all maximal patterns worth at least ``1 - slack``; ``None`` when they are too many.
+
+    Args:
+        batch: What to pack.
+        prices: Prices at which no pattern is worth more than 1.
+        slack: How much a pattern may miss.
+        most: How many are still returned.
+    """
+    raised = prices + FREE
+    depth = knapsacks.deepest_pattern(batch.sizes, batch.counts, batch.room)
+    ends = np.empty(most, dtype=np.int64)
+    held = np.empty(most * (depth + 1), dtype=np.int64)
+    number = list_patterns(
+        batch.sizes,
+        batch.counts,
+        batch.room,
+        raised,
+        knapsacks.weigh_resources(batch.sizes, batch.counts, batch.room, raised),
+        depth,
+        1.0 - slack - 10 * columns.REDUCED_COST,
+        EFFORT,
+        ends,
+        held,
+    )
+    if number < 0:
+        return None
+    parts = np.split(held, ends[:number])[:number]
+    return [tuple(sorted(part.tolist())) for part in parts]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cover:
+    """The answer of a covering program.
+
+    Attributes:
+        patterns: A choice of patterns that covers all items; ``None`` when none was found.
+        impossible: Whether it was proven that there is none.
+    """
+
+    patterns: tuple[Pattern, ...] | None
+    impossible: bool
+
+
+def cover(
+    batch: batches.Batch,
+    patterns: Sequence[Pattern],
+    nodes: int,
+    seconds: float,
+    *,
+    workers: int = 1,
+    work: float = 1e9,
+) -> Cover:
+    """Look for a packing with at most so many nodes that uses only given patterns.
+
+    Args:
+        batch: What to pack.
+        patterns: What nodes may hold; subsets of them are allowed too.
+        nodes: How many nodes there may be.
+        seconds: When to give up.
+        workers: Threads of the solver.
+        work: When to give up, in the solver's deterministic units.
+    """
+    model = cp_model.CpModel()
+    usable = int(batch.counts.max(initial=1))
+    amounts = [model.new_int_var(0, min(nodes, usable), "") for _ in patterns]
+    rows: list[list[tuple[int, int]]] = [[] for _ in batch.counts]
+    for column, pattern in enumerate(patterns):
+        for size in set(pattern):
+            rows[size].append((column, pattern.count(size)))
+    for row, count in zip(rows, batch.counts.tolist(), strict=True):
+        if sum(times for _, times in row) == 0:
+            return Cover(None, True)
+        model.add(sum(times * amounts[column] for column, times in row) >= count)
+    model.add(sum(amounts) <= nodes)
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = min(max(seconds, 0.01), columns.LONGEST)
+    solver.parameters.max_deterministic_time = work
+    solver.parameters.num_workers = workers
+    status = solver.solve(model)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return Cover(None, status == cp_model.INFEASIBLE)
+    chosen = [
+        pattern
+        for pattern, amount in zip(patterns, amounts, strict=True)
+        for _ in range(solver.value(amount))
+    ]
+    return Cover(tuple(chosen), False)

@@ -1,0 +1,88 @@
+"""Reading recorded cases and building clusters from bare objects."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kubestow.model import clusters, fields, pods
+from kubestow.policies.placing import configurations, profiles
+from kubestow.sources import documents, manifests
+
+DATA = Path(__file__).parents[2] / "data"
+Json = dict[str, Any]
+
+
+def load(name: str) -> list[Json]:
+    """Return the cases of a gzipped JSON array or JSON lines file."""
+    with gzip.open(DATA / name, "rt", encoding="utf-8") as file:
+        if name.endswith(".jsonl.gz"):
+            return [json.loads(line) for line in file]
+        cases: list[Json] = json.load(file)
+        return cases
+
+
+def read_profiles(config: Any) -> tuple[profiles.Profile, ...]:
+    """Read a configuration given as an object or as YAML text."""
+    if config is None:
+        return (profiles.Profile(),)
+    if isinstance(config, str):
+        config = documents.parse(config, "config.yaml")[0].value
+    return configurations.read(fields.Field(config, "config.yaml"))
+
+
+def build(objects: Iterable[Json]) -> clusters.Cluster:
+    """Build a cluster from objects."""
+    return manifests.build(
+        documents.Document(f"case#{number}", value) for number, value in enumerate(objects, 1)
+    )
+
+
+def build_bare(objects: Iterable[Json]) -> clusters.Cluster:
+    """Build a cluster from objects as small as upstream's tests use them.
+
+    Names that an API server would insist on are filled in; pods without containers stay so.
+    """
+    complete = [_completed(value) for value in objects]
+    cluster = build(complete)
+    return replace(cluster, pods=tuple(_without_filler(pod) for pod in cluster.pods))
+
+
+def _completed(value: Json) -> Json:
+    value = copy.deepcopy(value)
+    metadata = value.setdefault("metadata", {})
+    metadata["name"] = metadata.get("name") or f"unnamed-{id(value)}"
+    spec = value.setdefault("spec", {})
+    if "template" in spec:
+        spec["template"].setdefault("spec", {})["containers"] = [{"name": "filler"}]
+    if value["kind"] != "Pod":
+        return value
+    _name_topologies(spec)
+    for group in ("containers", "initContainers"):
+        for number, container in enumerate(spec.get(group) or []):
+            container["name"] = container.get("name") or f"{group}-{number}"
+    if not spec.get("containers"):
+        spec["containers"] = [{"name": "filler"}]
+    return value
+
+
+def _name_topologies(value: Any) -> None:
+    """Give an empty topology key, which no API server accepts, a name that no node has."""
+    if isinstance(value, dict):
+        if value.get("topologyKey") == "":
+            value["topologyKey"] = "no-such-label"
+        value = list(value.values())
+    for part in value if isinstance(value, list) else ():
+        _name_topologies(part)
+
+
+def _without_filler(pod: pods.Pod) -> pods.Pod:
+    kept = tuple(c for c in pod.spec.containers if c.name != "filler")
+    if len(kept) == len(pod.spec.containers):
+        return pod
+    return replace(pod, spec=replace(pod.spec, containers=kept))
