@@ -6,6 +6,9 @@ from typing import Any
 import altair as alt
 import vl_convert
 
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
+"""The version of Vega-Lite that Altair writes, as vl-convert names it, e.g. v6.1."""
+
 INK = "#111111"
 PALETTE = ("#5b6472", "#d1495b", "#00798c", "#e09f1f", "#2a9d4a", "#7b5ea7", "#8d5a3b")
 """Seven colours that differ in lightness as well as in hue; ink is for the line that matters."""
@@ -80,5 +83,5 @@ def panels_of_lines(
 
 def render_png(chart: dict[str, Any], scale: float = 1.5) -> bytes:
     """Return a Vega-Lite specification drawn as PNG, without a browser."""
-    image: bytes = vl_convert.vegalite_to_png(chart, scale=scale)
+    image: bytes = vl_convert.vegalite_to_png(chart, vl_version=VEGA_LITE, scale=scale)
     return image

@@ -14,6 +14,8 @@ from typing import Any, cast
 import altair as alt
 import vl_convert
 
+from kubestow.reports import figures
+
 STYLE = """
 :root { color-scheme: light; --ink: #1f2430; --soft: #5b6472; --line: #d9dee6; --band: #f5f7fa; }
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); margin: 2.5rem auto;
@@ -143,6 +145,7 @@ def _render_table(table: Table) -> str:
 @functools.cache
 def _scripts() -> str:
     # Without a snippet the bundle sets window.vegaEmbed; the library's types do not know that.
-    bundle = cast("Callable[[], str]", vl_convert.javascript_bundle)()
+    make_bundle = cast("Callable[..., str]", vl_convert.javascript_bundle)
+    bundle = make_bundle(vl_version=figures.VEGA_LITE)
     # A closing tag inside would end the script element.
     return bundle.replace("</script", "<\\/script")

@@ -3,8 +3,14 @@
 ``schubert-85`` is the configuration recommended by Schubert 2023 (Fig. 6.1): fill nodes up to
 85 %, balance counts double, images do not count. It has a trap: RequestedToCapacityRatio leaves
 resources that score 0 out of the mean, so a node at 90 % CPU and 85 % memory scores 100 instead of
-50, and the knee is only felt when *every* resource is over it. ``schubert-85-fixed`` gives 1
-instead of 0 above the knee, so that an overfull resource always pulls the score down.
+50, and the knee is only felt when *every* resource is over it.
+
+``schubert-85-fixed`` enforces the limit in each of CPU and memory, by configuration alone. A node
+within the limit scores at least 90 (shape 9 to 10), one over it in any resource at most
+(100 + 10) / 2 = 55 (shape 1, not 0). The gap of 35 points times weight 50 is 1750, more than all
+other scores together can say: taints 300, node affinity 200, spreading 200, pod affinity 200,
+devices 200, volumes 100, balance 7 x 50 = 350, in sum 1550. So a pod goes over the limit only where
+no feasible node would stay within it.
 """
 
 from __future__ import annotations
@@ -16,35 +22,40 @@ from kubestow.model import errors
 from kubestow.policies.placing import profiles
 from kubestow.policies.placing.profiles import ShapePoint
 
+LIMIT_PERCENT = 85
+
 _STOCK = profiles.Profile()
 
 
-def _knee(above: int) -> tuple[ShapePoint, ...]:
-    """Return a shape that rises to 85 % and drops to ``above`` behind it."""
-    return (
-        ShapePoint(0, 1),
-        ShapePoint(85, 10),
-        ShapePoint(86, above),
-        ShapePoint(100, above),
-    )
+def _schubert(*, empty: int, over: int, fit: int, balanced: int) -> profiles.Profile:
+    """Return a profile that rises to the limit and drops behind it.
 
-
-def _schubert(name: str, above: int) -> profiles.Profile:
-    weights = dict(_STOCK.scores) | {profiles.BALANCED: 2}
+    Args:
+        empty: Shape score of an empty resource.
+        over: Shape score of a resource over the limit.
+        fit: Weight of the resource score.
+        balanced: Weight of the balance.
+    """
+    weights = dict(_STOCK.scores) | {profiles.FIT: fit, profiles.BALANCED: balanced}
     del weights[profiles.IMAGES]
+    shape = (
+        ShapePoint(0, empty),
+        ShapePoint(LIMIT_PERCENT, 10),
+        ShapePoint(LIMIT_PERCENT + 1, over),
+        ShapePoint(100, over),
+    )
     return replace(
         _STOCK,
-        name=name,
         scores=tuple(weights.items()),
-        fit=profiles.FitArgs(strategy=profiles.RATIO, shape=_knee(above)),
+        fit=profiles.FitArgs(strategy=profiles.RATIO, shape=shape),
     )
 
 
 _PROFILES: Mapping[str, profiles.Profile] = {
     "kube-scheduler": _STOCK,
     "most-allocated": replace(_STOCK, fit=profiles.FitArgs(strategy=profiles.MOST)),
-    "schubert-85": _schubert("schubert-85", 0),
-    "schubert-85-fixed": _schubert("schubert-85-fixed", 1),
+    "schubert-85": _schubert(empty=1, over=0, fit=1, balanced=2),
+    "schubert-85-fixed": _schubert(empty=9, over=1, fit=50, balanced=7),
 }
 NAMES = tuple(_PROFILES)
 

@@ -18,7 +18,7 @@ Pattern = batches.Pattern
 WHOLE: Final = 1.0 - 1e-6
 """Patterns that are used at least so much are fixed without a choice."""
 
-ROUNDS: Final = 15
+ROUNDS: Final = 3
 """Rounds of pricing per step: new patterns matter less, the fewer items remain."""
 
 

@@ -201,8 +201,10 @@ def cover(
         work: When to give up, in the solver's deterministic units.
     """
     model = cp_model.CpModel()
-    usable = int(batch.counts.max(initial=1))
-    amounts = [model.new_int_var(0, min(nodes, usable), "") for _ in patterns]
+    amounts = [
+        model.new_int_var(0, max(int(batch.counts[size]) for size in pattern), "")
+        for pattern in patterns
+    ]
     rows: list[list[tuple[int, int]]] = [[] for _ in batch.counts]
     for column, pattern in enumerate(patterns):
         for size in set(pattern):
@@ -216,6 +218,8 @@ def cover(
     solver.parameters.max_time_in_seconds = min(max(seconds, 0.01), columns.LONGEST)
     solver.parameters.max_deterministic_time = work
     solver.parameters.num_workers = workers
+    # Covers are found by the linear relaxation or not at all.
+    solver.parameters.linearization_level = 2
     status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return Cover(None, status == cp_model.INFEASIBLE)

@@ -1,0 +1,187 @@
+"""Lower bounds on the nodes that have to be opened, all valid, the stronger ones slower.
+
+- ``volume``: the demand for one resource against the largest capacities there are.
+- ``threshold``: the same after rounding with dual feasible functions: items above ``1 - e`` count
+  as full nodes and those below ``e`` as nothing (Martello & Toth 1990, Fekete & Schepers 2001).
+- ``clique``: items of which no two fit together.
+- ``columns``: the linear program over patterns (``columns``).
+
+Several shapes, limits and nodes that are there already are relaxed to one shape that has the
+largest capacity of each resource; a node that is there counts as an empty one of that shape.
+"""
+
+import dataclasses
+import math
+from typing import Final
+
+import numpy as np
+
+from kubestow.policies.placing.packing import (
+    batches,
+    columns,
+    completions,
+    instances,
+)
+from kubestow.policies.placing.packing.compiling import compiled
+
+FloatArray = instances.FloatArray
+IntArray = instances.IntArray
+
+LARGEST: Final = 2500
+"""Different sizes beyond which pairs of them and linear programs over them take too long."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Bound:
+    """A proven lower bound on the number of opened nodes.
+
+    Attributes:
+        value: So many nodes have to be opened at least.
+        method: What gave the bound: ``volume``, ``threshold``, ``clique`` or ``columns``.
+    """
+
+    value: int
+    method: str
+
+
+def lower_bound(
+    instance: instances.Instance,
+    budget: columns.Budget,
+    *,
+    target: int | None = None,
+    rounds: int = 10_000,
+) -> Bound:
+    """Return the best lower bound that the budget allows.
+
+    Args:
+        instance: What is to be packed; every item must fit somewhere.
+        budget: Seconds that remain; nothing left still gives the quick bounds.
+        target: Number of nodes of a known packing; a bound that reaches it ends the work.
+        rounds: Rounds of column generation after which to stop.
+    """
+    best = quick_bound(instance)
+    if len(instance.demands) == 0 or (target is not None and best.value >= target):
+        return best
+    relaxed = relax(instance)
+    batch = batches.make_batch(relaxed)
+    if budget() <= 0.0 or len(batch.counts) > LARGEST:
+        return best
+    master = columns.Master(batch.counts)
+    master.add(completions.complete(batch))
+    stop = math.inf if target is None else target + instance.existing_count - 1 + columns.ROUNDING
+    generation = columns.generate(
+        batch, master, budget, rounds=rounds, target=stop + columns.ROUNDING
+    )
+    nodes = columns.round_up(generation.bound) - instance.existing_count
+    return max(best, Bound(nodes, "columns"), key=lambda bound: bound.value)
+
+
+def quick_bound(instance: instances.Instance) -> Bound:
+    """Return the best of the bounds that need no linear program."""
+    if len(instance.demands) == 0:
+        return Bound(0, "volume")
+    found = [Bound(volume_bound(instance), "volume")]
+    batch = batches.make_batch(relax(instance))
+    before = instance.existing_count
+    found.append(Bound(threshold_bound(batch) - before, "threshold"))
+    if len(batch.counts) <= LARGEST:
+        found.append(Bound(clique_bound(batch) - before, "clique"))
+    return max(found, key=lambda bound: bound.value)
+
+
+def relax(instance: instances.Instance) -> instances.Instance:
+    """Return an instance with one shape, at least as large as every node of the given one."""
+    if batches.is_uniform(instance):
+        return instance
+    capacities = [instance.shapes.capacity]
+    if instance.existing is not None:
+        capacities.append(instance.existing.capacity)
+    largest = np.concatenate(capacities).max(axis=0)
+    return dataclasses.replace(instance, shapes=instances.Shapes(largest[None, :]), existing=None)
+
+
+def volume_bound(instance: instances.Instance) -> int:
+    """Return how many of the largest nodes the demand for the scarcest resource fills."""
+    widened = 1.0 + instance.tolerance
+    needed = 0
+    for j in range(instance.dimensions):
+        rest = math.fsum(instance.demands[:, j].tolist())
+        if instance.existing is not None:
+            free = instance.existing.capacity[:, j] * widened - instance.existing.used[:, j]
+            rest -= math.fsum(np.maximum(free, 0.0).tolist())
+        needed = max(needed, _count_nodes(instance.shapes, j, rest, widened))
+    return needed
+
+
+def _count_nodes(shapes: instances.Shapes, j: int, rest: float, widened: float) -> int:
+    """Return how many nodes hold an amount of one resource, the largest opened first."""
+    count = 0
+    for shape in np.argsort(-shapes.capacity[:, j], kind="stable").tolist():
+        capacity = float(shapes.capacity[shape, j]) * widened
+        if rest <= 0.0 or capacity <= 0.0:
+            return count
+        limit = shapes.limits[shape] if shapes.limits is not None else None
+        wanted = columns.round_up(rest / capacity)
+        opened = wanted if limit is None else min(limit, wanted)
+        count += opened
+        rest -= opened * capacity
+        if opened == wanted:
+            return count
+    return count
+
+
+def threshold_bound(batch: batches.Batch) -> int:
+    """Return the best bound by rounding sizes of one resource at a threshold."""
+    best = 0.0
+    for j in range(len(batch.room)):
+        if batch.room[j] > 0.0:
+            best = max(best, float(_best_threshold(batch.sizes[:, j], batch.counts, batch.room[j])))
+    return columns.round_up(best)
+
+
+@compiled
+def _best_threshold(sizes: FloatArray, counts: IntArray, room: float) -> float:
+    order = np.argsort(sizes)
+    best = 0.0
+    for k in range(len(sizes)):
+        threshold = sizes[order[k]]
+        if threshold > room / 2.0:
+            break
+        total = 0.0
+        for t in range(len(sizes)):
+            if sizes[t] > room - threshold:
+                total += counts[t]
+            elif sizes[t] >= threshold:
+                total += counts[t] * (sizes[t] / room)
+        best = max(best, total)
+    # Above half a room no two items share a node.
+    alone = 0.0
+    for t in range(len(sizes)):
+        if sizes[t] > room / 2.0:
+            alone += counts[t]
+    return max(best, alone)
+
+
+def clique_bound(batch: batches.Batch) -> int:
+    """Return a number of items of which no two fit on a node together, found greedily."""
+    return int(_greedy_clique(batch.sizes, batch.counts, batch.room))
+
+
+@compiled
+def _greedy_clique(sizes: FloatArray, counts: IntArray, room: FloatArray) -> int:
+    number = len(sizes)
+    partners, _ = completions.count_partners(sizes, counts, room, 1)
+    chosen = np.empty(number, dtype=np.int64)
+    size = 0
+    items = 0
+    for t in np.argsort(partners):
+        fits = False
+        for q in range(size):
+            if completions.fit_together(sizes, t, chosen[q], room):
+                fits = True
+                break
+        if not fits:
+            chosen[size] = t
+            size += 1
+            items += 1 if completions.fit_together(sizes, t, t, room) else counts[t]
+    return items
