@@ -21,7 +21,7 @@ from kubestow.studies import (
 from kubestow.studies.options import Options
 
 OURS: Final = "adaptive"
-QUICK_LISTS: Final = 12
+QUICK_LISTS: Final = 8
 
 LARGEST_Z: Final = 3.5
 """With about 750 cells and no difference at all, the largest |z| is expected near 3.2."""

@@ -50,7 +50,7 @@ def shape_value(rules: Rules, percent: float) -> float:
     for i in range(1, len(xs)):
         if percent <= xs[i]:
             rise = (ys[i] - ys[i - 1]) * (percent - xs[i - 1])
-            return float(ys[i - 1]) + math.trunc(rise / (xs[i] - xs[i - 1]))
+            return float(ys[i - 1] + np.trunc(rise / (xs[i] - xs[i - 1])))
     return float(ys[-1])
 
 

@@ -20,7 +20,7 @@ that shrinks when pods get heavier.
 import numpy as np
 
 from kubestow.policies.placing.packing import instances
-from kubestow.policies.placing.packing.compiling import inlined
+from kubestow.policies.placing.packing.compiling import buried, inlined
 from kubestow.policies.placing.packing.states import Item
 
 FloatArray = instances.FloatArray
@@ -60,13 +60,13 @@ def observe_item(item: Item, reference: int, statistics: FloatArray) -> None:
         statistics[3] += squares / d
 
 
-@inlined
+@buried
 def mean_demand(statistics: FloatArray) -> float:
     """Return the mean share per item and resource."""
     return float(statistics[HEAD:].sum() / (statistics[0] * (len(statistics) - HEAD)))
 
 
-@inlined
+@buried
 def effective_demand(statistics: FloatArray, spread: float) -> float:
     """Return the size of the items that share nodes.
 

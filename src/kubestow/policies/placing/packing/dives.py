@@ -21,6 +21,9 @@ WHOLE: Final = 1.0 - 1e-6
 ROUNDS: Final = 3
 """Rounds of pricing per step: new patterns matter less, the fewer items remain."""
 
+RETREAT: Final = (0.2, 0.6)
+"""Smallest and largest share of the fixed patterns that a retreat gives up."""
+
 
 def dive(
     batch: batches.Batch,
@@ -32,6 +35,7 @@ def dive(
     noise: float,
     below: int,
     share: float = 0.05,
+    retreats: int = 0,
 ) -> list[Pattern] | None:
     """Dive from a relaxation to a packing with fewer nodes than a number.
 
@@ -44,6 +48,7 @@ def dive(
         noise: How much chance counts: 0 takes the most used pattern.
         below: Number of nodes to stay below.
         share: Share of the remaining nodes that one step may fix.
+        retreats: How often to give up part of what was fixed and go on when the dive is stuck.
 
     Returns:
         The patterns, or ``None`` if the dive did not stay below the number or time was up.
@@ -53,12 +58,17 @@ def dive(
     current: columns.Relaxation | None = relaxation
     try:
         while counts.any():
+            # The residual program bounds this branch, up to patterns that pricing has missed.
             if current is None or len(chosen) + columns.round_up(current.value) >= below:
-                # The residual program is a bound for this branch only up to missing patterns.
-                return _finish(batch, counts, chosen, below)
-            picks = choose_patterns(master.patterns, current.amounts, rng, noise, share)
-            if not take_patterns(master.patterns, picks, counts, chosen):
-                return _finish(batch, counts, chosen, below)
+                finished = _finish(batch, counts, chosen, below)
+                if finished is not None or retreats == 0 or current is None or not chosen:
+                    return finished
+                retreats -= 1
+                chosen = retreat(chosen, counts, rng)
+            else:
+                picks = choose_patterns(master.patterns, current.amounts, rng, noise, share)
+                if not take_patterns(master.patterns, picks, counts, chosen):
+                    return _finish(batch, counts, chosen, below)
             master.require(counts)
             current = columns.generate(
                 batch, master, budget, counts=counts, rounds=ROUNDS, exact=0
@@ -66,6 +76,17 @@ def dive(
         return chosen if len(chosen) < below else None
     finally:
         master.require(batch.counts)
+
+
+def retreat(
+    chosen: list[Pattern], counts: IntArray, rng: np.random.Generator
+) -> list[Pattern]:
+    """Give up a random part of the fixed patterns; their items are to be covered again."""
+    kept = rng.random(len(chosen)) >= rng.uniform(*RETREAT)
+    for pattern, keep in zip(chosen, kept.tolist(), strict=True):
+        if not keep:
+            np.add.at(counts, list(pattern), 1)
+    return [pattern for pattern, keep in zip(chosen, kept.tolist(), strict=True) if keep]
 
 
 def choose_patterns(
@@ -97,7 +118,7 @@ def choose_patterns(
 def take_patterns(
     patterns: list[Pattern], picks: list[int], counts: IntArray, chosen: list[Pattern]
 ) -> bool:
-    """Fix patterns: reduce the counts, append what is really held, tell whether any held a thing."""
+    """Fix patterns: reduce counts, append what is really held, tell whether anything is."""
     before = len(chosen)
     for c in picks:
         held = []

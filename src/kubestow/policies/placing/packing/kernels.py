@@ -10,7 +10,7 @@ import numpy as np
 
 from kubestow.policies.placing.packing import instances, states
 from kubestow.policies.placing.packing.adaptive import HEAD, adapt_window, observe_item, weigh_item
-from kubestow.policies.placing.packing.compiling import compiled, inlined
+from kubestow.policies.placing.packing.compiling import buried, compiled
 from kubestow.policies.placing.packing.scores import (
     BLEND,
     BLEND_BY_DEMAND,
@@ -25,7 +25,7 @@ FloatArray = instances.FloatArray
 IntArray = instances.IntArray
 
 
-@inlined
+@buried
 def find_fitting(
     nodes: states.Nodes,
     count: int,
@@ -84,7 +84,7 @@ def find_opening(table: states.Table, limits: IntArray, demands: FloatArray, ind
     return -1
 
 
-@inlined
+@buried
 def choose_best(
     rule: int,
     nodes: states.Nodes,

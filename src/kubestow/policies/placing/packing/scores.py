@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from kubestow.policies.placing.packing import instances
-from kubestow.policies.placing.packing.compiling import inlined
+from kubestow.policies.placing.packing.compiling import buried, inlined
 from kubestow.policies.placing.packing.states import Item, Nodes
 
 FloatArray = instances.FloatArray
@@ -30,7 +30,7 @@ PERMUTATION_BY_MEAN: Final = 4
 BLEND_BY_DEMAND: Final = 5
 
 
-@inlined
+@buried
 def add_mean(
     nodes: Nodes, fitting: IntArray, found: int, item: Item, weight: float, values: FloatArray
 ) -> None:
@@ -42,7 +42,7 @@ def add_mean(
         values[place] += weight * (1.0 - (totals[node] - demands[shapes[node]]) / d)
 
 
-@inlined
+@buried
 def add_balance(
     nodes: Nodes, fitting: IntArray, found: int, item: Item, weight: float, values: FloatArray
 ) -> None:
@@ -64,7 +64,7 @@ def add_balance(
         values[place] += weight * (1.0 - np.sqrt(squares / d))
 
 
-@inlined
+@buried
 def add_direction(
     nodes: Nodes,
     fitting: IntArray,
@@ -105,7 +105,7 @@ def set_blend(nodes: Nodes, fitting: IntArray, found: int, item: Item, values: F
         add_direction(nodes, fitting, found, item, cosine, angle, values)
 
 
-@inlined
+@buried
 def set_scarce_blend(
     nodes: Nodes, fitting: IntArray, found: int, item: Item, values: FloatArray
 ) -> None:
@@ -179,7 +179,7 @@ def set_choice(nodes: Nodes, fitting: IntArray, found: int, item: Item, values: 
         values[place] = key
 
 
-@inlined
+@buried
 def score_nodes(
     rule: int, nodes: Nodes, fitting: IntArray, found: int, item: Item, values: FloatArray
 ) -> None:

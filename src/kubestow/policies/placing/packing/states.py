@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kubestow.policies.placing.packing import instances
-from kubestow.policies.placing.packing.compiling import inlined
+from kubestow.policies.placing.packing.compiling import buried, inlined
 
 FloatArray = instances.FloatArray
 IntArray = instances.IntArray
@@ -183,7 +183,7 @@ def rank_item(item: Item, table: Table) -> None:
         item.rank[item.order[0, j]] = j
 
 
-@inlined
+@buried
 def sort_descending(values: FloatArray, row: int, order: IntArray) -> None:
     """Write the columns of a row, largest value first, into the same row of ``order`` (stable)."""
     for j in range(values.shape[1]):

@@ -1,0 +1,1 @@
+"""Speed and quality figures with floors kept as data."""

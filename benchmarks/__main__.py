@@ -1,0 +1,42 @@
+"""Run all benchmarks, print each figure beside its floor, fail below a floor.
+
+Floors are ratios and counts in ``floors.json``, never seconds: they hold on any machine.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+FLOORS = Path(__file__).parent / "floors.json"
+
+
+def main() -> int:
+    """Run the benchmarks named in the floors; 1 if a figure is below its floor."""
+    floors: dict[str, dict[str, float]] = json.loads(FLOORS.read_text(encoding="utf-8"))
+    table = Table("BENCHMARK", "FIGURE", "MEASURED", "FLOOR", "")
+    failed = False
+    for name, wanted in floors.items():
+        figures = importlib.import_module(f"benchmarks.{name}").measure()
+        for figure, measured in figures.items():
+            floor = wanted.get(figure)
+            below = floor is not None and measured < floor
+            failed |= below
+            verdict = "" if floor is None else ("below the floor" if below else "ok")
+            shown = "-" if floor is None else f"{floor:g}"
+            table.add_row(name, figure, f"{measured:,.4g}", shown, verdict)
+        missing = sorted(set(wanted) - set(figures))
+        failed |= bool(missing)
+        for figure in missing:
+            table.add_row(name, figure, "-", f"{wanted[figure]:g}", "not measured")
+    Console().print(table)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+"""The search for identical nodes: heuristics, linear program, dives, covers, until bound meets.
+
+One loop serves the improvement search and the exact answer; both stop as soon as the number of
+nodes equals a lower bound.
+"""
+
+import dataclasses
+from typing import Final
+
+import numpy as np
+
+from kubestow.policies.placing.packing import (
+    batches,
+    bounds,
+    columns,
+    completions,
+    dives,
+    enumerations,
+    instances,
+    ruins,
+)
+
+Pattern = batches.Pattern
+
+PORTFOLIO: Final = (
+    completions.Parameters(),
+    completions.Parameters(power=2.0),
+    completions.Parameters(power=1.25),
+    completions.Parameters(mean=0.2),
+    completions.Parameters(scarcity=1.0, isolation=2.0),
+    completions.Parameters(isolation=0.0, power=1.25, mean=1.0),
+)
+"""Settings of bin completion to begin with; each is best on some kind of instance."""
+
+RUIN_SHARE: Final = 0.1
+"""Share of the budget for ruin and recreate before the linear program is set up."""
+
+RUIN_ROUNDS: Final = 200
+"""Rounds of ruin and recreate before the linear program is set up, at most."""
+
+COVER_EVERY: Final = 4
+"""Dives between two covering programs."""
+
+RETREATS: Final = 8
+"""Retreats of one dive before a new one begins at the root."""
+
+COVER_SHARE: Final = 0.25
+"""Share of the remaining budget that one covering program may take."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a search found.
+
+    Attributes:
+        patterns: The content of every node.
+        lower: A proven lower bound on the number of nodes.
+        method: What gave the bound; see ``bounds.Bound``.
+    """
+
+    patterns: list[Pattern]
+    lower: int
+    method: str
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the packing meets the bound."""
+        return len(self.patterns) <= self.lower
+
+
+def search(
+    batch: batches.Batch,
+    found: Found,
+    rng: np.random.Generator,
+    budget: columns.Budget,
+    *,
+    rounds: int,
+    workers: int = 1,
+) -> Found:
+    """Improve a packing and its bound until they meet, the budget or the rounds are used up.
+
+    Args:
+        batch: What to pack.
+        found: Where to begin.
+        rng: Randomness of the search.
+        budget: Seconds that remain.
+        rounds: Dives, or rounds of ruin and recreate for instances without linear program.
+        workers: Threads of the covering solver.
+    """
+    seen = [*found.patterns]
+    for parameters in PORTFOLIO:
+        if found.optimal or budget() <= 0.0:
+            return found
+        patterns = completions.complete(batch, parameters)
+        seen += patterns
+        found = _keep(found, patterns)
+    if len(batch.counts) > bounds.LARGEST:
+        return recreate(batch, found, rng, budget, rounds=rounds * RUIN_ROUNDS)
+    reserve = budget() * (1.0 - RUIN_SHARE)
+    found = recreate(
+        batch, found, rng, lambda: budget() - reserve, rounds=min(rounds * 10, RUIN_ROUNDS)
+    )
+    if found.optimal or budget() <= 0.0:
+        return found
+    master = columns.Master(batch.counts)
+    master.add(seen)
+    master.add(found.patterns)
+    return descend(batch, found, master, rng, budget, rounds=rounds, workers=workers)
+
+
+def recreate(
+    batch: batches.Batch,
+    found: Found,
+    rng: np.random.Generator,
+    budget: columns.Budget,
+    *,
+    rounds: int,
+) -> Found:
+    """Ruin and recreate for a number of rounds."""
+    for _ in range(rounds):
+        if found.optimal or budget() <= 0.0:
+            break
+        patterns = ruins.ruin_patterns(batch, found.patterns, rng)
+        found = dataclasses.replace(found, patterns=patterns)
+    return found
+
+
+def descend(
+    batch: batches.Batch,
+    found: Found,
+    master: columns.Master,
+    rng: np.random.Generator,
+    budget: columns.Budget,
+    *,
+    rounds: int,
+    workers: int,
+) -> Found:
+    """Solve the linear program, then dive again and again, with a covering program now and then."""
+    target = len(found.patterns) - 1 + 2 * columns.ROUNDING
+    generation = columns.generate(batch, master, budget, target=target)
+    found = _raise_bound(found, columns.round_up(generation.bound), "columns")
+    current = generation.relaxation
+    for number in range(rounds):
+        if found.optimal or budget() <= 0.0 or current is None:
+            break
+        patterns = dives.dive(
+            batch,
+            master,
+            current,
+            budget,
+            rng,
+            noise=0.0 if number == 0 else float(rng.uniform(0.1, 0.5)),
+            below=len(found.patterns),
+            share=0.05 if number == 0 else float(rng.choice([0.02, 0.05, 0.1])),
+            retreats=RETREATS,
+        )
+        if patterns is not None:
+            found = _keep(found, patterns)
+        elif number % COVER_EVERY == 1:
+            found = cover_gap(
+                batch, found, generation, master, budget() * COVER_SHARE, workers=workers
+            )
+        if not found.optimal and budget() > 0.0:
+            current = columns.generate(batch, master, budget, exact=0).relaxation
+    return found
+
+
+def cover_gap(
+    batch: batches.Batch,
+    found: Found,
+    generation: columns.Generation,
+    master: columns.Master,
+    seconds: float,
+    *,
+    workers: int,
+) -> Found:
+    """Decide by a covering program whether one node less will do.
+
+    With all patterns that matter this is a proof; with those of the master it is only a try.
+    """
+    nodes = len(found.patterns) - 1
+    patterns = enumerations.enumerate_patterns(batch, generation.prices, nodes - generation.bound)
+    complete = patterns is not None and generation.bound > 0.0
+    answer = enumerations.cover(
+        batch,
+        patterns if complete and patterns is not None else master.patterns,
+        nodes,
+        seconds,
+        workers=workers,
+    )
+    if answer.patterns is not None:
+        return _keep(found, _without_idle(batch, answer.patterns))
+    if answer.impossible and complete:
+        return _raise_bound(found, nodes + 1, "enumeration")
+    return found
+
+
+def _without_idle(batch: batches.Batch, patterns: tuple[Pattern, ...]) -> list[Pattern]:
+    """Drop what covers items twice."""
+    return batches.read_patterns(batch, batches.make_packing(batch, patterns))
+
+
+def _keep(found: Found, patterns: list[Pattern]) -> Found:
+    if len(patterns) >= len(found.patterns):
+        return found
+    return dataclasses.replace(found, patterns=patterns)
+
+
+def _raise_bound(found: Found, lower: int, method: str) -> Found:
+    if lower <= found.lower:
+        return found
+    return dataclasses.replace(found, lower=lower, method=method)
+
+
+def begin(batch: batches.Batch, instance: instances.Instance) -> Found:
+    """Return the first packing and the quick bounds of an instance."""
+    bound = bounds.quick_bound(instance)
+    return Found(completions.complete(batch), bound.value, bound.method)

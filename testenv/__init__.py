@@ -1,0 +1,1 @@
+"""Real Kubernetes code for tests, built from published Go modules."""
