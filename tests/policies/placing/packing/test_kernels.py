@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from tests.policies.placing.packing import references
 
 from kubestow.policies.placing.packing import heuristics, instances, verifying
+from tests.policies.placing.packing import references
 
 NAMES = sorted(heuristics.REGISTRY)
 

@@ -25,7 +25,7 @@ FloatArray = instances.FloatArray
 IntArray = instances.IntArray
 
 SAMPLE: Final = 2000
-"""Isolation is judged against so many sizes at most, evenly taken; keeps it linear for large lists."""
+"""Isolation is judged against about so many sizes, evenly taken, to keep long lists quick."""
 
 ALONE: Final = 100.0
 """Value of an item that fits beside no other: it needs a node of its own, so it goes first."""
@@ -66,7 +66,7 @@ DEFAULT: Final = Parameters()
 @compiled
 def fit_together(sizes: FloatArray, first: int, second: int, room: FloatArray) -> bool:
     """Tell whether two sizes fit on an empty node together."""
-    for j in range(sizes.shape[1]):  # noqa: SIM110 - the compiler knows no generator expressions
+    for j in range(sizes.shape[1]):
         if sizes[first, j] + sizes[second, j] > room[j]:
             return False
     return True
@@ -139,7 +139,9 @@ def weigh_demand(shares: FloatArray, counts: IntArray, scarcity: float) -> Float
         for j in range(shares.shape[1]):
             demand[j] += counts[t] * shares[t, j]
     largest = max(TINY, demand.max())
-    return np.maximum((demand / largest) ** scarcity, TINY)
+    for j in range(len(demand)):
+        demand[j] = max(TINY, (demand[j] / largest) ** scarcity)
+    return demand
 
 
 @compiled
@@ -171,56 +173,65 @@ def complete_nodes(
     number, d = sizes.shape
     counts = available.copy()
     shares = np.zeros((number, d))
+    inverse = np.zeros(d)
     for j in range(d):
         if room[j] > 0.0:
-            shares[:, j] = sizes[:, j] / room[j]
+            inverse[j] = 1.0 / room[j]
+            shares[:, j] = sizes[:, j] * inverse[j]
     depth = knapsacks.deepest_pattern(sizes, counts, room)
     picked = np.empty(depth + 1, dtype=np.int64)
     stride = max(1, number // SAMPLE)
     values = np.full(number, TINY)
-    weights = np.ones(d)
     partners = np.zeros(number, dtype=np.int64)
     seen = 0
     measured = len(fixed) == 0
     if measured:
         partners, seen = count_partners(sizes, counts, room, stride)
     else:
-        values[:] = fixed + TINY
+        values += fixed
     left = counts.sum()
     nodes = 0
     position = 0
-    inverse = np.zeros(d)
-    for j in range(d):
-        inverse[j] = 1.0 / room[j] if room[j] > 0.0 else 0.0
-    free = np.empty(d)
     while left > 0:
         weights = weigh_demand(shares, counts, parameters[0])
         if measured:
             value_sizes(shares, counts, weights, partners, seen, parameters, values)
-        seed = -1
-        for t in range(number):
-            if counts[t] > 0 and (seed < 0 or values[t] > values[seed]):
-                seed = t
+        seed = dearest(counts, values)
         counts[seed] -= 1
-        for j in range(d):
-            free[j] = room[j] - sizes[seed, j]
         found, _, _ = knapsacks.best_pattern(
-            sizes, counts, free, values, weights * inverse, depth, effort, 0.0, picked
+            sizes,
+            counts,
+            room - sizes[seed],
+            values,
+            weights * inverse,
+            depth,
+            effort,
+            0.0,
+            picked,
         )
-        for q in range(found):
-            counts[picked[q]] -= 1
         picked[found] = seed
         for q in range(found + 1):
             t = picked[q]
-            held[position] = t
-            position += 1
+            counts[t] -= 1 if q < found else 0
+            held[position + q] = t
             if measured and t % stride == 0:
                 seen -= 1
                 drop_partner(sizes, room, t, counts, partners)
         left -= found + 1
+        position += found + 1
         ends[nodes] = position
         nodes += 1
     return nodes
+
+
+@compiled
+def dearest(counts: IntArray, values: FloatArray) -> int:
+    """Return the size of the highest value that is still there, the first of equals."""
+    best = -1
+    for t in range(len(counts)):
+        if counts[t] > 0 and (best < 0 or values[t] > values[best]):
+            best = t
+    return best
 
 
 def complete(

@@ -78,9 +78,7 @@ def dive(
         master.require(batch.counts)
 
 
-def retreat(
-    chosen: list[Pattern], counts: IntArray, rng: np.random.Generator
-) -> list[Pattern]:
+def retreat(chosen: list[Pattern], counts: IntArray, rng: np.random.Generator) -> list[Pattern]:
     """Give up a random part of the fixed patterns; their items are to be covered again."""
     kept = rng.random(len(chosen)) >= rng.uniform(*RETREAT)
     for pattern, keep in zip(chosen, kept.tolist(), strict=True):

@@ -66,61 +66,39 @@ def list_patterns(
     surrogate[0] = (room * weights).sum()
     length[0] = knapsacks.sort_by_density(prices, weighted, counts, lists[0])
     while level >= 0:
-        if pointer[level] >= length[level] or level >= depth:
+        listed = lists[level, pointer[level] : length[level]]
+        gain, steps = knapsacks.reach(listed, counts, taken, prices, weighted, surrogate[level])
+        work += steps + len(listed)
+        if len(listed) == 0 or value[level] + gain < threshold:
             level -= 1
             if level >= 0:
                 taken[path[level]] -= 1
             continue
-        reach = value[level]
-        rest = surrogate[level]
-        for q in range(pointer[level], length[level]):
-            t = lists[level, q]
-            amount = counts[t] - taken[t]
-            work += 1
-            if weighted[t] * amount <= rest:
-                rest -= weighted[t] * amount
-                reach += prices[t] * amount
-            else:
-                reach += prices[t] * max(0.0, rest) / weighted[t]
-                break
-        if reach < threshold:
-            level -= 1
-            if level >= 0:
-                taken[path[level]] -= 1
-            continue
-        t = lists[level, pointer[level]]
+        t = listed[0]
         pointer[level] += 1
         path[level] = t
         taken[t] += 1
-        for j in range(d):
-            left[level + 1, j] = left[level, j] - sizes[t, j]
-        begin = pointer[level] - 1
-        fitting = 0
-        for q in range(begin, length[level]):
-            other = lists[level, q]
-            if counts[other] > taken[other] and knapsacks.fits(sizes, other, left, level + 1):
-                lists[level + 1, fitting] = other
-                fitting += 1
-        work += length[level] - begin
+        left[level + 1] = left[level] - sizes[t]
+        fitting = knapsacks.narrow(sizes, counts, taken, left, level + 1, listed, lists[level + 1])
+        if fitting > 0:
+            level += 1
+            length[level] = fitting
+            pointer[level] = 0
+            surrogate[level] = surrogate[level - 1] - weighted[t]
+            value[level] = value[level - 1] + prices[t]
+            continue
+        if value[level] + prices[t] >= threshold and is_maximal(
+            sizes, counts, taken, left, level + 1
+        ):
+            if written == len(ends) or position + level + 1 > len(held):
+                return -1
+            held[position : position + level + 1] = path[: level + 1]
+            position += level + 1
+            ends[written] = position
+            written += 1
+        taken[t] -= 1
         if work > effort:
             return -1
-        if fitting == 0:
-            if value[level] + prices[t] >= threshold and is_maximal(
-                sizes, counts, taken, left, level + 1
-            ):
-                if written == len(ends) or position + level + 1 > len(held):
-                    return -1
-                held[position : position + level + 1] = path[: level + 1]
-                position += level + 1
-                ends[written] = position
-                written += 1
-            taken[t] -= 1
-            continue
-        level += 1
-        length[level] = fitting
-        pointer[level] = 0
-        surrogate[level] = surrogate[level - 1] - weighted[t]
-        value[level] = value[level - 1] + prices[t]
     return written
 
 
@@ -129,7 +107,7 @@ def is_maximal(
     sizes: FloatArray, counts: IntArray, taken: IntArray, left: FloatArray, level: int
 ) -> bool:
     """Tell whether no further item fits into what is left."""
-    for t in range(len(counts)):  # noqa: SIM110 - the compiler knows no generator expressions
+    for t in range(len(counts)):
         if counts[t] > taken[t] and knapsacks.fits(sizes, t, left, level):
             return False
     return True

@@ -122,6 +122,55 @@ def weigh_resources(
 
 
 @compiled
+def fits(sizes: FloatArray, t: int, left: FloatArray, level: int) -> bool:
+    """Tell whether a size fits into what is left at a level."""
+    for j in range(sizes.shape[1]):
+        if sizes[t, j] > left[level, j]:
+            return False
+    return True
+
+
+@compiled
+def reach(
+    listed: IntArray,
+    counts: IntArray,
+    taken: IntArray,
+    values: FloatArray,
+    weighted: FloatArray,
+    rest: float,
+) -> tuple[float, int]:
+    """Return what the listed sizes can add at most, fractionally, and how many were looked at."""
+    value = 0.0
+    for q in range(len(listed)):
+        t = listed[q]
+        amount = counts[t] - taken[t]
+        if weighted[t] * amount > rest:
+            return value + values[t] * max(0.0, rest) / weighted[t], q + 1
+        rest -= weighted[t] * amount
+        value += values[t] * amount
+    return value, len(listed)
+
+
+@compiled
+def narrow(
+    sizes: FloatArray,
+    counts: IntArray,
+    taken: IntArray,
+    left: FloatArray,
+    level: int,
+    listed: IntArray,
+    narrowed: IntArray,
+) -> int:
+    """Write the listed sizes of which one more fits at a level and return their number."""
+    number = 0
+    for t in listed:
+        if counts[t] > taken[t] and fits(sizes, t, left, level):
+            narrowed[number] = t
+            number += 1
+    return number
+
+
+@compiled
 def best_pattern(
     sizes: FloatArray,
     counts: IntArray,
@@ -160,6 +209,11 @@ def best_pattern(
     value = np.zeros(depth + 1)
     path = np.empty(depth + 1, dtype=np.int64)
     taken = np.zeros(number, dtype=np.int64)
+    candidates = np.empty(number, dtype=np.int64)
+    total = sort_by_density(values, weighted, counts, candidates)
+    left[0] = room
+    surrogate[0] = (room * weights).sum()
+    length[0] = narrow(sizes, counts, taken, left, 0, candidates[:total], lists[0])
     found = 0
     best = floor
     bound = floor
@@ -167,42 +221,19 @@ def best_pattern(
     # With a floor to beat there need not be any pattern; without one, one is always found first.
     complete = floor > 0.0
     level = 0
-    left[0] = room
-    surrogate[0] = (room * weights).sum()
-    candidates = np.empty(number, dtype=np.int64)
-    total = sort_by_density(values, weighted, counts, candidates)
-    for q in range(total):
-        t = candidates[q]
-        if fits(sizes, t, left, 0):
-            lists[0, length[0]] = t
-            length[0] += 1
     while level >= 0:
-        if pointer[level] >= length[level] or level >= depth:
-            level -= 1
-            if level >= 0:
-                taken[path[level]] -= 1
-            continue
-        reach = value[level]
-        rest = surrogate[level]
-        for q in range(pointer[level], length[level]):
-            t = lists[level, q]
-            amount = counts[t] - taken[t]
-            work += 1
-            if weighted[t] * amount <= rest:
-                rest -= weighted[t] * amount
-                reach += values[t] * amount
-            else:
-                reach += values[t] * max(0.0, rest) / weighted[t]
-                break
+        listed = lists[level, pointer[level] : length[level]]
+        gain, steps = reach(listed, counts, taken, values, weighted, surrogate[level])
+        work += steps
         stopped = complete and work > limit
-        if reach <= best + EPSILON or stopped:
-            if stopped:
-                bound = max(bound, reach)
+        if stopped:
+            bound = max(bound, value[level] + gain)
+        if len(listed) == 0 or value[level] + gain <= best + EPSILON or stopped:
             level -= 1
             if level >= 0:
                 taken[path[level]] -= 1
             continue
-        t = lists[level, pointer[level]]
+        t = listed[0]
         pointer[level] += 1
         path[level] = t
         taken[t] += 1
@@ -211,17 +242,10 @@ def best_pattern(
             best = worth
             found = level + 1
             picked[:found] = path[:found]
-        for j in range(d):
-            left[level + 1, j] = left[level, j] - sizes[t, j]
+        left[level + 1] = left[level] - sizes[t]
         # The same size may be taken again while there are items of it.
-        begin = pointer[level] - 1
-        fitting = 0
-        for q in range(begin, length[level]):
-            other = lists[level, q]
-            if counts[other] > taken[other] and fits(sizes, other, left, level + 1):
-                lists[level + 1, fitting] = other
-                fitting += 1
-        work += length[level] - begin
+        fitting = narrow(sizes, counts, taken, left, level + 1, listed, lists[level + 1])
+        work += len(listed)
         if fitting == 0:
             complete = True
             taken[t] -= 1
@@ -232,12 +256,3 @@ def best_pattern(
         surrogate[level] = surrogate[level - 1] - weighted[t]
         value[level] = worth
     return found, best, max(bound, best)
-
-
-@compiled
-def fits(sizes: FloatArray, t: int, left: FloatArray, level: int) -> bool:
-    """Tell whether a size fits into what is left at a level."""
-    for j in range(sizes.shape[1]):  # noqa: SIM110 - the compiler knows no generator expressions
-        if sizes[t, j] > left[level, j]:
-            return False
-    return True

@@ -41,7 +41,7 @@ RUIN_ROUNDS: Final = 200
 COVER_EVERY: Final = 4
 """Dives between two covering programs."""
 
-RETREATS: Final = 8
+RETREATS: Final = 40
 """Retreats of one dive before a new one begins at the root."""
 
 COVER_SHARE: Final = 0.25
