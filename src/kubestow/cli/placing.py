@@ -16,6 +16,16 @@ from kubestow.sources import documents, manifests
 
 app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
 
+# Column titles that fit on a screen.
+_SHORT = {
+    profiles.TAINTS: "Taints",
+    profiles.NODE_AFFINITY: "Affinity",
+    profiles.FIT: "Fit",
+    profiles.SPREAD: "Spread",
+    profiles.POD_AFFINITY: "Pods",
+    profiles.BALANCED: "Balanced",
+    profiles.IMAGES: "Images",
+}
 _SHOWN_NODES = 20  # rows of a score table; the rest is in the JSON
 
 
@@ -117,7 +127,8 @@ def _why(placement: schedulers.Placement) -> str:
 
 def _score_table(placement: schedulers.Placement) -> Table:
     shown = [name for name, scores in placement.scores.items() if scores.any()]
-    table = Table("NODE", *shown, "FINAL", title=f"Scores of {placement.pod.key}")
+    titles = [_SHORT.get(name, name) for name in shown]
+    table = Table("NODE", *titles, "FINAL", title=f"Scores of {placement.pod.key}")
     for position in np.argsort(-placement.final, kind="stable")[:_SHOWN_NODES]:
         scores = placement.scores_of(int(position))
         table.add_row(

@@ -244,7 +244,7 @@ def empirical_pods() -> FloatArray:
 
     The thesis' data are not published. Known are the number of pods and, from its Table 5.1, that
     the scarcer resource is demanded for about 45 nodes. The stand-in is lognormal and correlated,
-    clipped, and scaled to that; spread, correlation and seed were chosen among some hundred sets
+    clipped, and scaled to that; spread, correlation and seed were chosen among some 200 sets
     so that the heuristics differ about as much as in Table 5.1. It shows what the heuristics do
     with many small pods of very different size, and cannot confirm the thesis' numbers.
     """
