@@ -1,5 +1,8 @@
 """Profiles shipped by name.
 
+``most-allocated`` fills nodes (Kubernetes-Most of Schubert 2023), ``most-allocated-balanced`` with
+double weight on balance (Kubernetes-Reweighted).
+
 ``schubert-85`` is the configuration recommended by Schubert 2023 (Fig. 6.1): fill nodes up to
 85 %, balance counts double, images do not count. It has a trap: RequestedToCapacityRatio leaves
 resources that score 0 out of the mean, so a node at 90 % CPU and 85 % memory scores 100 instead of
@@ -25,6 +28,7 @@ from kubestow.policies.placing.profiles import ShapePoint
 LIMIT_PERCENT = 85
 
 _STOCK = profiles.Profile()
+_MOST = replace(_STOCK, fit=profiles.FitArgs(strategy=profiles.MOST))
 
 
 def _schubert(*, empty: int, over: int, fit: int, balanced: int) -> profiles.Profile:
@@ -53,7 +57,10 @@ def _schubert(*, empty: int, over: int, fit: int, balanced: int) -> profiles.Pro
 
 _PROFILES: Mapping[str, profiles.Profile] = {
     "kube-scheduler": _STOCK,
-    "most-allocated": replace(_STOCK, fit=profiles.FitArgs(strategy=profiles.MOST)),
+    "most-allocated": _MOST,
+    "most-allocated-balanced": replace(
+        _MOST, scores=tuple((dict(_MOST.scores) | {profiles.BALANCED: 2}).items())
+    ),
     "schubert-85": _schubert(empty=1, over=0, fit=1, balanced=2),
     "schubert-85-fixed": _schubert(empty=9, over=1, fit=50, balanced=7),
 }

@@ -66,7 +66,7 @@ DEFAULT: Final = Parameters()
 @compiled
 def fit_together(sizes: FloatArray, first: int, second: int, room: FloatArray) -> bool:
     """Tell whether two sizes fit on an empty node together."""
-    for j in range(sizes.shape[1]):
+    for j in range(sizes.shape[1]):  # noqa: SIM110 - the compiler knows no generators
         if sizes[first, j] + sizes[second, j] > room[j]:
             return False
     return True

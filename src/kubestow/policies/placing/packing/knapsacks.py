@@ -124,7 +124,7 @@ def weigh_resources(
 @compiled
 def fits(sizes: FloatArray, t: int, left: FloatArray, level: int) -> bool:
     """Tell whether a size fits into what is left at a level."""
-    for j in range(sizes.shape[1]):
+    for j in range(sizes.shape[1]):  # noqa: SIM110 - the compiler knows no generators
         if sizes[t, j] > left[level, j]:
             return False
     return True

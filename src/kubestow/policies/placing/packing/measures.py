@@ -1,0 +1,108 @@
+"""Sizes of items as one number: a norm of their shares, resources weighted by demand.
+
+The families are those of Panigrahy et al. 2011, "Heuristics for Vector Bin Packing", and of the
+comparison in Computers & Operations Research (PII S0305054824003320).
+"""
+
+import dataclasses
+from collections.abc import Callable
+from types import MappingProxyType
+
+import numpy as np
+
+from kubestow.policies.placing.packing import instances, orders
+
+FloatArray = instances.FloatArray
+IntArray = instances.IntArray
+
+TINY = np.finfo(np.float64).tiny
+
+
+def unit_weights(shares: FloatArray) -> FloatArray:
+    """Return the same weight for all resources."""
+    return np.ones(shares.shape[1])
+
+
+def average_weights(shares: FloatArray) -> FloatArray:
+    """Weigh a resource by the average share that items ask for."""
+    return np.asarray(shares.mean(axis=0)) if len(shares) else np.ones(shares.shape[1])
+
+
+def exponential_weights(shares: FloatArray) -> FloatArray:
+    """Weigh a resource by the exponential of a hundredth of its summed shares.
+
+    The factor 0.01 is Panigrahy et al.'s; the largest exponent is subtracted so that long lists
+    do not overflow, which changes all weights alike.
+    """
+    exponent: FloatArray = 0.01 * shares.sum(axis=0)
+    return np.asarray(np.exp(exponent - exponent.max(initial=0.0)))
+
+
+def reciprocal_weights(shares: FloatArray) -> FloatArray:
+    """Weigh a resource by one over the average share: a large demand of a rare kind stands out."""
+    average = average_weights(shares)
+    return np.where(average > 0.0, 1.0 / np.maximum(average, TINY), 0.0)
+
+
+WEIGHTS = MappingProxyType[str, Callable[[FloatArray], FloatArray]](
+    {
+        "unit": unit_weights,
+        "average": average_weights,
+        "exponential": exponential_weights,
+        "reciprocal": reciprocal_weights,
+    }
+)
+"""Weights of resources by name."""
+
+
+def sum_norm(shares: FloatArray) -> FloatArray:
+    """Return the sum of shares of each item."""
+    return np.asarray(shares.sum(axis=1))
+
+
+def square_norm(shares: FloatArray) -> FloatArray:
+    """Return the root of the sum of squared shares of each item."""
+    return np.asarray(np.sqrt((shares * shares).sum(axis=1)))
+
+
+def largest_norm(shares: FloatArray) -> FloatArray:
+    """Return the largest share of each item."""
+    return np.asarray(shares.max(axis=1, initial=0.0))
+
+
+def product_norm(shares: FloatArray) -> FloatArray:
+    """Return the product of shares, as a sum of logarithms; a share of 0 counts as 1e-9."""
+    return np.asarray(np.log(np.maximum(shares, 1e-9)).sum(axis=1))
+
+
+NORMS = MappingProxyType[str, Callable[[FloatArray], FloatArray]](
+    {"l1": sum_norm, "l2": square_norm, "linf": largest_norm, "product": product_norm}
+)
+"""Norms by name."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure of size: a norm of ``NORMS`` and weights of ``WEIGHTS``."""
+
+    norm: str
+    weights: str = "unit"
+
+    @property
+    def name(self) -> str:
+        """What the measure is called in names of heuristics."""
+        return self.norm if self.weights == "unit" else f"{self.norm}-{self.weights}"
+
+
+ALL = (
+    *(Measure(norm, weights) for norm in ("l1", "l2", "linf") for weights in WEIGHTS),
+    Measure("product"),
+)
+"""All measures; weights do not change the order of products."""
+
+
+def decreasing(instance: instances.Instance, measure: Measure) -> IntArray:
+    """Return the items from largest to smallest; equal ones keep their order of arrival."""
+    shares = orders.shares(instance)
+    sizes = NORMS[measure.norm](shares * WEIGHTS[measure.weights](shares))
+    return np.argsort(-sizes, kind="stable").astype(np.int64)
