@@ -51,6 +51,11 @@ def instance_of(
     table = np.array([_vector(shape, columns) for shape in shapes]) - overhead
     demands = np.array([_vector(amounts, columns) for amounts in wanted])
     _refuse_oversized(items, demands, table, columns)
+    if resources.PODS in columns and not _places_can_run_out(demands, table, columns):
+        # kube-scheduler does not score places for pods; as a resource they would distort balance.
+        kept = [j for j, column in enumerate(columns) if column != resources.PODS]
+        columns = [columns[j] for j in kept]
+        demands, table = demands[:, kept], table[:, kept]
     return instances.make_instance(
         demands,
         np.maximum(table, 0),
@@ -89,6 +94,20 @@ def _columns(wanted: list[Amounts], shapes: list[Amounts]) -> list[str]:
         requested.discard(resources.PODS)
     first = [name for name in (resources.CPU, resources.MEMORY) if name in requested]
     return first + sorted(requested - set(first))
+
+
+def _places_can_run_out(
+    demands: instances.FloatArray, table: instances.FloatArray, columns: list[str]
+) -> bool:
+    """Tell whether some node could be full of pods before it is full of anything else."""
+    smallest = np.cumsum(np.sort(demands, axis=0), axis=0)  # of so many items at least
+    places = columns.index(resources.PODS)
+    for shape in table:
+        allowed = int(shape[places])
+        # smallest[allowed] is the least that one pod more than allowed would take.
+        if allowed < len(demands) and np.delete(smallest[allowed] <= shape, places).all():
+            return True
+    return False
 
 
 def _vector(

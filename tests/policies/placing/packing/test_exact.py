@@ -1,0 +1,125 @@
+"""The exact answer against arc flow and brute force, its limits, and its determinism."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+
+from kubestow.model import errors
+from kubestow.policies.placing.packing import exact, instances, verifying
+from tests.policies.placing.packing import arcflow, drawing
+
+
+def solve(instance: instances.Instance, rounds: int = 50) -> exact.ExactResult:
+    rng = np.random.default_rng(1)
+    return exact.solve(instance, lambda: math.inf, rng=rng, rounds=rounds)
+
+
+@settings(deadline=None, max_examples=40)
+@given(drawing.uniform(most_items=12, largest=8))
+def test_equal_nodes_are_solved_as_arc_flow_solves_them(instance: instances.Instance) -> None:
+    answer = solve(instance)
+    verifying.verify(instance, answer.packing)
+    assert answer.packing.opened == arcflow.count_by_arcflow(instance)
+    assert answer.optimal
+    assert answer.lower_bound == answer.packing.opened
+
+
+@settings(deadline=None, max_examples=40)
+@given(drawing.mixed())
+def test_nodes_that_differ_are_solved_as_by_trying_everything(
+    instance: instances.Instance,
+) -> None:
+    optimum = arcflow.count_by_trying(instance)
+    assume(optimum is not None)
+    answer = solve(instance)
+    verifying.verify(instance, answer.packing, allow_unplaced=True)
+    if len(answer.packing.unplaced) == 0:
+        assert answer.optimal
+        assert answer.packing.opened == answer.lower_bound == optimum
+
+
+@settings(deadline=None, max_examples=30)
+@given(drawing.real())
+def test_demands_that_are_not_whole_are_solved(instance: instances.Instance) -> None:
+    answer = solve(instance)
+    verifying.verify(instance, answer.packing)
+    whole = instances.make_instance(
+        np.round(instance.demands * 10), np.full(instance.dimensions, 10)
+    )
+    assert answer.packing.opened == arcflow.count_by_arcflow(whole)
+
+
+def triplets(seed: int, nodes: int) -> instances.Instance:
+    """Items that fill nodes of 100 x 100 exactly, three by three."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(25, 40, (nodes, 2))
+    second = rng.integers(25, 35, (nodes, 2))
+    demands = np.concatenate([first, second, 100 - first - second])
+    return instances.make_instance(rng.permutation(demands), [100, 100])
+
+
+def test_perfect_triplets_are_found() -> None:
+    instance = triplets(3, 20)
+    answer = solve(instance, rounds=200)
+    verifying.verify(instance, answer.packing)
+    assert (answer.packing.opened, answer.lower_bound, answer.optimal) == (20, 20, True)
+
+
+def test_a_gap_between_program_and_packings_is_closed_by_enumeration() -> None:
+    # Halves of a triangle: any two of the three fit, so the program needs 1.5 nodes per triangle
+    # and rounds to 2, which is right for one; five triangles of one kind keep apart from others.
+    demands = [[5, 5, 1], [5, 1, 5], [1, 5, 5]]
+    instance = instances.make_instance(demands * 5, [10, 10, 10])
+    answer = solve(instance)
+    assert answer.packing.opened == arcflow.count_by_arcflow(instance)
+    assert answer.optimal
+
+
+def test_the_same_seed_gives_the_same_packing() -> None:
+    instance = triplets(4, 12)
+    first, second = solve(instance, rounds=3), solve(instance, rounds=3)
+    assert first.packing.node_of_item.tolist() == second.packing.node_of_item.tolist()
+
+
+def test_without_time_there_is_still_a_valid_answer() -> None:
+    instance = triplets(5, 30)
+    answer = exact.solve(instance, lambda: 0.0, rng=np.random.default_rng(0))
+    verifying.verify(instance, answer.packing)
+    assert answer.lower_bound == 30
+    assert answer.optimal == (answer.packing.opened == 30)
+
+
+def test_a_better_start_is_kept() -> None:
+    instance = triplets(6, 40)
+    start = solve(instance, rounds=200).packing
+    assert start.opened == 40
+    answer = exact.solve(instance, lambda: 0.0, start, rng=np.random.default_rng(0))
+    assert answer.packing.opened == 40
+
+
+def test_prices_decide_between_shapes() -> None:
+    # Two small nodes for 2 are cheaper than a large one for 3.
+    instance = instances.make_instance([[4], [4]], [[8], [4]], costs=[3.0, 1.0])
+    answer = solve(instance)
+    assert answer.packing.shape_of_node.tolist() == [1, 1]
+    assert answer.optimal
+
+
+def test_items_that_fit_nowhere_stay_unplaced_where_nodes_are_limited() -> None:
+    instance = instances.make_instance([[3], [3], [3]], [5], limits=[2])
+    answer = solve(instance, rounds=5)
+    verifying.verify(instance, answer.packing, allow_unplaced=True)
+    assert len(answer.packing.unplaced) == 1
+    assert not answer.optimal
+
+
+def test_an_oversized_item_is_refused() -> None:
+    with pytest.raises(errors.InputError, match="item 0: resource-0: 3: must be <= 2"):
+        solve(instances.make_instance([[3]], [2]))
+
+
+def test_no_items_need_no_node() -> None:
+    answer = solve(instances.make_instance(np.empty((0, 1)), [2]))
+    assert (answer.packing.opened, answer.lower_bound, answer.optimal) == (0, 0, True)

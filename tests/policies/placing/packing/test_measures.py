@@ -1,0 +1,35 @@
+"""Measures of size, with the arithmetic beside them."""
+
+import numpy as np
+import pytest
+
+from kubestow.policies.placing.packing import instances, measures
+
+# Shares: (0.5, 0.1), (0.3, 0.3), (0.1, 0.6).
+INSTANCE = instances.make_instance([[5, 2], [3, 6], [1, 12]], [10, 20])
+
+
+@pytest.mark.parametrize(
+    ("measure", "order"),
+    [
+        (measures.Measure("l1"), [2, 0, 1]),  # 0.6, 0.6, 0.7: equal ones keep their order
+        (measures.Measure("l2"), [2, 0, 1]),  # 0.51, 0.42, 0.61
+        (measures.Measure("linf"), [2, 0, 1]),  # 0.5, 0.3, 0.6
+        (measures.Measure("product"), [1, 2, 0]),  # 0.05, 0.09, 0.06
+        (measures.Measure("l1", "average"), [2, 1, 0]),  # weights 0.3, 1/3: .1833, .19, .23
+        (measures.Measure("l1", "reciprocal"), [2, 0, 1]),  # weights 3.33, 3: 1.967, 1.9, 2.13
+    ],
+    ids=lambda value: value.name if isinstance(value, measures.Measure) else "",
+)
+def test_items_are_sorted_by_size(measure: measures.Measure, order: list[int]) -> None:
+    assert measures.decreasing(INSTANCE, measure).tolist() == order
+
+
+def test_exponential_weights_do_not_overflow_on_long_lists() -> None:
+    weights = measures.exponential_weights(np.ones((200_000, 2)) * [1.0, 0.5])
+    assert weights.tolist() == [1.0, 0.0]
+
+
+def test_names_of_measures_differ() -> None:
+    names = [measure.name for measure in measures.ALL]
+    assert len(set(names)) == len(names) == 13
