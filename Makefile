@@ -36,7 +36,7 @@ bench: setup
 	$(BIN)/python -m benchmarks
 
 docs: setup
-	$(BIN)/python -m docs.reference
+	$(BIN)/python docs/generate.py
 	$(BIN)/mkdocs build --strict --quiet
 
 lock:

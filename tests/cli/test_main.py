@@ -8,7 +8,8 @@ import sys
 import pytest
 
 import kubestow
-from kubestow.cli import main, placing
+from kubestow.cli import main
+from kubestow.sources import manifests
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
@@ -45,7 +46,7 @@ def test_an_interrupt_leaves_with_130(
     def interrupted(_: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(placing.manifests, "read", interrupted)
+    monkeypatch.setattr(manifests, "read", interrupted)
     assert main.run(["place", "x.yaml"]) == 130
     assert "interrupted" in capsys.readouterr().err
 

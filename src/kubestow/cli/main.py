@@ -71,12 +71,13 @@ def _run_command(name: str, arguments: list[str]) -> int:
     except errors.InputError as err:
         return _complain(str(err))
     except typer.Exit as leave:
-        return leave.exit_code
+        result = leave.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("interrupted\n")
-        return INTERRUPTED
+        result = INTERRUPTED
     except typer.exceptions.TyperException as err:
         return _complain(f"{err} (see 'kubestow {name} --help')")
+    if result == INTERRUPTED:
+        sys.stderr.write("interrupted; finished parts are kept\n")
     return result if isinstance(result, int) else 0
 
 

@@ -70,8 +70,8 @@ def test_prices_of_the_linear_program_value_no_pattern_above_a_node(
         ([[4], [4], [4]], [10], 2, "volume"),
         # Three items above half a node: 3, though the volume of 18 needs only 2.
         ([[6], [6], [6]], [10], 3, "threshold"),
-        # At threshold 3: 8 counts as a node, three of 4 as 1.2, the two of 1 as nothing: 3.
-        ([[8], [4], [4], [4], [1], [1]], [10], 3, "threshold"),
+        # At threshold 4: 8 counts as a node, three of 4 as 1.2, so 2.2; the volume is 2.
+        ([[8], [4], [4], [4]], [10], 3, "threshold"),
         # No two fit together, each pair for another resource; volumes are 1.1.
         ([[6, 5, 0], [5, 0, 6], [0, 6, 5]], [10, 10, 10], 3, "clique"),
         # Two items of 4 fill a node as far as it goes: 5 items need 2.5 nodes, volumes only 2.

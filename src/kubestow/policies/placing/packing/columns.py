@@ -311,6 +311,16 @@ def _price(
     return [tuple(sorted(part.tolist())) for part in parts]
 
 
+def part_of(budget: Budget, share: float) -> Budget:
+    """Return a budget of a share of what remains now; of an unlimited one it is a long time.
+
+    >>> part_of(lambda: 10.0, 0.25)()
+    2.5
+    """
+    kept = min(budget(), LONGEST) * (1.0 - share)
+    return lambda: min(budget(), LONGEST) - kept
+
+
 def round_up(bound: float) -> int:
     """Return the number of whole nodes that a bound means.
 

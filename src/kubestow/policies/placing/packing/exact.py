@@ -25,6 +25,9 @@ from kubestow.policies.placing.packing import (
 GENERAL_SHARE = 0.4
 """Share of the budget for ruin and recreate before the assignment model is tried."""
 
+GENERAL_ROUNDS = 2000
+"""Rounds of ruin and recreate before the assignment model is tried."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ExactResult:
@@ -116,16 +119,14 @@ def _solve_general(
         # What does not fit makes bounds on complete packings meaningless.
         packing = improvement.recreate(instance, packing, rng, budget, rounds=rounds)
         return ExactResult(packing, 0, "none", False)
-    total = budget()
-    bound = bounds.lower_bound(
-        instance, lambda: budget() - total * (1.0 - GENERAL_SHARE / 2), target=packing.opened
-    )
+    part = columns.part_of(budget, GENERAL_SHARE / 2)
+    bound = bounds.lower_bound(instance, part, target=packing.opened)
     packing = improvement.recreate(
         instance,
         packing,
         rng,
-        lambda: budget() - total * (1.0 - GENERAL_SHARE),
-        rounds=min(rounds, 2000),
+        columns.part_of(budget, GENERAL_SHARE),
+        rounds=min(rounds, GENERAL_ROUNDS),
         lower=bound.value,
     )
     proven = packing.opened <= bound.value and instance.shapes.costs is None

@@ -96,10 +96,8 @@ def search(
         found = _keep(found, patterns)
     if len(batch.counts) > bounds.LARGEST:
         return recreate(batch, found, rng, budget, rounds=rounds * RUIN_ROUNDS)
-    reserve = budget() * (1.0 - RUIN_SHARE)
-    found = recreate(
-        batch, found, rng, lambda: budget() - reserve, rounds=min(rounds * 10, RUIN_ROUNDS)
-    )
+    part = columns.part_of(budget, RUIN_SHARE)
+    found = recreate(batch, found, rng, part, rounds=min(rounds * 10, RUIN_ROUNDS))
     if found.optimal or budget() <= 0.0:
         return found
     master = columns.Master(batch.counts)

@@ -1,0 +1,127 @@
+"""Writes the reference pages from the code, so that they cannot drift.
+
+Run by ``make docs``; a test compares the pages in the tree with what this writes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from kubestow.cli import main as program
+from kubestow.policies.placing import catalogs, configurations, profiles, versions
+from kubestow.policies.placing.packing import heuristics, offline
+
+HERE = Path(__file__).parent
+NOTE = "<!-- Written by docs/generate.py; do not edit. -->\n\n"
+
+
+def commands() -> str:
+    """Return the page of all commands with their options."""
+    parts = [
+        "# Commands\n\nExit codes: 0 ok, 1 finding or failed check, 2 bad input, 130 interrupted.\n"
+    ]
+    for name, (module, summary) in program.COMMANDS.items():
+        command = get_command(importlib.import_module(module).app)
+        parts.append(f"\n## kubestow {name}\n\n{summary}\n\n```text")
+        parts.append(inspect.cleandoc(command.help or "") + "\n```\n")
+        parts.append("| parameter | meaning | default |\n|---|---|---|")
+        parts.extend(_parameter(parameter) for parameter in command.params)
+    return "\n".join(parts) + "\n"
+
+
+def _parameter(parameter: Any) -> str:
+    options = [o for o in parameter.opts if o.startswith("-")]
+    shown = ", ".join(options) or (getattr(parameter, "metavar", None) or parameter.name).upper()
+    default = parameter.default
+    if callable(default) or default is None or default is False or parameter.required:
+        default = ""
+    return f"| `{shown}` | {getattr(parameter, 'help', None) or ''} | {_plain(default)} |"
+
+
+def _plain(value: Any) -> str:
+    return str(getattr(value, "value", value))
+
+
+def heuristic_page() -> str:
+    """Return the page of all packing heuristics."""
+    lines = [
+        "# Heuristics",
+        "",
+        "## Online: one item after another",
+        "",
+        "| name | short | what it does | parameters |",
+        "|---|---|---|---|",
+    ]
+    for one in heuristics.REGISTRY.values():
+        settings = ", ".join(
+            f"{field.name} = {getattr(one.parameters, field.name)}"
+            for field in dataclasses.fields(one.parameters)
+        )
+        lines.append(f"| `{one.name}` | {one.abbreviation} | {one.summary} | {settings} |")
+    lines += ["", "## Offline: all items known", "", "| name | what it does |", "|---|---|"]
+    lines += [f"| `{one.name}` | {one.summary} |" for one in offline.REGISTRY.values()]
+    return "\n".join(lines) + "\n"
+
+
+def profile_page() -> str:
+    """Return the page of shipped profiles and of the differences between releases."""
+    lines = ["# Scheduler profiles and releases", "", inspect.getdoc(catalogs) or "", ""]
+    lines += ["| plugin | stock weight | filters | scores |", "|---|---|---|---|"]
+    for name, weight in profiles.DEFAULT_PLUGINS:
+        filters = "yes" if name in profiles.FILTERS else ""
+        scores = "yes" if name in profiles.SCORES else ""
+        lines.append(f"| {name} | {weight if scores else ''} | {filters} | {scores} |")
+    for name in catalogs.NAMES:
+        document = json.dumps(configurations.write([catalogs.profile(name)]), indent=2)
+        lines += ["", f"## {name}", "", f"```json\n{document}\n```"]
+    lines += ["", "## Releases", "", inspect.getdoc(versions.Features) or "", ""]
+    first, last = versions.OLDEST, versions.NEWEST
+    known = [f"1.{minor}" for minor in range(first[1], last[1] + 1)]
+    flags = [field.name for field in dataclasses.fields(versions.Features)][1:]
+    lines += [f"| flag | {' | '.join(known)} |", "|---" * (len(known) + 1) + "|"]
+    for flag in flags:
+        marks = ["yes" if getattr(versions.features(v), flag) else "" for v in known]
+        lines.append(f"| {flag} | {' | '.join(marks)} |")
+    return "\n".join(lines) + "\n"
+
+
+def evidence_page() -> str:
+    """Return the page that lists what is kept of long studies."""
+    lines = ["# Evidence", "", "Results of long runs, with the command that rebuilds them.", ""]
+    for folder in sorted(p for p in (HERE / "evidence").iterdir() if p.is_dir()):
+        readme = folder / "README.md"
+        lines.append(
+            readme.read_text(encoding="utf-8").replace("\n# ", "\n## ").replace("# ", "## ", 1)
+        )
+        lines.extend(
+            table.read_text(encoding="utf-8").replace("# ", "### ")
+            for table in sorted(folder.glob("table*.md"))
+        )
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {
+    "commands.md": commands,
+    "heuristics.md": heuristic_page,
+    "profiles.md": profile_page,
+    "evidence.md": evidence_page,
+}
+
+
+def main() -> int:
+    """Write all pages."""
+    for name, page in PAGES.items():
+        (HERE / "reference" / name).write_text(NOTE + page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
