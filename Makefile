@@ -5,7 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: setup demo test e2e bench lint docs lock clean
+INTERPRETED := tests/policies/placing/packing tests/policies/placing/test_batches.py
+
+.PHONY: setup demo test browser e2e bench lint docs lock clean
 
 setup: $(STAMP)
 
@@ -25,8 +27,17 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
-	$(BIN)/python -m pytest -m 'not e2e' -n 2 --cov --cov-report=term --cov-fail-under=90
+# A browser for the tests that open pages; without it, and without root, they are skipped.
+browser:
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& echo "installing chromium for the page tests ..." && apt-get update -qq \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } || true
+
+# The second run interprets the kernels instead of compiling them, so that coverage sees inside.
+test: lint browser
+	$(BIN)/python -m pytest -m 'not e2e' -n 2 --cov --cov-report=
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(INTERPRETED) --cov --cov-append \
+		--cov-report=term --cov-fail-under=90
 
 e2e: setup
 	$(BIN)/python -m testenv.building

@@ -26,10 +26,11 @@ def search(
     batch: batches.Batch, values: instances.FloatArray, limit: int, floor: float = 0.0
 ) -> tuple[list[int], float, float]:
     depth = knapsacks.deepest_pattern(batch.sizes, batch.counts, batch.room)
-    weights = knapsacks.weigh_resources(batch.sizes, batch.counts, batch.room, values)
+    weights = knapsacks.weigh_resources(batch.sizes, batch.counts, batch.room, values, 20)
+    order = knapsacks.sort_by_density(batch.sizes, batch.counts, values, weights)
     picked = np.empty(depth + 1, dtype=np.int64)
     found, value, bound = knapsacks.best_pattern(
-        batch.sizes, batch.counts, batch.room, values, weights, depth, limit, floor, picked
+        batch.sizes, batch.counts, batch.room, values, weights, order, depth, limit, floor, picked
     )
     return picked[:found].tolist(), value, bound
 

@@ -139,27 +139,16 @@ def threshold_bound(batch: batches.Batch) -> int:
     return columns.round_up(best)
 
 
-@compiled
 def _best_threshold(sizes: FloatArray, counts: IntArray, room: float) -> float:
-    order = np.argsort(sizes)
-    best = 0.0
-    for k in range(len(sizes)):
-        threshold = sizes[order[k]]
-        if threshold > room / 2.0:
-            break
-        total = 0.0
-        for t in range(len(sizes)):
-            if sizes[t] > room - threshold:
-                total += counts[t]
-            elif sizes[t] >= threshold:
-                total += counts[t] * (sizes[t] / room)
-        best = max(best, total)
-    # Above half a room no two items share a node.
-    alone = 0.0
-    for t in range(len(sizes)):
-        if sizes[t] > room / 2.0:
-            alone += counts[t]
-    return max(best, alone)
+    order = np.argsort(sizes, kind="stable")
+    ordered = sizes[order]
+    items = np.concatenate([[0], np.cumsum(counts[order])])
+    volume = np.concatenate([[0.0], np.cumsum(counts[order] * ordered)])
+    # Half a room counts those above it, of which no two share a node.
+    thresholds = np.append(ordered[ordered <= room / 2.0], room / 2.0)
+    first = np.searchsorted(ordered, thresholds, side="left")
+    full = np.searchsorted(ordered, room - thresholds, side="right")
+    return float((items[-1] - items[full] + (volume[full] - volume[first]) / room).max())
 
 
 def clique_bound(batch: batches.Batch) -> int:

@@ -63,13 +63,14 @@ def price_patterns(
         How many patterns were written into ``held``; ``ends`` says where each ends.
     """
     picked = np.empty(depth + 1, dtype=np.int64)
+    order = knapsacks.sort_by_density(sizes, counts, prices, weights)
     left = counts.copy()
     free = room.copy()
     number = 0
     position = 0
     while number < len(ends):
         found, value, _ = knapsacks.best_pattern(
-            sizes, left, free, prices, weights, depth, effort, 0.0, picked
+            sizes, left, free, prices, weights, order, depth, effort, 0.0, picked
         )
         if found == 0 or value <= 1.0 + REDUCED_COST or position + found > len(held):
             break
@@ -88,7 +89,7 @@ def price_patterns(
         free[:] = room - sizes[seed]
         floor = 1.0 + REDUCED_COST - prices[seed]
         found, value, _ = knapsacks.best_pattern(
-            sizes, left, free, prices, weights, depth, effort, max(0.0, floor), picked
+            sizes, left, free, prices, weights, order, depth, effort, max(0.0, floor), picked
         )
         if found == 0 or value <= floor or position + found + 1 > len(held):
             continue
@@ -233,7 +234,9 @@ def generate(
         if solved is None:
             break
         proven = dataclasses.replace(proven, relaxation=solved)
-        weights = knapsacks.weigh_resources(batch.sizes, required, batch.room, solved.prices)
+        weights = knapsacks.weigh_resources(
+            batch.sizes, required, batch.room, solved.prices, knapsacks.MANY_STEPS
+        )
         priced = 0
         while not priced and cheap <= (CHEAP * STEP_UP if exact else CHEAP):
             priced = master.add(_price(batch, required, solved.prices, weights, depth, cheap))
@@ -287,8 +290,9 @@ def price_exactly(
 ) -> tuple[Pattern, float]:
     """Return the best pattern worth more than a node, if any, and a bound on all patterns."""
     picked = np.empty(depth + 1, dtype=np.int64)
+    order = knapsacks.sort_by_density(batch.sizes, counts, prices, weights)
     found, _, best = knapsacks.best_pattern(
-        batch.sizes, counts, batch.room, prices, weights, depth, effort, 1.0, picked
+        batch.sizes, counts, batch.room, prices, weights, order, depth, effort, 1.0, picked
     )
     return tuple(sorted(picked[:found].tolist())), float(best)
 

@@ -25,7 +25,12 @@ FloatArray = instances.FloatArray
 IntArray = instances.IntArray
 
 SAMPLE: Final = 2000
-"""Isolation is judged against about so many sizes, evenly taken, to keep long lists quick."""
+"""Sizes beyond which not all is done for all: isolation is judged against about so many of them,
+and values are renewed once for so many sizes and node, to keep long lists quick."""
+
+MANY: Final = 12
+"""Items per node beyond which the search sees little more than its first choice; resources are then
+weighted so that this choice uses all of them evenly."""
 
 ALONE: Final = 100.0
 """Value of an item that fits beside no other: it needs a node of its own, so it goes first."""
@@ -192,10 +197,18 @@ def complete_nodes(
     left = counts.sum()
     nodes = 0
     position = 0
+    weights = np.empty(d)
+    order = np.empty(0, dtype=np.int64)
     while left > 0:
-        weights = weigh_demand(shares, counts, parameters[0])
-        if measured:
-            value_sizes(shares, counts, weights, partners, seen, parameters, values)
+        if nodes % (1 + number // SAMPLE) == 0:
+            weights = weigh_demand(shares, counts, parameters[0])
+            if measured:
+                value_sizes(shares, counts, weights, partners, seen, parameters, values)
+            if depth > MANY:
+                weights = knapsacks.weigh_resources(
+                    shares, counts, np.ones(d), values, knapsacks.FEW_STEPS
+                )
+            order = knapsacks.sort_by_density(shares, counts, values, weights)
         seed = dearest(counts, values)
         counts[seed] -= 1
         found, _, _ = knapsacks.best_pattern(
@@ -204,6 +217,7 @@ def complete_nodes(
             room - sizes[seed],
             values,
             weights * inverse,
+            order,
             depth,
             effort,
             0.0,

@@ -64,7 +64,9 @@ def list_patterns(
     level = 0
     left[0] = room
     surrogate[0] = (room * weights).sum()
-    length[0] = knapsacks.sort_by_density(prices, weighted, counts, lists[0])
+    order = knapsacks.sort_by_density(sizes, counts, prices, weights)
+    length[0] = len(order)
+    lists[0, : len(order)] = order
     while level >= 0:
         listed = lists[level, pointer[level] : length[level]]
         gain, steps = knapsacks.reach(listed, counts, taken, prices, weighted, surrogate[level])
@@ -133,7 +135,9 @@ def enumerate_patterns(
         batch.counts,
         batch.room,
         raised,
-        knapsacks.weigh_resources(batch.sizes, batch.counts, batch.room, raised),
+        knapsacks.weigh_resources(
+            batch.sizes, batch.counts, batch.room, raised, knapsacks.MANY_STEPS
+        ),
         depth,
         1.0 - slack - 10 * columns.REDUCED_COST,
         EFFORT,

@@ -19,8 +19,11 @@ IntArray = instances.IntArray
 EPSILON = 1e-9
 """Improvements of value below this are rounding."""
 
-MULTIPLIER_STEPS = 40
-"""Steps of ``weigh_resources``; more did not make bounds visibly tighter."""
+MANY_STEPS = 40
+"""Steps of ``weigh_resources`` for bounds; more did not make them visibly tighter."""
+
+FEW_STEPS = 6
+"""Steps of ``weigh_resources`` where only the order of items depends on the weights."""
 
 
 @compiled
@@ -46,22 +49,19 @@ def deepest_pattern(sizes: FloatArray, counts: IntArray, room: FloatArray) -> in
 
 @compiled
 def sort_by_density(
-    values: FloatArray, weighted: FloatArray, counts: IntArray, order: IntArray
-) -> int:
-    """Write the sizes that are there and have value, densest first, into ``order``.
-
-    Returns:
-        How many there are.
-    """
-    number = 0
+    sizes: FloatArray, counts: IntArray, values: FloatArray, weights: FloatArray
+) -> IntArray:
+    """Return the sizes that are there and have value, most value per weighted size first."""
+    weighted = sizes @ weights
+    order = np.empty(len(values), dtype=np.int64)
     density = np.empty(len(values))
+    number = 0
     for t in range(len(values)):
         if counts[t] > 0 and values[t] > 0.0:
             order[number] = t
             density[number] = -values[t] / max(weighted[t], 1e-300)
             number += 1
-    order[:number] = order[:number][np.argsort(density[:number], kind="mergesort")]
-    return number
+    return order[:number][np.argsort(density[:number], kind="mergesort")]
 
 
 @compiled
@@ -76,12 +76,9 @@ def fill_fractionally(
     """Return the value of Dantzig's fractional solution and write what it uses of each resource."""
     weighted = sizes @ weights
     left = (room * weights).sum()
-    order = np.empty(len(values), dtype=np.int64)
-    number = sort_by_density(values, weighted, counts, order)
     value = 0.0
     used[:] = 0.0
-    for q in range(number):
-        t = order[q]
+    for t in sort_by_density(sizes, counts, values, weights):
         amount = float(counts[t])
         if weighted[t] * amount > left:
             amount = left / weighted[t]
@@ -96,7 +93,7 @@ def fill_fractionally(
 
 @compiled
 def weigh_resources(
-    sizes: FloatArray, counts: IntArray, room: FloatArray, values: FloatArray
+    sizes: FloatArray, counts: IntArray, room: FloatArray, values: FloatArray, steps: int
 ) -> FloatArray:
     """Return weights of resources that make the fractional bound small.
 
@@ -109,7 +106,7 @@ def weigh_resources(
     used = np.empty(d)
     best = np.inf
     chosen = weights.copy()
-    for step in range(MULTIPLIER_STEPS):
+    for step in range(steps):
         bound = fill_fractionally(sizes, counts, room, values, weights, used)
         if bound < best - EPSILON:
             best = bound
@@ -177,6 +174,7 @@ def best_pattern(
     room: FloatArray,
     values: FloatArray,
     weights: FloatArray,
+    order: IntArray,
     depth: int,
     limit: int,
     floor: float,
@@ -188,8 +186,9 @@ def best_pattern(
         sizes: Size vectors.
         counts: How many items of each size are there.
         room: What must not be exceeded.
-        values: Value of one item of each size; those without value are left out.
+        values: Value of one item of each size.
         weights: Weights of resources for the bound.
+        order: The sizes to choose from, densest first (``sort_by_density``).
         depth: A number of items that no node exceeds.
         limit: Work after which the search ends with the best found.
         floor: Only patterns of more value count.
@@ -209,11 +208,9 @@ def best_pattern(
     value = np.zeros(depth + 1)
     path = np.empty(depth + 1, dtype=np.int64)
     taken = np.zeros(number, dtype=np.int64)
-    candidates = np.empty(number, dtype=np.int64)
-    total = sort_by_density(values, weighted, counts, candidates)
     left[0] = room
     surrogate[0] = (room * weights).sum()
-    length[0] = narrow(sizes, counts, taken, left, 0, candidates[:total], lists[0])
+    length[0] = narrow(sizes, counts, taken, left, 0, order, lists[0])
     found = 0
     best = floor
     bound = floor

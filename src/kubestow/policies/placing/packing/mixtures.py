@@ -39,13 +39,16 @@ def complete_mixture(
             break
         depth = knapsacks.deepest_pattern(sizes, counts, np.maximum(yard.left[node], 0.0))
         picked = np.empty(depth + 1, dtype=np.int64)
-        weights = 1.0 / np.maximum(room, np.finfo(np.float64).tiny)
+        weights = knapsacks.weigh_resources(
+            sizes, counts, np.maximum(yard.left[node], 0.0), values, knapsacks.FEW_STEPS
+        )
         found, _, _ = knapsacks.best_pattern(
             sizes,
             counts,
             yard.left[node].copy(),
             values,
             weights,
+            knapsacks.sort_by_density(sizes, counts, values, weights),
             depth,
             parameters.effort,
             0.0,
