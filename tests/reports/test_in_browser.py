@@ -24,7 +24,10 @@ def test_charts_are_drawn_offline(tmp_path: Path) -> None:
     values = [{"x": 1, "y": 2}, {"x": 2, "y": 3}]
     chart = alt.Chart(alt.InlineData(values=values)).mark_line().encode(x="x:Q", y="y:Q")
     page = tmp_path / "page.html"
-    blocks = [pages.make_figure(chart, "A line."), pages.Table(("a", "b"), [("1", "2")])]
+    blocks: list[pages.Block] = [
+        pages.make_figure(chart, "A line."),
+        pages.Table(("a", "b"), [("1", "2")]),
+    ]
     page.write_text(pages.render("A <title>", blocks), encoding="utf-8")
     assert CHROMIUM is not None
     profile = f"--user-data-dir={tmp_path / 'profile'}"

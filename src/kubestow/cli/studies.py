@@ -38,7 +38,7 @@ def study(
     ] = None,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
-    """Run an experiment and write results.json, timings.json and report.html.
+    """Run an experiment and write its results.json and a report.
 
     Finished parts are kept in the folder: after an interruption the same command goes on where it
     stopped. Results depend on the seed and the sample size alone, not on the number of threads.
@@ -64,7 +64,8 @@ def study(
         outputs.print_json(report)
     else:
         _print_summary(report)
-        outputs.console().print(f"Wrote {settings.out / 'report.html'} and results.json beside it.")
+        written = sorted(path.name for path in settings.out.iterdir() if path.is_file())
+        outputs.console().print(f"Wrote to {settings.out}: {', '.join(written)}")
     return 0
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kubestow.model import errors
-from kubestow.studies import adaptive_packing, cells, schubert_packing
+from kubestow.studies import adaptive_packing, cells, schubert_packing, vector_packing
 from kubestow.studies.options import Options
 
 Run = Callable[[Options, cells.Watcher], dict[str, Any]]
@@ -38,6 +38,11 @@ _ALL = (
         "adaptive-packing",
         "The heuristic `adaptive` on settings it was not tuned on, against those of the thesis.",
         adaptive_packing.run,
+    ),
+    Study(
+        "vector-packing",
+        "Heuristics, search and exact answers on public instances with proven optima.",
+        vector_packing.run,
     ),
 )
 
