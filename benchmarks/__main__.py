@@ -1,6 +1,8 @@
 """Run all benchmarks, print each figure beside its floor, fail below a floor.
 
 Floors are ratios and counts in ``floors.json``, never seconds: they hold on any machine.
+
+    python -m benchmarks [FILE]     writes the figures to FILE as JSON, too
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ FLOORS = Path(__file__).parent / "floors.json"
 def main() -> int:
     """Run the benchmarks named in the floors; 1 if a figure is below its floor."""
     floors: dict[str, dict[str, float]] = json.loads(FLOORS.read_text(encoding="utf-8"))
+    measured_all: dict[str, dict[str, float]] = {}
     table = Table("BENCHMARK", "FIGURE", "MEASURED", "FLOOR", "")
     failed = False
     for name, wanted in floors.items():
         figures = importlib.import_module(f"benchmarks.{name}").measure()
+        measured_all[name] = figures
         for figure, measured in figures.items():
             floor = wanted.get(figure)
             below = floor is not None and measured < floor
@@ -35,6 +39,8 @@ def main() -> int:
         for figure in missing:
             table.add_row(name, figure, "-", f"{wanted[figure]:g}", "not measured")
     Console().print(table)
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(json.dumps(measured_all, indent=1) + "\n", encoding="utf-8")
     return 1 if failed else 0
 
 

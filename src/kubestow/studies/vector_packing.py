@@ -7,6 +7,10 @@ by the independent verifier; a ratio below 1 would mean that the checker is brok
 Sources of the instances and of the published figures: Computers & Operations Research, PII
 S0305054824003320 (sets New, Triplet, Panigrahy with proven optima); Caprara & Toth 2001, with lower
 bounds by column generation. The data is not part of this repository.
+
+Items are shuffled before anything sees them. In the Triplet files the order is the planted answer,
+three items per node: first fit in file order comes within 1 % of the optimum there by reading it
+off, and within 23 % on shuffled items (published: 22.8 %).
 """
 
 import csv
@@ -47,6 +51,9 @@ CAPRARA_TOTH: Final = "CapraraToth"
 
 SAMPLE: Final = 60
 """Instances per set for the search, drawn with the study's seed."""
+
+SHUFFLE_SEED: Final = 20
+"""Seed of the order of items: the same for every run, so that rows can be compared."""
 
 SEARCH_SECONDS: Final = 10.0
 EXACT_SECONDS: Final = 20.0
@@ -165,7 +172,8 @@ def read_caprara_toth(data: pathlib.Path) -> list[Case]:
 
 
 def read_archive(path: pathlib.Path, prefix: str) -> Iterator[tuple[str, instances.Instance]]:
-    """Yield name and instance of every ``.vbp`` file in an archive, by name."""
+    """Yield name and instance of every ``.vbp`` file in an archive, by name, items shuffled."""
+    rng = np.random.default_rng(SHUFFLE_SEED)
     with tarfile.open(path) as archive:
         members = sorted(archive.getmembers(), key=lambda member: member.name)
         for member in members:
@@ -174,10 +182,8 @@ def read_archive(path: pathlib.Path, prefix: str) -> Iterator[tuple[str, instanc
                 continue
             text = io.TextIOWrapper(stream, encoding="utf-8").read()
             found = packings.parse_vbp(text, member.name)
-            yield (
-                found.name,
-                instances.make_instance(found.demands, found.capacity, name=found.name),
-            )
+            demands = rng.permutation(found.demands)
+            yield found.name, instances.make_instance(demands, found.capacity, name=found.name)
 
 
 def draw(cases: Sequence[Case], family: str, number: int, rng: np.random.Generator) -> list[Case]:

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from kubestow.policies.placing.batch_tables import (
+    Block,
     Cache,
     Classes,
     Flags,
@@ -221,19 +222,34 @@ def refresh(
     cache: Cache,
     slot: int,
     room: Room,
+    block: Block,
 ) -> None:
     """Bring the cached resource scores of a class up to date."""
-    fits, score = cache.fits[slot], cache.score[slot]
     since = cache.seen[slot]
-    # One node by itself costs about as much as eighty in a row: beyond that anew is faster.
-    if classes.slot[c] < 0 or since < 0 or (done - since) * 80 > len(fits):
-        refresh_range(rules, nodes, classes, c, room, fits, score, 0, len(fits))
-    else:
-        for index in range(since, done):
-            row = log[index]
-            if row != UNPLACED:
-                refresh_range(rules, nodes, classes, c, room, fits, score, row, row + 1)
     cache.seen[slot] = done
+    count = nodes.offered.shape[1]
+    if classes.slot[c] < 0 or since < 0 or 2 * (done - since) > count:
+        fits, score = cache.fits[slot], cache.score[slot]
+        refresh_range(rules, nodes, classes, c, room, fits, score, 0, count)
+        return
+    # Changed nodes are gathered side by side, so that the loops over them are straight, too.
+    found = 0
+    for index in range(since, done):
+        row = log[index]
+        if row == UNPLACED:
+            continue
+        block.rows[found] = row
+        for j in range(len(nodes.offered)):
+            block.nodes.offered[j, found] = nodes.offered[j, row]
+        for j in range(len(nodes.used)):
+            block.nodes.used[j, found] = nodes.used[j, row]
+        for j in range(len(nodes.evenness)):
+            block.nodes.evenness[j, found] = nodes.evenness[j, row]
+        found += 1
+    refresh_range(rules, block.nodes, classes, c, room, block.fits, block.score, 0, found)
+    for k in range(found):
+        cache.fits[slot, block.rows[k]] = block.fits[k]
+        cache.score[slot, block.rows[k]] = block.score[k]
 
 
 @compiled
@@ -487,16 +503,28 @@ def place_classes(
         np.empty(count), np.empty(count), np.empty(count), np.empty(count),
         np.empty(count), np.empty(count), np.empty(count), np.empty(count),
     )  # fmt: skip
+    block = Block(
+        Nodes(
+            np.empty_like(nodes.offered),
+            np.empty_like(nodes.used),
+            np.empty_like(nodes.evenness),
+            nodes.by_name,
+        ),
+        np.empty(count, np.int64),
+        np.empty(count, np.bool_),
+        np.empty(count),
+    )
     write_before(rules, nodes, 0, count, room)
     scratch = len(cache.seen) - 1
     for p in range(len(class_of_pod)):
         c = class_of_pod[p]
         slot = classes.slot[c] if classes.slot[c] >= 0 else scratch
         link = classes.link[c]
-        refresh(rules, nodes, classes, c, chosen, p, cache, slot, room)
+        refresh(rules, nodes, classes, c, chosen, p, cache, slot, room, block)
         kind = classes.static[c]
-        feasible[:] = cache.fits[slot] & statics.admitted[kind]
-        score[:] = cache.score[slot]
+        for row in range(count):
+            feasible[row] = cache.fits[slot, row] & statics.admitted[kind, row]
+            score[row] = cache.score[slot, row]
         apply_filters(tallies, links, link, feasible)
         add_statics(rules, statics, kind, feasible, score)
         add_spread(tallies, links, link, feasible, raw, score, rules.weights[SPREAD])

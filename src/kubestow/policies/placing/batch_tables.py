@@ -198,3 +198,12 @@ class Cache(NamedTuple):
     fits: Flags
     score: Floats
     seen: Ints
+
+
+class Block(NamedTuple):
+    """Some nodes gathered side by side, to be scored anew."""
+
+    nodes: Nodes
+    rows: Ints
+    fits: Flags
+    score: Floats

@@ -29,8 +29,11 @@ SAMPLE: Final = 2000
 and values are renewed once for so many sizes and node, to keep long lists quick."""
 
 MANY: Final = 12
-"""Items per node beyond which the search sees little more than its first choice; resources are then
-weighted so that this choice uses all of them evenly."""
+"""Items per node beyond which the search sees little more than its first choice, so that first-fit
+decreasing may do better and is tried too."""
+
+TOTAL_EFFORT: Final = 200_000_000
+"""Work per list, at most, in sizes looked at: one or two seconds."""
 
 ALONE: Final = 100.0
 """Value of an item that fits beside no other: it needs a node of its own, so it goes first."""
@@ -204,10 +207,6 @@ def complete_nodes(
             weights = weigh_demand(shares, counts, parameters[0])
             if measured:
                 value_sizes(shares, counts, weights, partners, seen, parameters, values)
-            if depth > MANY:
-                weights = knapsacks.weigh_resources(
-                    shares, counts, np.ones(d), values, knapsacks.FEW_STEPS
-                )
             order = knapsacks.sort_by_density(shares, counts, values, weights)
         seed = dearest(counts, values)
         counts[seed] -= 1
@@ -277,7 +276,7 @@ def complete(
         batch.room,
         parameters.encode(),
         np.empty(0) if values is None else values[there],
-        parameters.effort,
+        min(parameters.effort, TOTAL_EFFORT // max(1, total)),
         ends,
         held,
     )

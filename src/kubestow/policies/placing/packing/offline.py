@@ -17,6 +17,7 @@ from kubestow.policies.placing.packing import (
     greedy,
     heuristics,
     instances,
+    knapsacks,
     measures,
     mixtures,
     parameters,
@@ -55,11 +56,17 @@ def pack_decreasing(
 def pack_completely(
     instance: instances.Instance, *, settings: completions.Parameters = completions.DEFAULT
 ) -> instances.Packing:
-    """Pack by bin completion."""
+    """Pack by bin completion; with many small items per node, or by first-fit decreasing."""
     if not batches.is_uniform(instance):
         return mixtures.complete_mixture(instance, settings)
     batch = batches.make_batch(instance)
-    return batches.make_packing(batch, completions.complete(batch, settings))
+    packing = batches.make_packing(batch, completions.complete(batch, settings))
+    depth = knapsacks.deepest_pattern(batch.sizes, batch.counts, batch.room)
+    if depth <= completions.MANY:
+        return packing
+    rule = heuristics.get("first-fit")
+    others = [pack_decreasing(instance, rule=rule, measure=measure) for measure in measures.ALL]
+    return min([packing, *others], key=lambda found: found.opened)
 
 
 def _list_all() -> Iterator[Offline]:

@@ -17,6 +17,7 @@ from kubestow.policies.placing.packing import (
     dives,
     enumerations,
     instances,
+    offline,
     ruins,
 )
 
@@ -213,4 +214,5 @@ def _raise_bound(found: Found, lower: int, method: str) -> Found:
 def begin(batch: batches.Batch, instance: instances.Instance) -> Found:
     """Return the first packing and the quick bounds of an instance."""
     bound = bounds.quick_bound(instance)
-    return Found(completions.complete(batch), bound.value, bound.method)
+    start = batches.read_patterns(batch, offline.pack_completely(instance))
+    return Found(start, bound.value, bound.method)
