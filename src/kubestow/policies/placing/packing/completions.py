@@ -25,15 +25,19 @@ FloatArray = instances.FloatArray
 IntArray = instances.IntArray
 
 SAMPLE: Final = 2000
-"""Sizes beyond which not all is done for all: isolation is judged against about so many of them,
-and values are renewed once for so many sizes and node, to keep long lists quick."""
+"""Sizes beyond which not all is done for all, to keep long lists quick: about so many, evenly taken,
+judge isolation and are candidates for a node; values are renewed the less often, the longer the
+list."""
 
 MANY: Final = 12
 """Items per node beyond which the search sees little more than its first choice, so that first-fit
 decreasing may do better and is tried too."""
 
 TOTAL_EFFORT: Final = 200_000_000
-"""Work per list, at most, in sizes looked at: one or two seconds."""
+"""Work per list, in sizes looked at, as far as ``LEAST_EFFORT`` per node allows: a second or two."""
+
+LEAST_EFFORT: Final = 10 * SAMPLE
+"""Work per node that even long lists get."""
 
 ALONE: Final = 100.0
 """Value of an item that fits beside no other: it needs a node of its own, so it goes first."""
@@ -208,6 +212,8 @@ def complete_nodes(
             if measured:
                 value_sizes(shares, counts, weights, partners, seen, parameters, values)
             order = knapsacks.sort_by_density(shares, counts, values, weights)
+            every = max(1, len(order) // SAMPLE)
+            order = order[nodes % every :: every].copy()
         seed = dearest(counts, values)
         counts[seed] -= 1
         found, _, _ = knapsacks.best_pattern(
@@ -276,7 +282,7 @@ def complete(
         batch.room,
         parameters.encode(),
         np.empty(0) if values is None else values[there],
-        min(parameters.effort, TOTAL_EFFORT // max(1, total)),
+        min(parameters.effort, max(LEAST_EFFORT, TOTAL_EFFORT // max(1, total))),
         ends,
         held,
     )
