@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from kubestow.policies.placing import schedulers, versions
+from kubestow.policies.placing import versions
 from testenv import building
 from tests.policies.placing import recorded
-from tests.policies.placing.test_recorded_decisions import comparable
 
 pytestmark = pytest.mark.e2e
 
@@ -54,11 +53,8 @@ def test_every_decision_equals_kube_scheduler(answered: list[dict[str, Any]]) ->
     for case in answered:
         if case["answer"].get("error"):
             continue
-        placements = schedulers.place_all(
-            recorded.build(case["objects"]), recorded.read_profiles(case.get("config")), FEATURES
-        )
-        got = [comparable(placement.as_json()) for placement in placements]
-        assert got == [comparable(pod) for pod in case["answer"]["pods"]], case["id"]
+        got, expected = recorded.both_answers(case, FEATURES)
+        assert got == expected, case["id"]
         pods += len(got)
     assert len(answered) == CASES
     assert pods > CASES  # most cases have several pods

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from rich import progress
 from rich.table import Table
 
 from kubestow.cli import outputs
@@ -26,6 +27,7 @@ _SHORT = {
     profiles.BALANCED: "Balanced",
     profiles.IMAGES: "Images",
 }
+_MANY = 200  # pending pods from which on placing takes so long that a progress bar is in order
 _SHOWN_NODES = 20  # rows of a score table; the rest is in the JSON
 
 
@@ -67,7 +69,16 @@ def place(
     if not cluster.nodes:
         raise errors.InputError(source, "no Node in the input; expected at least one")
     rng = None if seed is None else np.random.default_rng(seed)
-    placements = list(schedulers.place_all(cluster, found, features, rng))
+    placements = list(
+        progress.track(
+            schedulers.place_all(cluster, found, features, rng),
+            description="placing",
+            total=len(cluster.pending),
+            console=outputs.progress_console(),
+            transient=True,
+            disable=len(cluster.pending) < _MANY,
+        )
+    )
     chosen = [p for p in placements if pod in (None, p.pod.key)]
     if pod is not None and not chosen:
         raise errors.InputError("--pod", f"{pod!r}: no such pending pod in the input")

@@ -89,36 +89,34 @@ def expand(
     for workload in found.values():
         if workload.template is None:
             continue
-        creator = workload
+        creator, template = workload, workload.template
         if workload.kind == "Deployment":
-            creator = _replica_set(workload)
+            creator, template = _replica_set(workload, workload.template)
             controllers[("apps/v1", "ReplicaSet", creator.namespace, creator.name)] = creator
         existing = owned[(workload.namespace, workload.kind, workload.name)]
-        made.extend(_pods_of(creator, existing, cluster))
+        made.extend(_pods_of(creator, template, existing, cluster))
     return made, controllers
 
 
-def _replica_set(deployment: workloads.Workload) -> workloads.Workload:
-    """Return the ReplicaSet a Deployment would create, with its template hash as label."""
-    template = deployment.template
-    assert template is not None  # noqa: S101 - the caller has checked it
+def _replica_set(
+    deployment: workloads.Workload, template: pods.Pod
+) -> tuple[workloads.Workload, pods.Pod]:
+    """Return the ReplicaSet a Deployment would create and its template, hash label included."""
     digest = hashlib.sha256(repr((template.spec, template.labels)).encode()).hexdigest()[:10]
     same = selectors.Requirement(_HASH_LABEL, selectors.IN, (digest,))
-    return replace(
+    replica_set = replace(
         deployment,
         kind="ReplicaSet",
         api_version="apps/v1",
         name=f"{deployment.name}-{digest}",
         selector=(deployment.selector or selectors.LabelSelector()).and_also(same),
-        template=replace(template, labels={**template.labels, _HASH_LABEL: digest}),
     )
+    return replica_set, replace(template, labels={**template.labels, _HASH_LABEL: digest})
 
 
 def _pods_of(
-    workload: workloads.Workload, existing: int, cluster: clusters.Cluster
+    workload: workloads.Workload, template: pods.Pod, existing: int, cluster: clusters.Cluster
 ) -> Iterator[pods.Pod]:
-    template = workload.template
-    assert template is not None  # noqa: S101 - the caller has checked it
     owner = pods.OwnerReference(workload.api_version, workload.kind, workload.name)
     base = replace(template, namespace=workload.namespace, owner=owner)
     if workload.replicas is None:

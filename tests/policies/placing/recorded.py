@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kubestow.model import clusters, fields, pods
-from kubestow.policies.placing import configurations, profiles
+from kubestow.policies.placing import configurations, profiles, schedulers, versions
 from kubestow.sources import documents, manifests
 
 DATA = Path(__file__).parents[2] / "data"
@@ -41,6 +41,25 @@ def build(objects: Iterable[Json]) -> clusters.Cluster:
     return manifests.build(
         documents.Document(f"case#{number}", value) for number, value in enumerate(objects, 1)
     )
+
+
+COMPARED = ("pod", "node", "feasible", "rejected", "scores", "final", "top", "tie")
+
+
+def comparable(answer: Json) -> Json:
+    """Return the parts of an answer that both sides have, empty where there is nothing."""
+    found = {key: answer[key] or None for key in COMPARED}
+    found["feasible"] = sorted(answer["feasible"] or [])
+    return found
+
+
+def both_answers(case: Json, features: versions.Features) -> tuple[list[Json], list[Json]]:
+    """Return our answer to a case and the recorded one, ready to be compared."""
+    placements = schedulers.place_all(
+        build(case["objects"]), read_profiles(case.get("config")), features
+    )
+    got = [comparable(placement.as_json()) for placement in placements]
+    return got, [comparable(pod) for pod in case["answer"]["pods"]]
 
 
 def build_bare(objects: Iterable[Json]) -> clusters.Cluster:

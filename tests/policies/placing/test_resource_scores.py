@@ -118,3 +118,16 @@ def test_the_fixed_profile_goes_over_the_limit_only_where_it_must(
     if any(within(r) for r in range(len(loads))):
         assert row is not None
         assert within(row)
+
+
+def test_a_placement_explains_itself_as_a_decision_record() -> None:
+    nodes = (node("a", cpu="4", memory="4Gi"), node("b", cpu="2", memory="4Gi"), node("c", cpu="1"))
+    state = states.from_cluster(clusters.Cluster(nodes))
+    scheduler = schedulers.Scheduler(profiles.Profile(), versions.features())
+    record = scheduler.place(pod(container(cpu="1", memory="1Gi")), state).record()
+    assert (record.kind, record.subject, record.outcome) == ("placing", "pod/default/p", "a")
+    assert [candidate.name for candidate in record.candidates] == ["a", "b"]
+    best = record.candidates[0]
+    assert best.total == sum(best.terms.values())
+    assert record.rejected == {"c": "Insufficient memory"}
+    assert record.as_json()["numbers"] == {"feasible": 2.0, "ties": 1.0}

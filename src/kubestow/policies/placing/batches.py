@@ -13,6 +13,7 @@ import numpy as np
 from kubestow.model import pods, quantities, requests, resources, states
 from kubestow.policies.placing import (
     batch_kernels,
+    batch_resources,
     image_scores,
     node_affinities,
     node_filters,
@@ -26,9 +27,9 @@ from kubestow.policies.placing.batch_tables import Cache, Classes, Floats, Nodes
 from kubestow.policies.placing.cycles import Conflict, Cycle
 
 _STRATEGIES = {
-    profiles.LEAST: batch_kernels.LEAST,
-    profiles.MOST: batch_kernels.MOST,
-    profiles.RATIO: batch_kernels.RATIO,
+    profiles.LEAST: batch_resources.LEAST,
+    profiles.MOST: batch_resources.MOST,
+    profiles.RATIO: batch_resources.RATIO,
 }
 _SCORED = (
     profiles.TAINTS,
@@ -61,7 +62,7 @@ def place(
     Returns:
         The node's row for every pod, -1 where no node is feasible.
     """
-    chosen = np.full(len(wanted), batch_kernels.UNPLACED, dtype=np.int64)
+    chosen = np.full(len(wanted), batch_resources.UNPLACED, dtype=np.int64)
     if not len(state) or not wanted:
         return chosen
     class_of_pod, cycles = _classify(wanted, state, profile, features)

@@ -109,14 +109,15 @@ class Placement:
     def as_json(self) -> dict[str, Any]:
         """Return the placement as plain values, with names that are a contract."""
         names = [self.nodes[row] for row in self.feasible]
-        scored = len(names) > 1
+        by_name = sorted(range(len(names)), key=names.__getitem__)
+        scored = by_name if len(names) > 1 else []
         return {
             "pod": self.pod.key,
             "node": self.node,
-            "feasible": names,
-            "rejected": self.rejected(),
-            "scores": {name: self.scores_of(i) for i, name in enumerate(names)} if scored else {},
-            "final": {name: int(self.final[i]) for i, name in enumerate(names)} if scored else {},
+            "feasible": [names[i] for i in by_name],
+            "rejected": dict(sorted(self.rejected().items())),
+            "scores": {names[i]: self.scores_of(i) for i in scored},
+            "final": {names[i]: int(self.final[i]) for i in scored},
             "top": [self.nodes[row] for row in self.top],
             "tie": self.tie,
         }

@@ -109,3 +109,10 @@ def test_tenths_that_add_up_to_a_node_do_not_ask_for_another_one() -> None:
 
 def test_no_items_need_no_node() -> None:
     assert bounds.lower_bound(instances.make_instance(np.empty((0, 1)), [1]), unlimited).value == 0
+
+
+def test_bounds_of_files_with_negative_sizes_hold_with_relief() -> None:
+    # The file says -2, 6, 6 on nodes of 10: all fit on one. Read as 0, 6, 6 two are needed.
+    read = instances.make_instance([[0], [6], [6]], [10])
+    assert bounds.quick_bound(read).value == 2
+    assert bounds.quick_bound(bounds.add_relief(read, [2.0])).value == 1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 from kubestow.model import errors
-from kubestow.policies.placing.packing import exact, instances, verifying
+from kubestow.policies.placing.packing import bounds, exact, instances, verifying
 from tests.policies.placing.packing import arcflow, drawing
 
 
@@ -68,13 +68,16 @@ def test_perfect_triplets_are_found() -> None:
 
 
 def test_a_gap_between_program_and_packings_is_closed_by_enumeration() -> None:
-    # Halves of a triangle: any two of the three fit, so the program needs 1.5 nodes per triangle
-    # and rounds to 2, which is right for one; five triangles of one kind keep apart from others.
-    demands = [[5, 5, 1], [5, 1, 5], [1, 5, 5]]
-    instance = instances.make_instance(demands * 5, [10, 10, 10])
+    # Two groups of three. Within a group any two fit, three do not (4 + 4 + 4 > 10); across groups
+    # none do (6 + 5 > 10). The program takes half of each pair: 1.5 + 1.5 nodes; 2 + 2 are needed.
+    first = [[4, 6, 0, 0], [4, 0, 6, 0], [4, 0, 0, 6]]
+    second = [[4, 5, 5, 5]] * 3
+    instance = instances.make_instance(first + second, [10, 10, 10, 10])
+    assert bounds.lower_bound(instance, lambda: math.inf).value == 3
     answer = solve(instance)
-    assert answer.packing.opened == arcflow.count_by_arcflow(instance)
-    assert answer.optimal
+    verifying.verify(instance, answer.packing)
+    assert answer.packing.opened == 4 == arcflow.count_by_arcflow(instance)
+    assert (answer.lower_bound, answer.method, answer.optimal) == (4, "enumeration", True)
 
 
 def test_the_same_seed_gives_the_same_packing() -> None:
@@ -123,3 +126,11 @@ def test_an_oversized_item_is_refused() -> None:
 def test_no_items_need_no_node() -> None:
     answer = solve(instances.make_instance(np.empty((0, 1)), [2]))
     assert (answer.packing.opened, answer.lower_bound, answer.optimal) == (0, 0, True)
+
+
+def test_thousands_of_items_on_one_node_are_packed_without_huge_tables() -> None:
+    rng = np.random.default_rng(0)
+    instance = instances.make_instance(rng.random((6000, 2)), [4000.0, 4000.0])
+    answer = exact.solve(instance, lambda: 0.0, rng=rng)
+    verifying.verify(instance, answer.packing)
+    assert (answer.packing.opened, answer.optimal) == (1, True)

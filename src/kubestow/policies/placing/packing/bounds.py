@@ -12,6 +12,7 @@ largest capacity of each resource; a node that is there counts as an empty one o
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -27,8 +28,8 @@ from kubestow.policies.placing.packing.compiling import compiled
 FloatArray = instances.FloatArray
 IntArray = instances.IntArray
 
-LARGEST: Final = 2500
-"""Different sizes beyond which pairs of them and linear programs over them take too long."""
+MOST_PAIRED: Final = 2500
+"""Different sizes beyond which looking at all pairs of them takes too long."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def lower_bound(
         return best
     relaxed = relax(instance)
     batch = batches.make_batch(relaxed)
-    if budget() <= 0.0 or len(batch.counts) > LARGEST:
+    if budget() <= 0.0 or not columns.is_tractable(batch):
         return best
     master = columns.Master(batch.counts)
     master.add(completions.complete(batch))
@@ -84,7 +85,7 @@ def quick_bound(instance: instances.Instance) -> Bound:
     batch = batches.make_batch(relax(instance))
     before = instance.existing_count
     found.append(Bound(threshold_bound(batch) - before, "threshold"))
-    if len(batch.counts) <= LARGEST:
+    if len(batch.counts) <= MOST_PAIRED:
         found.append(Bound(clique_bound(batch) - before, "clique"))
     return max(found, key=lambda bound: bound.value)
 
@@ -98,6 +99,17 @@ def relax(instance: instances.Instance) -> instances.Instance:
         capacities.append(instance.existing.capacity)
     largest = np.concatenate(capacities).max(axis=0)
     return dataclasses.replace(instance, shapes=instances.Shapes(largest[None, :]), existing=None)
+
+
+def add_relief(instance: instances.Instance, relief: Sequence[float]) -> instances.Instance:
+    """Return the instance with capacities raised by the negative sizes that were read as 0.
+
+    A node of the file holds at most its capacity plus everything negative in the file, so a lower
+    bound of the result holds for the file; one of the instance as read need not.
+    """
+    shapes = instance.shapes
+    raised = instances.Shapes(shapes.capacity + np.array(relief), shapes.limits, shapes.costs)
+    return dataclasses.replace(instance, shapes=raised)
 
 
 def volume_bound(instance: instances.Instance) -> int:

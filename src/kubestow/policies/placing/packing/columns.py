@@ -35,6 +35,9 @@ EXACT: Final = 200_000_000
 WORK_PER_SECOND: Final = 50_000_000
 """Work that a slow machine does in a second; exact pricing must not outlast the budget."""
 
+LARGEST: Final = 2500
+"""Different sizes beyond which linear programs over their patterns take too long."""
+
 LONGEST: Final = 1e6
 """Seconds that are as good as no limit; solvers want a number."""
 
@@ -280,6 +283,13 @@ def _efforts(exact: int, seconds: float) -> Iterator[int]:
     yield most
 
 
+def is_tractable(batch: batches.Batch) -> bool:
+    """Tell whether a linear program over patterns of these sizes is worth setting up."""
+    depth = knapsacks.deepest_pattern(batch.sizes, batch.counts, batch.room)
+    number = len(batch.counts)
+    return number <= LARGEST and (depth + 1) * number <= knapsacks.LARGEST_TABLE
+
+
 def price_exactly(
     batch: batches.Batch,
     counts: IntArray,
@@ -305,9 +315,9 @@ def _price(
     depth: int,
     effort: int,
 ) -> list[Pattern]:
-    number = len(counts)
-    ends = np.empty(2 * number, dtype=np.int64)
-    held = np.empty(2 * number * (depth + 1), dtype=np.int64)
+    most = max(1, min(2 * len(counts), knapsacks.LARGEST_TABLE // (4 * (depth + 1))))
+    ends = np.empty(most, dtype=np.int64)
+    held = np.empty(most * (depth + 1), dtype=np.int64)
     written = price_patterns(
         batch.sizes, counts, batch.room, prices, weights, depth, effort, ends, held
     )

@@ -25,16 +25,16 @@ FloatArray = instances.FloatArray
 IntArray = instances.IntArray
 
 SAMPLE: Final = 2000
-"""Sizes beyond which not all is done for all, to keep long lists quick: about so many, evenly taken,
-judge isolation and are candidates for a node; values are renewed the less often, the longer the
-list."""
+"""Sizes beyond which not all is done for all, to keep long lists quick: about so many, evenly
+taken, judge isolation and are candidates for a node; values are renewed less often in long lists.
+"""
 
 MANY: Final = 12
 """Items per node beyond which the search sees little more than its first choice, so that first-fit
 decreasing may do better and is tried too."""
 
 TOTAL_EFFORT: Final = 200_000_000
-"""Work per list, in sizes looked at, as far as ``LEAST_EFFORT`` per node allows: a second or two."""
+"""Work per list, in sizes looked at, as far as ``LEAST_EFFORT`` allows: a second or two."""
 
 LEAST_EFFORT: Final = 10 * SAMPLE
 """Work per node that even long lists get."""
@@ -191,6 +191,8 @@ def complete_nodes(
             inverse[j] = 1.0 / room[j]
             shares[:, j] = sizes[:, j] * inverse[j]
     depth = knapsacks.deepest_pattern(sizes, counts, room)
+    # Candidates are at most twice the sample; see where they are thinned out.
+    depth = min(depth, knapsacks.LARGEST_TABLE // min(number, 2 * SAMPLE))
     picked = np.empty(depth + 1, dtype=np.int64)
     stride = max(1, number // SAMPLE)
     values = np.full(number, TINY)

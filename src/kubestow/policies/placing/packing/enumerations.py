@@ -128,8 +128,9 @@ def enumerate_patterns(
     """
     raised = prices + FREE
     depth = knapsacks.deepest_pattern(batch.sizes, batch.counts, batch.room)
-    ends = np.empty(most, dtype=np.int64)
-    held = np.empty(most * (depth + 1), dtype=np.int64)
+    room_for = min(most, knapsacks.LARGEST_TABLE // (depth + 1))
+    ends = np.empty(room_for, dtype=np.int64)
+    held = np.empty(room_for * (depth + 1), dtype=np.int64)
     number = list_patterns(
         batch.sizes,
         batch.counts,

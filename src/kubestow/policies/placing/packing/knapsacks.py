@@ -22,6 +22,9 @@ EPSILON = 1e-9
 MANY_STEPS = 40
 """Steps of ``weigh_resources`` for bounds; more did not make them visibly tighter."""
 
+LARGEST_TABLE = 20_000_000
+"""Entries of the table of candidates per level; 160 MB."""
+
 FEW_STEPS = 6
 """Steps of ``weigh_resources`` where only the order of items depends on the weights."""
 
@@ -189,7 +192,8 @@ def best_pattern(
         values: Value of one item of each size.
         weights: Weights of resources for the bound.
         order: The sizes to choose from, densest first (``sort_by_density``).
-        depth: A number of items that no node exceeds.
+        depth: Most items in a pattern. The bound holds if no node can hold more
+            (``deepest_pattern``).
         limit: Work after which the search ends with the best found.
         floor: Only patterns of more value count.
         picked: Where the sizes of the pattern are written, at least ``depth`` long.
@@ -200,7 +204,7 @@ def best_pattern(
     """
     number, d = sizes.shape
     weighted = sizes @ weights
-    lists = np.empty((depth + 1, number), dtype=np.int64)
+    lists = np.empty((depth + 1, len(order)), dtype=np.int64)
     length = np.zeros(depth + 1, dtype=np.int64)
     pointer = np.zeros(depth + 1, dtype=np.int64)
     left = np.empty((depth + 1, d))
@@ -243,7 +247,7 @@ def best_pattern(
         # The same size may be taken again while there are items of it.
         fitting = narrow(sizes, counts, taken, left, level + 1, listed, lists[level + 1])
         work += len(listed)
-        if fitting == 0:
+        if fitting == 0 or level + 1 >= depth:
             complete = True
             taken[t] -= 1
             continue

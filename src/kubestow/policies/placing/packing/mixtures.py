@@ -38,6 +38,7 @@ def complete_mixture(
         if node == yard.count and not _open(yard, values, counts, waiting):
             break
         depth = knapsacks.deepest_pattern(sizes, counts, np.maximum(yard.left[node], 0.0))
+        depth = min(depth, knapsacks.LARGEST_TABLE // len(counts))
         picked = np.empty(depth + 1, dtype=np.int64)
         weights = knapsacks.weigh_resources(
             sizes, counts, np.maximum(yard.left[node], 0.0), values, knapsacks.FEW_STEPS

@@ -89,13 +89,16 @@ def search(
         workers: Threads of the covering solver.
     """
     seen = [*found.patterns]
+    spent = 0.0
     for parameters in PORTFOLIO:
-        if found.optimal or budget() <= 0.0:
-            return found
+        before = min(budget(), columns.LONGEST)
+        if found.optimal or before <= spent:
+            return found  # the next pass would take as long as the last one, and outlast the budget
         patterns = completions.complete(batch, parameters)
+        spent = before - min(budget(), columns.LONGEST)
         seen += patterns
         found = _keep(found, patterns)
-    if len(batch.counts) > bounds.LARGEST:
+    if not columns.is_tractable(batch):
         return recreate(batch, found, rng, budget, rounds=rounds * RUIN_ROUNDS)
     part = columns.part_of(budget, RUIN_SHARE)
     found = recreate(batch, found, rng, part, rounds=min(rounds * 10, RUIN_ROUNDS))
