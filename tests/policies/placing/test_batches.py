@@ -73,6 +73,20 @@ def test_a_class_that_comes_back_sees_what_changed_meanwhile() -> None:
     assert_equal_choices(cluster, profiles.Profile(), versions.features(), seed=1)
 
 
+def test_amounts_beyond_floating_point_are_placed_exactly_all_the_same() -> None:
+    # 2**56 bytes and one byte less: only whole numbers can tell these two nodes apart.
+    nodes = (
+        node("a", cpu="4", memory=str(2**56 - 1)),
+        node("b", cpu="4", memory=str(2**56)),
+    )
+    made = [pod(container(cpu="1", memory=str(2**56)), name=f"p{i}") for i in range(2)]
+    cluster = clusters.Cluster(nodes, tuple(made))
+    assert_equal_choices(cluster, profiles.Profile(), versions.features(), seed=1)
+    state = states.from_cluster(cluster)
+    rows = batches.place(made, state, profiles.Profile(), versions.features())
+    assert rows.tolist() == [1, -1]
+
+
 def test_nothing_to_place_and_nowhere_to_place_it() -> None:
     empty = states.from_cluster(clusters.Cluster())
     wanted = [pod(container(cpu="1"))]

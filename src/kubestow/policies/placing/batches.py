@@ -19,6 +19,7 @@ from kubestow.policies.placing import (
     node_filters,
     profiles,
     resource_fits,
+    schedulers,
     versions,
 )
 from kubestow.policies.placing.batch_groups import Registry
@@ -40,6 +41,8 @@ _SCORED = (
     profiles.BALANCED,
     profiles.IMAGES,
 )
+# The kernel divides a hundred times an amount as floating point: exact below 2**53.
+_LARGEST_EXACT = 2**53 // 100
 _CACHE_CELLS = 64_000_000  # class slots x nodes: about 0.6 GB of cached scores at most
 
 
@@ -65,6 +68,8 @@ def place(
     chosen = np.full(len(wanted), batch_resources.UNPLACED, dtype=np.int64)
     if not len(state) or not wanted:
         return chosen
+    if int(state.allocatable.max()) >= _LARGEST_EXACT:
+        return _place_one_by_one(wanted, state, schedulers.Scheduler(profile, features), rng)
     class_of_pod, cycles = _classify(wanted, state, profile, features)
     registry = Registry(state)
     link_of_class, linked = _kinds(cycles, _link_kind)
@@ -104,6 +109,22 @@ def place(
         if row >= 0:
             state.note(pod, row)
     return chosen
+
+
+def _place_one_by_one(
+    wanted: Sequence[pods.Pod],
+    state: states.ClusterState,
+    scheduler: schedulers.Scheduler,
+    rng: np.random.Generator | None,
+) -> states.Ints:
+    """Place pods with the readable scheduler, for amounts the kernel cannot take exactly."""
+    rows = []
+    for pod in wanted:
+        row = scheduler.place(pod, state, rng).row
+        rows.append(batch_resources.UNPLACED if row is None else row)
+        if row is not None:
+            state.place(pod, row)
+    return np.array(rows, dtype=np.int64)
 
 
 def _by_resource(table: states.Ints) -> Floats:
