@@ -188,11 +188,7 @@ def _solved(
 
 def _relieved(comparison: Comparison, relief: Sequence[float]) -> Comparison:
     """Bound an instance some of whose sizes were negative and have been read as 0."""
-    instance = comparison.instance
-    roomier = replace(
-        instance,
-        shapes=replace(instance.shapes, capacity=instance.shapes.capacity + np.array(relief)),
-    )
+    roomier = bounds.add_relief(comparison.instance, relief)
     bound, _ = _bounded(roomier, comparison.best.packing if comparison.results else None)
     return replace(
         comparison,
