@@ -98,7 +98,7 @@ def test_a_configuration_file_is_used(tmp_path: Path, capsys: pytest.CaptureFixt
         "profiles: [{plugins: {score: {disabled: [{name: '*'}]}}}]\n"
     )
     assert run(EXAMPLE, "--config", str(config), "-o", "json") == 0
-    assert json.loads(capsys.readouterr().out)["pods"][0]["final"] == {"big-1": 0, "big-2": 0}
+    assert json.loads(capsys.readouterr().out)["pods"][0]["final"] == {"big-1": 1, "big-2": 1}
 
 
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

@@ -171,7 +171,9 @@ class Scheduler:
         scores: dict[str, states.Ints] = {}
         if len(feasible) > 1:
             scores = _score(cycle, feasible)
-        final = sum(scores.values(), np.zeros(len(feasible), dtype=np.int64))
+        # Without any score plugin upstream gives every node one point.
+        start = 0 if self.profile.scores else 1
+        final = sum(scores.values(), np.full(len(feasible), start, dtype=np.int64))
         top = feasible[final == final.max()] if len(feasible) else feasible
         top = np.array(sorted(top, key=lambda row: state.nodes[row].name), dtype=np.int64)
         row = None
