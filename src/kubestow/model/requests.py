@@ -172,9 +172,22 @@ def occupancy(pod: pods.Pod, *, use_status: bool, pod_level: bool) -> Occupancy:
     if pod_level and sets_pod_level_requests(pod.spec):
         assumed = {name: value for name, value in ASSUMED.items() if name not in plain}
     nonzero = pod_requests(pod, RequestRules(use_status, pod_level, assumed)) if assumed else plain
+    return make_occupancy(plain, nonzero)
+
+
+def make_occupancy(plain: resources.ResourceList, nonzero: resources.ResourceList) -> Occupancy:
+    """Return an occupancy from requests without and with the scheduler's assumptions."""
     zero = quantities.Quantity(0)
     return Occupancy(
         amounts=resources.amounts(plain),
         nonzero_cpu_m=nonzero.get(resources.CPU, zero).milli(),
         nonzero_memory_bytes=nonzero.get(resources.MEMORY, zero).value(),
     )
+
+
+def is_plain(pod: pods.Pod) -> bool:
+    """Tell whether only container requests count: no pod-level values, nothing a node reports."""
+    status = pod.status
+    reported = status.containers or status.resize_infeasible
+    whole = status.allocated is not None or status.actuated is not None
+    return not (reported or whole or sets_pod_level_requests(pod.spec))

@@ -19,6 +19,8 @@ from kubestow.model.nodes import Node
 from kubestow.model.pods import WILDCARD_IP, HostPort, Pod, PodSpec
 from kubestow.model.requests import Occupancy, occupancy
 from kubestow.model.selectors import LabelSelector
+from kubestow.model.taints import Taint
+from kubestow.model.workloads import Service
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -61,6 +63,15 @@ class LabelColumn:
         return np.where(self.codes >= 0, totals[self.codes], 0)
 
 
+@dataclass(frozen=True, slots=True)
+class NodeMarks:
+    """What keeps pods off nodes: the cordon, and taints as a code per node into distinct sets."""
+
+    cordoned: Mask
+    codes: Codes
+    taints: tuple[tuple[Taint, ...], ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PodGroup:
     """Pods that look alike to every selector, and how many of them each node holds."""
@@ -97,11 +108,14 @@ class ClusterState:
     use_status: bool = True
     pod_level: bool = True
     groups: list[PodGroup] = field(default_factory=list)
-    rows: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)  # by node name
+    names: tuple[str, ...] = ()  # of the nodes, in row order
     _group_rows: dict[object, int] = field(default_factory=dict)
     _label_columns: dict[str, LabelColumn] = field(default_factory=dict)
     _ports: dict[tuple[str, int], dict[str, Ints]] = field(default_factory=dict)
     _images: dict[str, Ints] | None = None
+    _marks: NodeMarks | None = None
+    _services: dict[tuple[str, tuple[str, str] | None], list[Service]] | None = None
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -118,6 +132,37 @@ class ClusterState:
                     codes[row] = known.setdefault(value, len(known))
             column = self._label_columns[key] = LabelColumn(codes, tuple(known))
         return column
+
+    @property
+    def marks(self) -> NodeMarks:
+        """Cordons and taints of all nodes."""
+        if self._marks is None:
+            known: dict[tuple[Taint, ...], int] = {}
+            codes = [known.setdefault(node.taints, len(known)) for node in self.nodes]
+            self._marks = NodeMarks(
+                np.array([node.unschedulable for node in self.nodes], dtype=np.bool_),
+                np.array(codes, dtype=np.int32),
+                tuple(known),
+            )
+        return self._marks
+
+    def services_of(self, pod: Pod) -> list[Service]:
+        """Return the services that select a pod."""
+        if self._services is None:
+            self._services = {}
+            for service in self.cluster.services:
+                if service.selector is not None:
+                    # Filed under one of its labels; a service that selects all is under none.
+                    label = next(iter(service.selector.items()), None)
+                    self._services.setdefault((service.namespace, label), []).append(service)
+        found = list(self._services.get((pod.namespace, None), ()))
+        for label in pod.labels.items():
+            found += self._services.get((pod.namespace, label), ())
+        return [
+            service
+            for service in found
+            if service.selector is not None and service.selector.items() <= pod.labels.items()
+        ]
 
     def vector(self, amounts: Mapping[str, int]) -> Ints:
         """Return amounts as a row; resources no node offers are left out."""
@@ -260,6 +305,7 @@ def from_cluster(
         use_status=use_status,
         pod_level=pod_level,
         rows={node.name: row for row, node in enumerate(cluster.nodes)},
+        names=tuple(node.name for node in cluster.nodes),
     )
     for row, amounts in enumerate(offered):
         state.allocatable[row] = state.vector(amounts)

@@ -18,6 +18,7 @@ ITSELF = ""  # not a label: the topology in which every node is its own domain
 
 # How often a pod counts in a group: namespace, labels, being deleted, specification -> number.
 Question = Callable[[states.PodGroup], int]
+Hint = tuple[str, str, str]  # namespace, label, value
 
 
 @dataclass(slots=True)
@@ -26,6 +27,8 @@ class Registry:
 
     state: states.ClusterState
     _groups: dict[Hashable, int] = field(default_factory=dict)
+    _open: list[int] = field(default_factory=list)
+    _hinted: dict[Hint, list[int]] = field(default_factory=dict)
     _counts: list[states.Ints] = field(default_factory=list)
     _questions: list[Question] = field(default_factory=list)
     _keys: dict[str, int] = field(default_factory=dict)
@@ -36,16 +39,24 @@ class Registry:
     def __post_init__(self) -> None:
         self.mask(np.ones(len(self.state), dtype=np.bool_))  # row 0: all nodes
 
-    def group(self, name: Hashable, question: Question, counts: states.Ints | None = None) -> int:
+    def group(
+        self,
+        name: Hashable,
+        question: Question,
+        counts: states.Ints | None = None,
+        hint: Hint | None = None,
+    ) -> int:
         """Return the index of a group; a new one is counted on the nodes.
 
         Args:
             name: What makes the group the same as another.
             question: How often a pod counts in it.
             counts: Pods per node, where they are known already.
+            hint: Namespace and label without which no pod counts, so that few have to be asked.
         """
         if name not in self._groups:
-            self._groups[name] = len(self._counts)
+            index = self._groups[name] = len(self._counts)
+            (self._open if hint is None else self._hinted.setdefault(hint, [])).append(index)
             if counts is None:
                 counts = np.zeros(len(self.state), dtype=np.int64)
                 for existing in self.state.groups:
@@ -69,10 +80,11 @@ class Registry:
 
     def joined(self, representative: states.PodGroup) -> list[int]:
         """Return the groups a pod belongs to, as often as it counts in each."""
+        candidates = list(self._open)
+        for key, value in representative.labels.items():
+            candidates += self._hinted.get((representative.namespace, key, value), ())
         return [
-            index
-            for index, question in enumerate(self._questions)
-            for _ in range(question(representative))
+            index for index in candidates for _ in range(self._questions[index](representative))
         ]
 
     def tables(self) -> Tallies:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kubestow.model import nodes, pods, states
+from kubestow.model import nodes, pods, selectors, states
 from kubestow.policies.placing import node_filters, pod_affinities, profiles, spreads
 from kubestow.policies.placing.batch_groups import ITSELF, Registry, flatten, representative
 from kubestow.policies.placing.batch_tables import Links
@@ -165,7 +165,12 @@ class Linker:
                 return 0
             return int(member.namespace == namespace and selector.matches(member.labels))
 
-        return self._registry.group(("spread", namespace, selector), question)
+        hint = None
+        for requirement in selector.requirements if selector is not None else ():
+            if requirement.operator == selectors.IN and len(requirement.values) == 1:
+                hint = (namespace, requirement.key, requirement.values[0])
+                break
+        return self._registry.group(("spread", namespace, selector), question, hint=hint)
 
     def _add_hard(self, cycle: Cycle, links: ClassLinks) -> None:
         wanted = spreads.constraints(cycle, hard=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -253,26 +254,19 @@ def _classes(cycles: list[Cycle]) -> tuple[Classes, Floats]:
         link=nowhere,
         slot=nowhere,
     )
-    score_rules = requests.RequestRules(pod_level=False, assumed=requests.ASSUMED)
-    balance_rules = requests.RequestRules(
-        use_status=features.resized_pods, pod_level=features.pod_level
-    )
     for c, cycle in enumerate(cycles):
+        seen = _requests(cycle)
         wanted = {
             name: amount
-            for name, amount in resource_fits.filter_requests(cycle).items()
+            for name, amount in seen.filtered.items()
             if amount > 0 and not resource_fits.is_ignored(name, profile.fit)
         }
         table.possible[c] = all(name in state.columns for name in wanted)
         table.wanted[c] = state.vector({**wanted, resources.PODS: 1})
-        taken = requests.occupancy(
-            cycle.pod, use_status=features.resized_pods, pod_level=features.pod_level
-        )
-        table.taken[c, :width] = state.occupied(taken)
-        table.taken[c, width:] = taken.nonzero_cpu_m, taken.nonzero_memory_bytes
-        table.fit_amount[c] = _amounts(fit, requests.pod_requests(cycle.pod, score_rules))
-        own = requests.pod_requests(cycle.pod, balance_rules)
-        table.balanced_amount[c] = _amounts(balanced, own)
+        table.taken[c, :width] = state.occupied(seen.taken)
+        table.taken[c, width:] = seen.taken.nonzero_cpu_m, seen.taken.nonzero_memory_bytes
+        table.fit_amount[c] = _amounts(fit, seen.scored)
+        table.balanced_amount[c] = _amounts(balanced, seen.balanced)
         table.balanced[c] = not features.best_effort_unbalanced or any(
             amount > 0 for amount in table.balanced_amount[c]
         )
@@ -280,6 +274,34 @@ def _classes(cycles: list[Cycle]) -> tuple[Classes, Floats]:
         np.where(table.balanced_amount < 0, -1.0, 0.0), axis=0, return_inverse=True
     )
     return table._replace(balance_set=which.reshape(-1)), sets
+
+
+@dataclass(frozen=True, slots=True)
+class _Requests:
+    """What filter, node, fit score and balance score each see of a pod's requests."""
+
+    filtered: dict[str, int]
+    taken: requests.Occupancy
+    scored: dict[str, quantities.Quantity]
+    balanced: dict[str, quantities.Quantity]
+
+
+_SCORE_RULES = requests.RequestRules(pod_level=False, assumed=requests.ASSUMED)
+
+
+def _requests(cycle: Cycle) -> _Requests:
+    pod, features = cycle.pod, cycle.features
+    scored = requests.pod_requests(pod, _SCORE_RULES)
+    if requests.is_plain(pod):  # most pods: all four see the same
+        own = requests.pod_requests(pod)
+        return _Requests(resources.amounts(own), requests.make_occupancy(own, scored), scored, own)
+    use_status, pod_level = features.resized_pods, features.pod_level
+    return _Requests(
+        filtered=resource_fits.filter_requests(cycle),
+        taken=requests.occupancy(pod, use_status=use_status, pod_level=pod_level),
+        scored=scored,
+        balanced=requests.pod_requests(pod, requests.RequestRules(use_status, pod_level)),
+    )
 
 
 def _amounts(

@@ -27,22 +27,15 @@ def unschedulable(cycle: Cycle) -> Verdict | None:
     """Keep pods off cordoned nodes unless they tolerate the mark of those."""
     if taints.tolerated(_CORDONED, cycle.pod.spec.tolerations):
         return None
-    passes = np.array([not node.unschedulable for node in cycle.state.nodes], dtype=np.bool_)
-    return Verdict(passes, lambda _: "node(s) were unschedulable")
+    return Verdict(~cycle.state.marks.cordoned, lambda _: "node(s) were unschedulable")
 
 
 def over_taints(
     state: states.ClusterState, answer: Callable[[tuple[taints.Taint, ...]], int]
 ) -> states.Ints:
-    """Ask a question of every node's taints, once for each different set; 0 without taints."""
-    known: dict[tuple[taints.Taint, ...], int] = {}
-    found = np.zeros(len(state), dtype=np.int64)
-    for row, node in enumerate(state.nodes):
-        if node.taints:
-            if node.taints not in known:
-                known[node.taints] = answer(node.taints)
-            found[row] = known[node.taints]
-    return found
+    """Ask a question of every node's taints, once for each different set of them."""
+    marks = state.marks
+    return np.array([answer(found) for found in marks.taints], dtype=np.int64)[marks.codes]
 
 
 def untolerated(cycle: Cycle) -> Verdict:

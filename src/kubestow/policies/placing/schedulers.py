@@ -175,7 +175,7 @@ class Scheduler:
         start = 0 if self.profile.scores else 1
         final = sum(scores.values(), np.full(len(feasible), start, dtype=np.int64))
         top = feasible[final == final.max()] if len(feasible) else feasible
-        top = np.array(sorted(top, key=lambda row: state.nodes[row].name), dtype=np.int64)
+        top = top[np.argsort([state.names[row] for row in top], kind="stable")]
         row = None
         if len(top):
             row = int(top[0 if rng is None else int(rng.random() * len(top))])
@@ -186,7 +186,7 @@ class Scheduler:
             scores=scores,
             final=final,
             top=top,
-            nodes=tuple(state.rows),
+            nodes=state.names,
             profile=self.profile.name,
             version=self.features.version,
             _reasons=reasons,

@@ -32,12 +32,8 @@ def default_selector(cycle: Cycle) -> selectors.LabelSelector:
     """Return what makes pods siblings of this one: its services and its controller."""
     cluster, pod = cycle.state.cluster, cycle.pod
     merged: dict[str, str] = {}
-    for service in cluster.services:
-        wanted = service.selector
-        if service.namespace != pod.namespace or wanted is None:
-            continue
-        if all(pod.labels.get(key) == value for key, value in wanted.items()):
-            merged |= wanted
+    for service in cycle.state.services_of(pod):
+        merged |= service.selector or {}
     found = selectors.from_labels(merged)
     controller = cluster.controller_of(pod)
     if controller is None or controller.selector is None:

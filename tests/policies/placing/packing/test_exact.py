@@ -1,6 +1,7 @@
 """The exact answer against arc flow and brute force, its limits, and its determinism."""
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -128,6 +129,9 @@ def test_no_items_need_no_node() -> None:
     assert (answer.packing.opened, answer.lower_bound, answer.optimal) == (0, 0, True)
 
 
+@pytest.mark.skipif(
+    bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="takes minutes when interpreted"
+)
 def test_thousands_of_items_on_one_node_are_packed_without_huge_tables() -> None:
     rng = np.random.default_rng(0)
     instance = instances.make_instance(rng.random((6000, 2)), [4000.0, 4000.0])

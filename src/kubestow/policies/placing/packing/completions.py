@@ -192,7 +192,7 @@ def complete_nodes(
             shares[:, j] = sizes[:, j] * inverse[j]
     depth = knapsacks.deepest_pattern(sizes, counts, room)
     # Candidates are at most twice the sample; see where they are thinned out.
-    depth = min(depth, knapsacks.LARGEST_TABLE // min(number, 2 * SAMPLE))
+    depth = min(depth, knapsacks.LARGEST_TABLE // max(1, min(number, 2 * SAMPLE)))
     picked = np.empty(depth + 1, dtype=np.int64)
     stride = max(1, number // SAMPLE)
     values = np.full(number, TINY)
