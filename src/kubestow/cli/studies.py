@@ -64,6 +64,8 @@ def study(
         outputs.print_json(report)
     else:
         _print_summary(report)
+        if quick:
+            outputs.console().print("A quick run: samples are too small for the verdicts to count.")
         written = sorted(path.name for path in settings.out.iterdir() if path.is_file())
         outputs.console().print(f"Wrote to {settings.out}: {', '.join(written)}")
     return 0
