@@ -16,22 +16,22 @@ MANAGED_LABEL = "kubestow.io/managed"
 ID_LABEL = "kubestow.io/id"
 
 
+WILDCARD_IP = "0.0.0.0"  # noqa: S104 - Kubernetes' word for "all addresses"; nothing is bound
+
+
 @dataclass(frozen=True, slots=True)
 class HostPort:
     """A port of the node that a container occupies."""
 
     port: int
     protocol: str = "TCP"
-    ip: str = "0.0.0.0"  # noqa: S104 - the Kubernetes default for "all addresses", nothing is bound
+    ip: str = WILDCARD_IP
 
     def conflicts_with(self, other: HostPort) -> bool:
         """Tell whether two ports cannot live on one node; the wildcard address meets every one."""
         if self.port != other.port or self.protocol != other.protocol:
             return False
         return self.ip == other.ip or WILDCARD_IP in (self.ip, other.ip)
-
-
-WILDCARD_IP = HostPort.__dataclass_fields__["ip"].default
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,7 @@ def _host_ports(field: fields.Field, host_network: bool) -> list[pods.HostPort]:
                 pods.HostPort(
                     number,
                     port["protocol"].text("TCP"),
-                    port["hostIP"].text("") or "0.0.0.0",  # noqa: S104
+                    port["hostIP"].text("") or pods.WILDCARD_IP,
                 )
             )
     return found

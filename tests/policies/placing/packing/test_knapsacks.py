@@ -1,6 +1,7 @@
 """The best content of a node, and all contents worth a threshold, against plain enumeration."""
 
 import itertools
+from random import Random
 
 import numpy as np
 from hypothesis import given, settings
@@ -38,10 +39,10 @@ def search(
 @settings(deadline=None, max_examples=60)
 @given(drawing.uniform(), st.randoms(use_true_random=False))
 def test_the_best_pattern_is_found_and_its_bound_is_its_value(
-    instance: instances.Instance, random: object
+    instance: instances.Instance, random: Random
 ) -> None:
     batch = batches.make_batch(instance)
-    values = np.array([random.random() for _ in batch.counts])  # type: ignore[attr-defined]
+    values = np.array([random.random() for _ in batch.counts])
     best = max(float(np.array(amounts) @ values) for amounts in all_patterns(batch))
     picked, value, bound = search(batch, values, PLENTY)
     assert abs(value - best) < 1e-8
