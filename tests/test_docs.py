@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from kubestow.sources import manifests
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -42,3 +44,10 @@ def test_the_readme_names_the_two_commands_and_its_picture_exists() -> None:
     assert "make demo" in readme
     assert "make test" in readme
     assert (ROOT / "docs" / "images" / "demo.png").stat().st_size > 10_000
+
+
+def test_the_pod_the_tutorial_names_is_the_one_the_example_has() -> None:
+    tutorial = (ROOT / "docs" / "tutorial" / "first-steps.md").read_text(encoding="utf-8")
+    cluster = manifests.read(str(ROOT / "examples" / "first-steps" / "cluster.yaml"))
+    (named,) = re.findall(r"--pod (\S+)", tutorial)
+    assert named == cluster.pending[0].key

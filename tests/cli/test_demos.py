@@ -27,6 +27,7 @@ def test_the_demonstration_shows_a_saving_and_writes_a_page(
     assert "lower bound" in shown
     page = (tmp_path / "report.html").read_text()
     assert "How many nodes does this cluster need?" in page
+    assert (tmp_path / "nodes.png").read_bytes().startswith(b"\x89PNG")
     assert "vegaEmbed" in page
     assert not re.search(r"<(script|link)[^>]*(src|href)=", page)  # nothing to fetch
 

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from kubestow.cli import outputs
-from kubestow.reports import files
+from kubestow.reports import figures, files
 from kubestow.studies import demonstrations
 
 app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
@@ -19,9 +19,9 @@ _PLANNING_SECONDS = 6.0
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for report.html and results.json.")] = Path(
-        "out/demo"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for report.html, nodes.png and results.json.")
+    ] = Path("out/demo"),
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 1,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
@@ -37,6 +37,8 @@ def demo(
         status.update("writing the report")
         files.write_text(out / "report.html", demonstrations.report(found))
         files.write_json(out / "results.json", found.as_json())
+        picture = figures.render_png(demonstrations.chart(found).to_dict())
+        (out / "nodes.png").write_bytes(picture)
     if output is outputs.Output.JSON:
         outputs.print_json(found.as_json())
         return 0

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from kubestow.model import resources, selectors, taints
 
 DEFAULT_SCHEDULER = "default-scheduler"
-MANAGED_LABEL = "kubestow.io/managed"
 ID_LABEL = "kubestow.io/id"
 
 

@@ -160,15 +160,3 @@ def millis(amount: int) -> Quantity:
 def units(amount: int, notation: Format = Format.DECIMAL_SI) -> Quantity:
     """Return a quantity of so many whole units."""
     return Quantity(amount * NANO, notation)
-
-
-def format_amount(resource: str, amount: int) -> str:
-    """Write an integer amount of a resource the way people read it.
-
-    >>> format_amount("cpu", 1500), format_amount("memory", 3 * 2**29), format_amount("pods", 110)
-    ('1500m', '1536Mi', '110')
-    """
-    if resource == "cpu":
-        return str(millis(amount))
-    binary = resource in {"memory", "ephemeral-storage"} or resource.startswith("hugepages-")
-    return str(units(amount, Format.BINARY_SI if binary else Format.DECIMAL_SI))

@@ -23,7 +23,7 @@ from kubestow.policies.placing.packing import (
 EXACT = "exact"
 QUICK_BOUND_SECONDS = 2.0  # for the lower bound where no time was asked for
 
-# Heuristics that a stock scheduler follows by configuration alone, best known first.
+# Heuristics that a stock scheduler follows by configuration alone, and the profile for each.
 BY_CONFIGURATION = {
     "k8s-least": "kube-scheduler",
     "k8s-most": "most-allocated",

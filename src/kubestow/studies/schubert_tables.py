@@ -13,7 +13,6 @@ from typing import Final
 LISTS: Final = 1500
 """Lists per cell in the thesis (section 5.1.2)."""
 
-FIRST_SIMULATION: Final = "E4"
 SECOND_SIMULATION: Final = "E5"
 EMPIRICAL: Final = "E6"
 

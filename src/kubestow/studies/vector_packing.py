@@ -29,11 +29,13 @@ import numpy as np
 
 from kubestow.model import errors
 from kubestow.policies.placing.packing import (
+    completions,
     exact,
     heuristics,
     improvement,
     instances,
     offline,
+    searches,
     verifying,
 )
 from kubestow.reports import files
@@ -117,6 +119,8 @@ def run(options: Options, watch: cells.Watcher) -> dict[str, Any]:
         jobs += [(name, case, _list_heuristic(name)) for case in (*known, *toth)]
     for name in offline.REGISTRY:
         jobs += [(name, case, _offline_heuristic(name)) for case in (*known, *toth)]
+    for settings in searches.PORTFOLIO[1:]:  # how much hangs on the settings of completion
+        jobs += [(describe(settings), case, _completion(settings)) for case in known]
     search_seconds, exact_seconds = (1.0, 2.0) if options.quick else (SEARCH_SECONDS, EXACT_SECONDS)
     jobs += [
         (f"improve-{search_seconds:g}s", case, _searcher(options.seed, search_seconds))
@@ -199,6 +203,22 @@ def _list_heuristic(name: str) -> Callable[[Case], tuple[instances.Packing, int]
 
 def _offline_heuristic(name: str) -> Callable[[Case], tuple[instances.Packing, int]]:
     return lambda case: (offline.get(name).pack(case.instance), 0)
+
+
+def describe(settings: completions.Parameters) -> str:
+    """Return the name of completion with other settings than its own."""
+    changed = [
+        f"{field.name}={getattr(settings, field.name):g}"
+        for field in dataclasses.fields(settings)
+        if getattr(settings, field.name) != getattr(completions.DEFAULT, field.name)
+    ]
+    return f"completion ({', '.join(changed)})"
+
+
+def _completion(
+    settings: completions.Parameters,
+) -> Callable[[Case], tuple[instances.Packing, int]]:
+    return lambda case: (offline.pack_completely(case.instance, settings=settings), 0)
 
 
 def _searcher(seed: int, seconds: float) -> Callable[[Case], tuple[instances.Packing, int]]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kubestow.model import errors, fields, pods, states
+from kubestow.model import errors, fields, states
 from kubestow.policies.placing import plugin_arguments, profiles, schedulers, versions
 from kubestow.policies.placing.cycles import Conflict, Cycle
 from tests.policies.placing import recorded
@@ -146,19 +146,3 @@ def defaulting_mends(case: recorded.Json) -> bool:
     complaints = sum(error.count(f": {kind}") for kind in ("Invalid", "Required", "Forbidden",
                                                           "Duplicate", "Unsupported"))  # fmt: skip
     return sum(error.count(text) for text in MENDED) == complaints
-
-
-def test_pods_without_requests_are_never_best_effort_when_limits_are_set() -> None:
-    # A limit alone becomes a request when the API server fills in defaults.
-    cluster = recorded.build(
-        [
-            {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {"name": "p"},
-                "spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "1"}}}]},
-            }
-        ]
-    )
-    assert isinstance(cluster.pods[0], pods.Pod)
-    assert str(cluster.pods[0].spec.containers[0].requests["cpu"]) == "1"

@@ -33,3 +33,11 @@ def test_exponential_weights_do_not_overflow_on_long_lists() -> None:
 def test_names_of_measures_differ() -> None:
     names = [measure.name for measure in measures.ALL]
     assert len(set(names)) == len(names) == 13
+
+
+def test_items_are_sorted_by_shares_and_not_by_raw_units() -> None:
+    # Shares of (10, 100): (0.5, 0.1), (0.2, 0.3), (0.4, 0.4)
+    instance = instances.make_instance([[5, 10], [2, 30], [4, 40]], [10, 100])
+    orders = [measures.decreasing(instance, measure).tolist() for measure in measures.BASIC]
+    # largest 0.5, 0.3, 0.4; sums 0.6, 0.5, 0.8; squares 0.26, 0.13, 0.32; weighted 0.63, 0.46, 0.76
+    assert orders == [[0, 2, 1], [2, 0, 1], [2, 0, 1], [2, 0, 1]]

@@ -17,7 +17,7 @@ from kubestow.policies.placing.packing import (
     heuristics,
     improvement,
     instances,
-    orders,
+    measures,
     ruins,
     searches,
 )
@@ -144,7 +144,7 @@ def best_of_heuristics(instance: instances.Instance) -> instances.Packing:
         heuristic = heuristics.get(rule)
         packings.append(heuristics.pack(instance, heuristic))
         packings += [
-            heuristics.pack(instance, heuristic, orders.decreasing(instance, measure))
-            for measure in orders.MEASURES
+            heuristics.pack(instance, heuristic, measures.decreasing(instance, measure))
+            for measure in measures.BASIC
         ]
     return min(packings, key=lambda packing: ruins.cost(instance, packing))

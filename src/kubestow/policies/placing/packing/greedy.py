@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from kubestow.policies.placing.packing import instances, measures, orders, tables
+from kubestow.policies.placing.packing import instances, measures, tables
 from kubestow.policies.placing.packing.compiling import compiled
 
 FloatArray = instances.FloatArray
@@ -141,7 +141,7 @@ def pack_items(
 ) -> instances.Packing:
     """Place items from large to small, each on the open node of the best score."""
     yard = Yard(instance)
-    weights = measures.WEIGHTS[measure.weights](orders.shares(instance))
+    weights = measures.WEIGHTS[measure.weights](measures.shares(instance))
     for item in measures.decreasing(instance, measure).tolist():
         node = best_node(rule, instance.demands, item, yard.left, yard.room, yard.count, weights)
         if node == NONE:
@@ -163,7 +163,7 @@ def pack_nodes(
         dynamic: Whether weights follow the items that still wait, node by node.
     """
     yard = Yard(instance)
-    shares = orders.shares(instance)
+    shares = measures.shares(instance)
     waiting = np.ones(len(instance.demands), dtype=np.bool_)
     weights = measures.WEIGHTS[weights_name](shares)
     node = 0

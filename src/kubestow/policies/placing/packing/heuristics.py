@@ -118,9 +118,6 @@ REGISTRY = MappingProxyType({heuristic.name: heuristic for heuristic in _ALL})
 THESIS = ("first-fit", "k8s-least", "k8s-most", "permutation-pack", "vector-dot")
 """The heuristics of the thesis' first simulation, in the order of its tables."""
 
-WEIGHTED = ("first-fit", "k8s-vector-dot", "k8s-reweighted", "k8s-most")
-"""The heuristics of the thesis' second simulation, in the order of its tables."""
-
 
 def get(name: str) -> Heuristic:
     """Return a heuristic by name or abbreviation.
@@ -146,7 +143,7 @@ def pack(
         instance: What to pack.
         heuristic: How.
         order: Items in the order in which they are placed, a permutation; ``None`` for the order
-            of arrival. See ``orders`` for offline orders.
+            of arrival. See ``measures`` for offline orders.
 
     Returns:
         The packing, items numbered as in the instance whatever the order.

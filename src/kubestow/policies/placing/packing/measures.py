@@ -1,7 +1,8 @@
 """Sizes of items as one number: a norm of their shares, resources weighted by demand.
 
-The families are those of Panigrahy et al. 2011, "Heuristics for Vector Bin Packing", and of the
-comparison in Computers & Operations Research (PII S0305054824003320).
+Shares are taken of the largest capacities, since raw units cannot be compared. The families are
+those of Panigrahy et al. 2011, "Heuristics for Vector Bin Packing", and of the comparison in
+Computers & Operations Research (PII S0305054824003320).
 """
 
 import dataclasses
@@ -10,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from kubestow.policies.placing.packing import instances, orders
+from kubestow.policies.placing.packing import instances
 
 FloatArray = instances.FloatArray
 IntArray = instances.IntArray
@@ -101,8 +102,23 @@ ALL = (
 """All measures; weights do not change the order of products."""
 
 
+BASIC = (Measure("linf"), Measure("l1"), Measure("l2"), Measure("l1", "average"))
+"""One measure of each kind, for searches that try several."""
+
+
+def shares(instance: instances.Instance) -> FloatArray:
+    """Return demands as shares of the largest capacity there is of each resource."""
+    capacities = [instance.shapes.capacity]
+    if instance.existing is not None:
+        capacities.append(instance.existing.capacity)
+    largest = np.concatenate(capacities).max(axis=0, initial=0.0)
+    result = np.zeros_like(instance.demands)
+    np.divide(instance.demands, largest, out=result, where=largest > 0.0)
+    return result
+
+
 def decreasing(instance: instances.Instance, measure: Measure) -> IntArray:
     """Return the items from largest to smallest; equal ones keep their order of arrival."""
-    shares = orders.shares(instance)
-    sizes = NORMS[measure.norm](shares * WEIGHTS[measure.weights](shares))
+    found = shares(instance)
+    sizes = NORMS[measure.norm](found * WEIGHTS[measure.weights](found))
     return np.argsort(-sizes, kind="stable").astype(np.int64)

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from kubestow.policies.placing.packing import batches, completions, heuristics, instances, orders
+from kubestow.policies.placing.packing import batches, completions, heuristics, instances, measures
 
 FloatArray = instances.FloatArray
 Pattern = batches.Pattern
@@ -76,8 +76,8 @@ def ruin_nodes(
     )
     kept = np.setdiff1d(np.arange(len(packing.shape_of_node)), gone)
     part = _rest_of(instance, packing, kept, loose)
-    measure = list(orders.MEASURES)[int(rng.integers(len(orders.MEASURES)))]
-    order = orders.decreasing(part, measure)
+    measure = measures.BASIC[int(rng.integers(len(measures.BASIC)))]
+    order = measures.decreasing(part, measure)
     rule = heuristics.get(RULES[int(rng.integers(len(RULES)))])
     recreated = heuristics.pack(part, rule, order)
     candidate = _join(instance, packing, kept, loose, recreated)
