@@ -36,8 +36,9 @@ RULES: Final = {
     "paired-with-best": "adaptive against the best thesis heuristic of the same table row, on the "
     "same lists: beaten if the paired 95 % interval of the difference lies below zero, reproduced "
     "if it contains zero, else not reproduced",
-    "stand-in": "Table 5.1 rests on unpublished data, so it cannot be reproduced; opposite_to names "
-    "the heuristics that stand the other way round on the stand-in, by the paired 95 % interval",
+    "stand-in": "Table 5.1 rests on unpublished data, so it cannot be reproduced; opposite_to "
+    "names the heuristics that stand the other way round on the stand-in, by the paired 95 % "
+    "interval",
 }
 
 

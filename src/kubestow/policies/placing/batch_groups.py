@@ -96,11 +96,17 @@ class Registry:
         totals = np.zeros(int(size.sum()), dtype=np.int64)
         exists = np.zeros(len(totals), dtype=np.bool_)
         masks = np.array(self._mask_rows)
+        domains: dict[tuple[int, int], tuple[states.Mask, states.Mask]] = {}
         for index, (group, key, mask) in enumerate(triples):
-            counted = masks[mask] & (codes[key] >= 0)
+            if (key, mask) not in domains:
+                counted = masks[mask] & (codes[key] >= 0)
+                there = np.bincount(codes[key][counted], minlength=sizes[key]) > 0
+                domains[key, mask] = counted, there
+            counted, there = domains[key, mask]
             found = slice(int(offset[index]), int(offset[index] + size[index]))
-            np.add.at(totals[found], codes[key][counted], self._counts[group][counted])
-            exists[found][np.unique(codes[key][counted])] = True
+            exists[found] = there
+            if self._counts[group].any():
+                np.add.at(totals[found], codes[key][counted], self._counts[group][counted])
         by_group = flatten(
             [[t for t, (g, _, _) in enumerate(triples) if g == group]
              for group in range(len(self._counts))]
