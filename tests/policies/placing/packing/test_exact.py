@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 
 from kubestow.model import errors
-from kubestow.policies.placing.packing import bounds, exact, instances, verifying
+from kubestow.policies.placing.packing import bounds, exact, instances, offline, verifying
+from kubestow.studies import demonstrations
 from tests.policies.placing.packing import arcflow, drawing
 
 
@@ -101,6 +102,15 @@ def test_a_better_start_is_kept() -> None:
     assert start.opened == 40
     answer = exact.solve(instance, lambda: 0.0, start, rng=np.random.default_rng(0))
     assert answer.packing.opened == 40
+
+
+def test_many_small_items_begin_with_mixed_orders() -> None:
+    # Some fifteen pods to a node: whatever sorts them first is far from the best.
+    instance = demonstrations.bundled()
+    sorted_first = offline.get("completion").pack(instance).opened
+    answer = exact.solve(instance, lambda: 0.0, rng=np.random.default_rng(0))
+    verifying.verify(instance, answer.packing)
+    assert answer.packing.opened < 0.97 * sorted_first
 
 
 def test_prices_decide_between_shapes() -> None:

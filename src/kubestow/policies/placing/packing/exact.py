@@ -14,13 +14,21 @@ from kubestow.policies.placing.packing import (
     batches,
     bounds,
     columns,
+    completions,
     heuristics,
     improvement,
     instances,
+    knapsacks,
     measures,
     ruins,
     searches,
 )
+
+SHUFFLES = 10
+"""Random orders to begin with where many items share a node."""
+
+MIXERS = ("adaptive", "vector-dot")
+"""List heuristics that pack random orders best."""
 
 GENERAL_SHARE = 0.4
 """Share of the budget for ruin and recreate before the assignment model is tried."""
@@ -97,8 +105,11 @@ def _solve_uniform(
     if len(instance.demands) == 0:
         return ExactResult(batches.make_packing(batch, []), 0, "volume", True)
     found = searches.begin(batch, instance)
-    if start is not None and start.opened < len(found.patterns) and not len(start.unplaced):
-        found = dataclasses.replace(found, patterns=batches.read_patterns(batch, start))
+    depth = knapsacks.deepest_pattern(batch.sizes, batch.counts, batch.room)
+    shuffled = pack_shuffled(instance, rng, budget) if depth > completions.MANY else []
+    for known in (start, *shuffled):
+        if known is not None and known.opened < len(found.patterns) and not len(known.unplaced):
+            found = dataclasses.replace(found, patterns=batches.read_patterns(batch, known))
     found = searches.search(batch, found, rng, budget, rounds=rounds, workers=workers)
     packing = batches.make_packing(batch, found.patterns)
     return ExactResult(packing, found.lower, found.method, found.optimal)
@@ -135,6 +146,23 @@ def _solve_general(
         if proven and instance.shapes.costs is None:
             bound = bounds.Bound(packing.opened, "assignment")
     return ExactResult(packing, bound.value, bound.method, proven)
+
+
+def pack_shuffled(
+    instance: instances.Instance, rng: np.random.Generator, budget: columns.Budget
+) -> list[instances.Packing]:
+    """Pack items in random orders by heuristics that look at the shape of what is free.
+
+    With many small items per node a mixed order leaves better company for the next item than any
+    sorted one does, and completion sees little more than its first choice.
+    """
+    packings: list[instances.Packing] = []
+    for _ in range(SHUFFLES):
+        order = rng.permutation(len(instance.demands))
+        if packings and budget() <= 0.0:
+            break
+        packings += [heuristics.pack(instance, heuristics.get(name), order) for name in MIXERS]
+    return packings
 
 
 def best_of_heuristics(instance: instances.Instance) -> instances.Packing:
