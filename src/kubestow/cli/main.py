@@ -21,6 +21,8 @@ COMMANDS = {
     "demo": ("kubestow.cli.demos", "Compare stock Kubernetes with kubestow on a bundled cluster."),
     "pack": ("kubestow.cli.packing", "Pack pods on as few nodes as possible, with a lower bound."),
     "place": ("kubestow.cli.placing", "Tell where kube-scheduler would put each pod, and why."),
+    "scale": ("kubestow.cli.scaling", "Replay what an autoscaler saw, and tell what it would do."),
+    "simulate": ("kubestow.cli.simulating", "Simulate a cluster with every control loop inside."),
     "study": ("kubestow.cli.studies", "Run an experiment and write its results."),
 }
 

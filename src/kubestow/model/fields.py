@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -98,6 +99,16 @@ class Field:
         if most is not None and self.value > most:
             raise self.refuse(f"must be <= {most}")
         return self.value
+
+    def number(self, default: float | None = None) -> float:
+        """Return the value as a finite number."""
+        if self.value is None and default is not None:
+            return default
+        if not isinstance(self.value, int | float) or isinstance(self.value, bool):
+            raise self.refuse("expected a number")
+        if not math.isfinite(self.value):
+            raise self.refuse("expected a finite number")
+        return float(self.value)
 
     def quantity(self, *, negative: bool = False) -> quantities.Quantity:
         """Return the value as a Kubernetes quantity, by default not a negative one."""

@@ -69,6 +69,9 @@ class Quantity:
         # Like upstream: a zero takes over the notation of what is added to it.
         return Quantity(self.nano + other.nano, self.format if self.nano else other.format)
 
+    def __float__(self) -> float:
+        return self.nano / NANO
+
     def value(self) -> int:
         """Return whole units, rounded away from zero."""
         return _divide_away_from_zero(self.nano, NANO)

@@ -8,7 +8,7 @@ this selector" costs one look at each group instead of one at each pod.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from kubestow.model.clusters import Cluster
 from kubestow.model.nodes import Node
 from kubestow.model.pods import WILDCARD_IP, HostPort, Pod, PodSpec
 from kubestow.model.requests import Occupancy, occupancy
-from kubestow.model.selectors import LabelSelector
+from kubestow.model.selectors import IN, LabelSelector
 from kubestow.model.taints import Taint
 from kubestow.model.workloads import Service
 
@@ -111,6 +111,7 @@ class ClusterState:
     rows: dict[str, int] = field(default_factory=dict)  # by node name
     names: tuple[str, ...] = ()  # of the nodes, in row order
     _group_rows: dict[object, int] = field(default_factory=dict)
+    _labelled: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
     _label_columns: dict[str, LabelColumn] = field(default_factory=dict)
     _ports: dict[tuple[str, int], dict[str, Ints]] = field(default_factory=dict)
     _images: dict[str, Ints] | None = None
@@ -145,6 +146,41 @@ class ClusterState:
                 tuple(known),
             )
         return self._marks
+
+    def replace_node(self, row: int, node: Node) -> None:
+        """Put a node in place of one that differs in cordon or taints only."""
+        self.nodes = (*self.nodes[:row], node, *self.nodes[row + 1 :])
+        self._marks = None
+
+    def with_nodes(self, kept: Ints, cluster: Cluster) -> ClusterState:
+        """Return the state after nodes have come and gone; pods on the others stay counted.
+
+        This state is not to be used any more.
+
+        Args:
+            kept: Rows of the nodes that stay.
+            cluster: The cluster of the new state: without pods, its nodes are those that stay, in
+                this order, and behind them those that come.
+        """
+        after = from_cluster(cluster, use_status=self.use_status, pod_level=self.pod_level)
+        shared = [name for name in self.columns if name in after.columns]
+        old, new = [self.columns[n] for n in shared], [after.columns[n] for n in shared]
+        after.requested[: len(kept), new] = self.requested[kept][:, old]
+        after.nonzero[: len(kept)] = self.nonzero[kept]
+
+        def moved(counts: Ints) -> Ints:
+            return np.concatenate([counts[kept], np.zeros(len(after) - len(kept), dtype=np.int64)])
+
+        return replace(
+            after,
+            groups=[replace(group, counts=moved(group.counts)) for group in self.groups],
+            _group_rows=self._group_rows,
+            _labelled=self._labelled,
+            _ports={
+                port: {address: moved(counts) for address, counts in by_address.items()}
+                for port, by_address in self._ports.items()
+            },
+        )
 
     def services_of(self, pod: Pod) -> list[Service]:
         """Return the services that select a pod."""
@@ -215,6 +251,8 @@ class ClusterState:
             self.groups.append(
                 PodGroup(pod.namespace, pod.labels, pod.terminating, own_terms, counts)
             )
+            for name, value in pod.labels.items():
+                self._labelled.setdefault((pod.namespace, name, value), []).append(index)
         return self.groups[index]
 
     def count_matching(self, selector: LabelSelector | None, namespace: str) -> Ints:
@@ -222,12 +260,20 @@ class ClusterState:
         total = np.zeros(len(self.nodes), dtype=np.int64)
         if selector is None:
             return total
-        for group in self.groups:
+        for group in self._candidates(selector, namespace):
             if group.namespace != namespace or group.terminating:
                 continue
             if selector.matches(group.labels):
                 total += group.counts
         return total
+
+    def _candidates(self, selector: LabelSelector, namespace: str) -> list[PodGroup]:
+        """Return the groups a selector may match: few, if it asks for a label by its value."""
+        for requirement in selector.requirements:
+            if requirement.operator == IN and len(requirement.values) == 1:
+                key = (namespace, requirement.key, requirement.values[0])
+                return [self.groups[row] for row in self._labelled.get(key, ())]
+        return self.groups
 
     def ports(self) -> list[HostPort]:
         """Return the host ports that pods on the nodes have or had."""

@@ -10,12 +10,17 @@ import msgspec
 
 def write_text(path: pathlib.Path, text: str) -> None:
     """Write text under a temporary name in the same folder, then rename."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: pathlib.Path, content: bytes) -> None:
+    """Write bytes under a temporary name in the same folder, then rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = pathlib.Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
         # Temporary files are for their owner alone; results are for all who may read the folder.
         temporary.chmod(0o644)
         temporary.replace(path)

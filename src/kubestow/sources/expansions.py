@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from kubestow.model import affinities, clusters, fields, nodes, pods, selectors, taints, workloads
+from kubestow.model import affinities, clusters, daemons, fields, pods, selectors, workloads
 from kubestow.sources import pods as pod_source
 
 KINDS = (
@@ -19,17 +19,6 @@ KINDS = (
     "Job",
 )
 _HASH_LABEL = "pod-template-hash"
-# What the DaemonSet controller lets its pods tolerate (pkg/controller/daemon/util).
-_DAEMON_TOLERATIONS = (
-    *(
-        taints.Toleration(key, "Exists", "", taints.NO_EXECUTE)
-        for key in (taints.NOT_READY, taints.UNREACHABLE)
-    ),
-    *(
-        taints.Toleration(f"node.kubernetes.io/{condition}", "Exists", "", taints.NO_SCHEDULE)
-        for condition in ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable")
-    ),
-)
 
 Controllers = dict[tuple[str, str, str, str], workloads.Workload]
 
@@ -122,26 +111,9 @@ def _pods_of(
     if workload.replicas is None:
         covered = {pod.node_name for pod in cluster.pods if pod.owner == owner and pod.node_name}
         for node in cluster.nodes:
-            if node.name not in covered and _daemon_runs_on(base, node):
+            if node.name not in covered and daemons.runs_on(base.spec, node):
                 name = f"{workload.name}-{node.name}"
-                yield replace(base, name=name, spec=_pinned(base.spec, node.name))
+                yield replace(base, name=name, spec=daemons.pinned(base.spec, node.name))
     else:
         for ordinal in range(existing, workload.replicas):
             yield replace(base, name=f"{workload.name}-{ordinal}")
-
-
-def _daemon_runs_on(pod: pods.Pod, node: nodes.Node) -> bool:
-    tolerations = (*pod.spec.tolerations, *_DAEMON_TOLERATIONS)
-    return pod.spec.admits_node(node.name, node.labels) and not taints.keeps_away(
-        node.taints, tolerations
-    )
-
-
-def _pinned(spec: pods.PodSpec, node_name: str) -> pods.PodSpec:
-    """Return the specification bound to one node by a field selector, as DaemonSet pods are."""
-    only = selectors.Requirement("metadata.name", selectors.IN, (node_name,))
-    return replace(
-        spec,
-        required_nodes=(selectors.NodeSelectorTerm(fields=(only,)),),
-        tolerations=(*spec.tolerations, *_DAEMON_TOLERATIONS),
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from kubestow.policies.placing import (
     profiles,
     resource_fits,
     resource_scores,
+    sampling,
     spreads,
     versions,
 )
@@ -75,6 +77,7 @@ class Placement:
             because there was nothing to choose.
         final: Sum of the scores.
         top: Rows of the nodes with the highest sum, in order of their names.
+        next_start: Where the next pod's look at nodes begins.
     """
 
     pod: pods.Pod
@@ -87,6 +90,7 @@ class Placement:
     profile: str
     version: str
     _reasons: Callable[[], dict[str, str]]
+    next_start: int = 0
 
     @property
     def node(self) -> str | None:
@@ -122,14 +126,23 @@ class Placement:
             "tie": self.tie,
         }
 
-    def record(self) -> decisions.DecisionRecord:
-        """Return the decision in the shape all policies share."""
-        order = np.argsort(-self.final, kind="stable")
+    def record(self, most: int | None = None) -> decisions.DecisionRecord:
+        """Return the decision in the shape all policies share.
+
+        Args:
+            most: Keep only so many of the best candidates, and rejections only where there is no
+                candidate, counted by reason: for hosts that keep many records.
+        """
+        order = np.argsort(-self.final, kind="stable")[:most]
+        rejected = self.rejected() if most is None or self.row is None else {}
+        if most is not None:
+            counts = Counter(rejected.values())
+            rejected = {reason: f"{count} nodes" for reason, count in counts.most_common()}
         candidates = [
             decisions.Candidate(
                 self.nodes[self.feasible[i]],
                 {plugin: float(score) for plugin, score in self.scores_of(int(i)).items()},
-                float(self.final[i]) if len(order) > 1 else None,
+                float(self.final[i]) if len(self.feasible) > 1 else None,
             )
             for i in order
         ]
@@ -140,7 +153,7 @@ class Placement:
             outcome=self.node,
             parameters={"version": self.version},
             candidates=tuple(candidates),
-            rejected=self.rejected(),
+            rejected=rejected,
             numbers={"feasible": float(len(self.feasible)), "ties": float(len(self.top))},
         )
 
@@ -153,7 +166,11 @@ class Scheduler:
     features: versions.Features
 
     def place(
-        self, pod: pods.Pod, state: states.ClusterState, rng: np.random.Generator | None = None
+        self,
+        pod: pods.Pod,
+        state: states.ClusterState,
+        rng: np.random.Generator | None = None,
+        sample: sampling.Sample | None = None,
     ) -> Placement:
         """Choose a node for a pod; the state is not changed.
 
@@ -161,6 +178,7 @@ class Scheduler:
             pod: The pod.
             state: The cluster.
             rng: Breaks ties at random; without it the first name wins.
+            sample: Which nodes to look at; without it all.
         """
         cycle = Cycle(pod, state, self.profile, self.features)
         try:
@@ -168,6 +186,9 @@ class Scheduler:
         except Conflict as conflict:
             everywhere = dict.fromkeys(state.rows, str(conflict))
             feasible, reasons = np.empty(0, dtype=np.int64), lambda: everywhere
+        next_start = 0
+        if sample is not None:
+            feasible, next_start = sampling.take(feasible, len(state), sample)
         scores: dict[str, states.Ints] = {}
         if len(feasible) > 1:
             scores = _score(cycle, feasible)
@@ -190,6 +211,7 @@ class Scheduler:
             profile=self.profile.name,
             version=self.features.version,
             _reasons=reasons,
+            next_start=next_start,
         )
 
 

@@ -1,0 +1,1 @@
+"""Replica controllers: how many replicas a workload should have, as pure functions."""

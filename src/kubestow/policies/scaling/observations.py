@@ -1,0 +1,156 @@
+"""What a scaler sees: replicas, metrics, and facts about pods, as arrays.
+
+Two hosts build it. The simulator fills arrays in bulk and never makes an object per pod; the
+operator fills them from its caches. Values are thousandths (Kubernetes' MilliValue), times are
+seconds on the host's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int8]
+Mask = npt.NDArray[np.bool_]
+
+# Codes of PodTable.phases.
+PENDING, RUNNING, SUCCEEDED, FAILED, UNKNOWN = range(5)
+PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
+# Codes of PodTable.readies: status of the Ready condition.
+NO_CONDITION, NOT_READY, READY, READINESS_UNKNOWN = -1, 0, 1, 2
+# Values of PodTable.requests_milli that are no request.
+NO_REQUEST, NO_CONTAINER = -1, -2
+
+RequestKey = tuple[str, str]  # resource, container; an empty container means the whole pod
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodTable:
+    """Facts about the pods of the target, one row per pod.
+
+    Attributes:
+        phases: Phase of each pod, as a code.
+        readies: Status of its Ready condition, as a code.
+        deleted: Whether it is being deleted.
+        started_s: When it was started; NaN if not yet.
+        ready_since_s: When the Ready condition last changed; NaN counts as long ago.
+        requests_milli: Request of each pod by resource and container in thousandths (of a core,
+            of a byte); negative codes where there is none.
+        names: Names; may be empty, they only serve messages.
+    """
+
+    phases: Codes
+    readies: Codes
+    deleted: Mask
+    started_s: Floats
+    ready_since_s: Floats
+    requests_milli: Mapping[RequestKey, Ints] = field(default_factory=dict)
+    names: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self.phases)
+
+    def name(self, row: int) -> str:
+        """Return the name of a pod, or one made from its row."""
+        return self.names[row] if self.names else f"pod-{row}"
+
+    def count_ready(self) -> int:
+        """Count running pods that are ready."""
+        return int(np.count_nonzero((self.readies == READY) & (self.phases == RUNNING)))
+
+
+def ready_pods(
+    count: int, requests_milli: Mapping[RequestKey, int] | None = None, started_s: float = -86400.0
+) -> PodTable:
+    """Return a table of alike pods that have been ready since their start, by default for long."""
+    started = np.full(count, started_s)
+    return PodTable(
+        phases=np.full(count, RUNNING, dtype=np.int8),
+        readies=np.full(count, READY, dtype=np.int8),
+        deleted=np.zeros(count, dtype=np.bool_),
+        started_s=started,
+        ready_since_s=started,
+        requests_milli={
+            key: np.full(count, amount, dtype=np.int64)
+            for key, amount in (requests_milli or {}).items()
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SingleValue:
+    """A metric of an object or from outside: one value, or several that count together.
+
+    Attributes:
+        parts_milli: The values in thousandths.
+    """
+
+    parts_milli: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodSamples:
+    """A metric per pod; rows are those of the pod table.
+
+    Attributes:
+        values_milli: Values in thousandths; without meaning where there is no sample.
+        present: Whether there is a sample.
+        sampled_s: When it was taken; NaN counts as long ago.
+        window_s: Over which time it was measured.
+        strangers_milli: Samples of pods that are not in the table.
+        partial: Some pod has samples, but not of the container in question.
+    """
+
+    values_milli: Ints
+    present: Mask
+    sampled_s: Floats
+    window_s: Floats
+    strangers_milli: tuple[int, ...] = ()
+    partial: bool = False
+
+
+def samples(
+    values_milli: Ints, sampled_s: float, window_s: float, present: Mask | None = None
+) -> PodSamples:
+    """Return samples that were all taken at one time over one window."""
+    count = len(values_milli)
+    return PodSamples(
+        values_milli=values_milli,
+        present=np.ones(count, dtype=np.bool_) if present is None else present,
+        sampled_s=np.full(count, sampled_s),
+        window_s=np.full(count, window_s),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRead:
+    """A metric that could not be read, with the cause."""
+
+    cause: str = "the read failed"
+
+
+Reading = SingleValue | PodSamples | FailedRead
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScalingObservation:
+    """What a scaler sees at one moment.
+
+    Attributes:
+        time_s: The moment.
+        current_replicas: Replicas the target is told to have (``scale.spec.replicas``).
+        status_replicas: Replicas it has (``scale.status.replicas``).
+        metrics: Readings by name; a metric that is not there was not read.
+        pods: Facts about the pods.
+    """
+
+    time_s: float
+    current_replicas: int
+    status_replicas: int
+    metrics: Mapping[str, Reading]
+    pods: PodTable

@@ -1,0 +1,1 @@
+"""Sizing policies: what requests containers should have."""

@@ -1,0 +1,61 @@
+"""Rules per container that a user sets around any recommender, in the words of the VPA's API.
+
+Field by field ``ContainerResourcePolicy`` of ``autoscaling.k8s.io/v1`` (VPA 1.7). A policy named
+``*`` serves all containers that have none of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from kubestow.model import resources
+
+EVERY: Final = "*"
+
+ControlledValues = Literal["RequestsAndLimits", "RequestsOnly"]
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerPolicy:
+    """What may be done with one container.
+
+    Attributes:
+        container: Its name, or ``*``.
+        off: Leave the container alone (``mode: Off``).
+        min_allowed: Least requests; a quantity of nought means none.
+        max_allowed: Largest requests; a quantity of nought means none.
+        controlled_resources: Resources that get a recommendation.
+        controlled_values: Whether limits follow the requests in proportion.
+        oom_bump_ratio: Growth after an OOM kill; needs ``per_vpa_config``.
+        oom_min_bump_bytes: Least growth after an OOM kill; needs ``per_vpa_config``.
+        memory_interval_s: Length of a memory interval; needs ``per_vpa_config``.
+        memory_interval_count: Number of memory intervals; needs ``per_vpa_config``.
+        integer_cpu: Round CPU up to whole cores (the annotation of the integer post-processor).
+    """
+
+    container: str = EVERY
+    off: bool = False
+    min_allowed: resources.ResourceList = field(default_factory=dict)
+    max_allowed: resources.ResourceList = field(default_factory=dict)
+    controlled_resources: tuple[str, ...] = (resources.CPU, resources.MEMORY)
+    controlled_values: ControlledValues = "RequestsAndLimits"
+    oom_bump_ratio: float | None = None
+    oom_min_bump_bytes: float | None = None
+    memory_interval_s: float | None = None
+    memory_interval_count: int | None = None
+    integer_cpu: bool = False
+
+
+Policies = tuple[ContainerPolicy, ...]
+
+_PLAIN = ContainerPolicy()
+
+
+def find(policies: Policies, container: str) -> ContainerPolicy:
+    """Return the policy of a container: its own, else that of ``*``, else one that allows all."""
+    for name in (container, EVERY):
+        for policy in policies:
+            if policy.container == name:
+                return policy
+    return _PLAIN

@@ -1,0 +1,1 @@
+"""The Vertical Pod Autoscaler, exactly: recommender, admission and updater rules by release."""

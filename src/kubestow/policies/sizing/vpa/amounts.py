@@ -1,0 +1,82 @@
+"""Amounts of a resource as the recommender counts them: whole millicores, whole bytes.
+
+From ``pkg/recommender/model/types.go`` (VPA 1.7). Every step of an estimate is cut to a whole
+number towards zero, so the order of the steps counts.
+"""
+
+import math
+from typing import Final
+
+MOST: Final = 10**14
+"""Largest amount; estimates without any history end here."""
+
+NOT_A_NUMBER: Final = -(2**63)
+"""What Go makes of NaN on amd64 when it is converted to a whole number."""
+
+MEBIBYTE: Final = 1 << 20
+_NANO_PER_MILLI: Final = 10**6
+
+
+def from_float(amount: float) -> int:
+    """Cut a number to a whole, within nought and ``MOST``.
+
+    >>> from_float(1.99), from_float(-3.0), from_float(math.inf)
+    (1, 0, 100000000000000)
+    """
+    if math.isnan(amount):
+        return NOT_A_NUMBER
+    if amount > MOST:
+        return MOST
+    return 0 if amount < 0 else int(amount)
+
+
+def from_cores(cores: float) -> int:
+    """Return millicores.
+
+    >>> from_cores(0.0259)
+    25
+    """
+    return from_float(cores * 1000.0)
+
+
+def scale(amount: int, factor: float) -> int:
+    """Multiply an amount and cut the product to a whole.
+
+    >>> scale(1000, 1.15)
+    1150
+    """
+    return from_float(float(amount) * factor)
+
+
+def round_up(amount: int, multiple: int) -> int:
+    """Round up to a multiple; a multiple that is not positive changes nothing.
+
+    >>> round_up(1001, 10), round_up(7, 0)
+    (1010, 7)
+    """
+    if multiple <= 0:
+        return amount
+    return math.ceil(amount / multiple) * multiple
+
+
+def whole_cores_m(cpu_m: int) -> int:
+    """Round millicores up to whole cores.
+
+    >>> whole_cores_m(1001), whole_cores_m(3000)
+    (2000, 3000)
+    """
+    return -(-cpu_m // 1000) * 1000
+
+
+def measured_cpu_m(cores: float) -> int:
+    """Return measured cores as the metrics API hands them on: nanocores, then millicores up.
+
+    >>> measured_cpu_m(0.069), measured_cpu_m(0.0691)
+    (69, 70)
+    """
+    return -(-round(cores * 1e9) // _NANO_PER_MILLI)
+
+
+def measured_bytes(amount: float) -> int:
+    """Return measured memory in whole bytes, rounded up as a quantity is."""
+    return math.ceil(amount)

@@ -1,0 +1,77 @@
+"""LimitRanges: one item that has the effect of all of a namespace.
+
+From ``pkg/utils/limitrange/limit_range_calculator.go`` (VPA 1.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from kubestow.model import resources
+from kubestow.model.quantities import Quantity
+
+_NAMES = (resources.CPU, resources.MEMORY)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRangeItem:
+    """Bounds on the limits of containers or pods; ``None`` where nothing is set.
+
+    Attributes:
+        kind: What it speaks of.
+        minimum: Least limits, and least requests.
+        maximum: Largest limits.
+        default: Limits of containers that name none.
+    """
+
+    kind: Literal["Container", "Pod"]
+    minimum: resources.ResourceList | None = None
+    maximum: resources.ResourceList | None = None
+    default: resources.ResourceList | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRanges:
+    """The one item for containers and the one for pods; ``None`` where none applies."""
+
+    container: LimitRangeItem | None = None
+    pod: LimitRangeItem | None = None
+
+
+def combine(items: Iterable[LimitRangeItem]) -> LimitRanges:
+    """Combine all items of a namespace."""
+    listed = tuple(items)
+    return LimitRanges(_combined(listed, "Container"), _combined(listed, "Pod"))
+
+
+def _combined(
+    items: tuple[LimitRangeItem, ...], kind: Literal["Container", "Pod"]
+) -> LimitRangeItem | None:
+    minimum: resources.ResourceList | None = None
+    maximum: resources.ResourceList | None = None
+    default: resources.ResourceList | None = None
+    for item in items:
+        if item.kind != kind:
+            continue
+        default = item.default if item.default is not None else default
+        maximum = _tightened(maximum, item.maximum, min)
+        minimum = _tightened(minimum, item.minimum, max)
+    if minimum is None and maximum is None and default is None:
+        return None
+    return LimitRangeItem(kind, minimum, maximum, default)
+
+
+def _tightened(
+    known: resources.ResourceList | None,
+    added: resources.ResourceList | None,
+    pick: Callable[[Quantity, Quantity], Quantity],
+) -> resources.ResourceList | None:
+    if known is None or added is None:
+        return added if known is None else known
+    result = dict(known)
+    for name in _NAMES:
+        if name in added:
+            result[name] = pick(result[name], added[name]) if name in result else added[name]
+    return result

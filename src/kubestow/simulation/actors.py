@@ -1,0 +1,181 @@
+"""The things that live in a run: nodes, pods, workloads."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass, field
+
+from kubestow.model import nodes, resources
+from kubestow.model import pods as pod_model
+from kubestow.simulation import clocks, templates
+from kubestow.simulation.areas import Area
+from kubestow.simulation.scenarios import clusters as cluster_spec
+from kubestow.simulation.scenarios import loops
+from kubestow.simulation.scenarios import workloads as spec
+from kubestow.simulation.units import NONE
+
+
+class Phase(enum.Enum):
+    """Where a pod is in its life."""
+
+    QUEUED = "queued"
+    STARTING = "starting"
+    READY = "ready"
+    CRASHED = "crashed"  # a container is down and waits for its restart
+    LOST = "lost"  # its node does not answer
+    TERMINATING = "terminating"
+    GONE = "gone"
+
+
+class NodePhase(enum.Enum):
+    """Where a node is in its life."""
+
+    ORDERED = "ordered"
+    READY = "ready"
+    FAILED = "failed"
+    GONE = "gone"
+
+
+@dataclass(slots=True, eq=False)
+class LiveNode:
+    """A machine.
+
+    Attributes:
+        number: Its row in the arrays of use; never given to another.
+        node: What the scheduler sees.
+        pool: The pool it belongs to.
+        phase: Where it is in its life.
+        pods: The pods on it, in order of binding.
+        held: Cordoned by maintenance or scale-down.
+        pressed_until_s: Under memory pressure until then.
+    """
+
+    number: int
+    node: nodes.Node
+    pool: cluster_spec.Pool
+    phase: NodePhase
+    created_s: float = 0.0
+    pods: dict[str, LivePod] = field(default_factory=dict)
+    held: bool = False
+    pressed_until_s: float = -math.inf
+    unneeded_since_s: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.node.name
+
+
+@dataclass(slots=True, eq=False)
+class LivePod:
+    """A pod.
+
+    Attributes:
+        workload: Whose it is.
+        pod: What the scheduler sees.
+        number: Which pod of its workload, counted from 0 in order of creation.
+        created_s: When it was created.
+        phase: Where it is in its life.
+        node: Where it is bound.
+        units: Rows of its containers in the arrays of use.
+        ready_s: Since when it is ready.
+        first_ready_s: When it was ready for the first time.
+        down: Containers that are down.
+        requests: What it counts for: CPU in thousandths, memory in bytes.
+    """
+
+    workload: LiveWorkload
+    pod: pod_model.Pod
+    number: int
+    created_s: float
+    stream: int
+    requests: tuple[int, int]
+    phase: Phase = Phase.QUEUED
+    node: LiveNode | None = None
+    units: tuple[int, ...] = ()
+    bound_s: float | None = None
+    ready_s: float | None = None
+    first_ready_s: float | None = None
+    restarts: int = 0
+    back_off_s: float = 0.0
+    crashed_s: float = -math.inf
+    down: set[int] = field(default_factory=set)
+    ticket: clocks.Ticket | None = None
+    nominated: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The pod's name with its namespace."""
+        return self.pod.key
+
+    @property
+    def stays(self) -> bool:
+        """Tell whether the pod counts as one of its workload: not on its way out."""
+        return self.phase not in (Phase.TERMINATING, Phase.GONE)
+
+
+@dataclass(slots=True, eq=False)
+class LiveWorkload:
+    """A workload and its pods.
+
+    Attributes:
+        number: Its row.
+        name: Its name; unique in its namespace.
+        spec: What the scenario says.
+        scaling: The scaling policy that is meant for it.
+        sizing: The sizing policy that is meant for it.
+        replicas: How many pods are wanted.
+        pods: All that are not gone, in order of creation.
+        service: Row of its service, or ``NONE``.
+        requests: Requests by container for new pods, where a recommender has set them.
+        made: How many pods were ever created.
+        done: How many pods of a job have finished.
+    """
+
+    number: int
+    name: str
+    spec: spec.Workload
+    scaling: loops.Scaling
+    sizing: loops.Sizing
+    stream: int
+    replicas: int
+    service: int = NONE
+    pods: dict[str, LivePod] = field(default_factory=dict)
+    requests: dict[str, resources.ResourceList] = field(default_factory=dict)
+    limits: dict[str, resources.ResourceList] = field(default_factory=dict)
+    made: int = 0
+    done: int = 0
+    runs: int = 0
+    startup_times_s: list[float] = field(default_factory=list)
+    existing: Area = field(default_factory=Area)
+    pending: Area = field(default_factory=Area)
+    ready: Area = field(default_factory=Area)
+    reserved_cpu_m: Area = field(default_factory=Area)
+    reserved_memory: Area = field(default_factory=Area)
+    used_cpu: float = 0.0  # core-seconds
+    used_memory: float = 0.0  # byte-seconds
+    specs: dict[object, pod_model.PodSpec] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The workload's name with its namespace."""
+        return f"{self.spec.namespace}/{self.name}"
+
+    def staying(self) -> list[LivePod]:
+        """Return the pods that are not on their way out, in order of creation."""
+        return [pod for pod in self.pods.values() if pod.stays]
+
+    def pod_spec(self) -> pod_model.PodSpec:
+        """Return the specification of new pods; pods with equal requests share it."""
+        key = (_frozen(self.requests), _frozen(self.limits))
+        if key not in self.specs:
+            self.specs[key] = templates.make_spec(self.spec, self.name, self.requests, self.limits)
+        return self.specs[key]
+
+
+def _frozen(lists: dict[str, resources.ResourceList]) -> tuple[object, ...]:
+    return tuple(
+        (name, tuple(sorted((key, q.nano) for key, q in found.items())))
+        for name, found in sorted(lists.items())
+    )

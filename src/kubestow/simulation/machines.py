@@ -1,0 +1,162 @@
+"""Nodes: made, failing, coming back, drained for maintenance, ordered and given back.
+
+Times are Kubernetes' defaults: a silent node is noticed after 50 s
+(``node-monitor-grace-period``, 1.32 and later) and tainted; pods leave it when their toleration of
+the taint ends, 300 s as the API server sets it. A node under memory pressure takes no new pods for
+five minutes (``eviction-pressure-transition-period``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+from kubestow.model import nodes, quantities, taints
+from kubestow.simulation import lifecycles, templates, worlds
+from kubestow.simulation.actors import LiveNode, LivePod, NodePhase
+from kubestow.simulation.evictions import PodUse, evict
+from kubestow.simulation.scenarios import clusters as spec
+from kubestow.simulation.worlds import World
+
+NOTICED_S = 50.0
+PRESSURE_S = 300.0
+_PRESSED = taints.Taint("node.kubernetes.io/memory-pressure")
+_DEAD = (
+    taints.Taint(taints.UNREACHABLE),
+    taints.Taint(taints.UNREACHABLE, effect=taints.NO_EXECUTE),
+)
+
+
+def build(world: World) -> None:
+    """Make the nodes that are there from the start."""
+    for pool in world.spec.cluster.nodes:
+        for index in range(pool.count):
+            name = pool.name if pool.count == 1 and pool.max in (None, 1) else None
+            make(world, pool, index, name=name, phase=NodePhase.READY)
+    world.refresh_nodes()
+
+
+def make(
+    world: World, pool: spec.Pool, index: int, *, name: str | None = None, phase: NodePhase
+) -> LiveNode:
+    """Make a node of a pool; the caller refreshes what the scheduler sees."""
+    name = name or f"{pool.name}-{index}"
+    labels = {nodes.HOSTNAME_LABEL: name, "kubestow.io/pool": pool.name, **pool.labels}
+    if pool.zones:
+        labels[nodes.ZONE_LABEL] = pool.zones[index % len(pool.zones)]
+    node = nodes.Node(
+        name=name,
+        allocatable=pool.allocatable,
+        labels=labels,
+        taints=tuple(taints.Taint(t.key, t.value, t.effect) for t in pool.taints),
+    )
+    live = LiveNode(len(world.nodes), node, pool, phase, created_s=world.now_s)
+    world.nodes.append(live)
+    world.by_name[name] = live
+    world.ledger.nodes[pool.name].add(world.now_s, 1)
+    return live
+
+
+def cordon(world: World, live: LiveNode) -> None:
+    """Let no new pods come to a node."""
+    live.held = True
+    world.change_node(live, dataclasses.replace(live.node, unschedulable=True))
+    world.ledger.note(world.now_s, "cordoned", "", live.name)
+
+
+def uncordon(world: World, live: LiveNode) -> None:
+    """Let pods come to a node again."""
+    live.held = False
+    world.change_node(live, dataclasses.replace(live.node, unschedulable=False))
+    world.ledger.note(world.now_s, "uncordoned", "", live.name)
+    world.tell(worlds.NODE_CHANGED, live)
+
+
+def fail(world: World, live: LiveNode, duration_s: float | None) -> None:
+    """Let a node die; it comes back after a while, or never."""
+    if live.phase is not NodePhase.READY:
+        return
+    live.phase = NodePhase.FAILED
+    world.ledger.note(world.now_s, "failed", "", live.name)
+    for pod in list(live.pods.values()):
+        lifecycles.lose(world, pod)
+    world.clock.after(NOTICED_S, lambda: _notice(world, live), worlds.LIFE)
+    if duration_s is not None:
+        world.clock.after(duration_s, lambda: _recover(world, live), worlds.LIFE)
+
+
+def _notice(world: World, live: LiveNode) -> None:
+    if live.phase is not NodePhase.FAILED:
+        return
+    world.change_node(live, dataclasses.replace(live.node, taints=(*live.node.taints, *_DEAD)))
+    for pod in list(live.pods.values()):
+        lifecycles.forget_lost(world, pod)
+        stay_s = templates.stay_s(pod.workload.spec, taints.UNREACHABLE)
+        if stay_s is not None:
+            leave = functools.partial(_leave_dead, world, live, pod)
+            world.clock.after(stay_s, leave, worlds.LIFE)
+
+
+def _leave_dead(world: World, live: LiveNode, pod: LivePod) -> None:
+    if live.phase is NodePhase.FAILED and pod.key in live.pods and pod.stays:
+        world.ledger.count("evictions")
+        lifecycles.stop(world, pod, "taint-evicted")
+
+
+def _recover(world: World, live: LiveNode) -> None:
+    live.phase = NodePhase.READY
+    kept = tuple(taint for taint in live.node.taints if taint not in _DEAD)
+    world.change_node(live, dataclasses.replace(live.node, taints=kept))
+    world.ledger.note(world.now_s, "recovered", "", live.name)
+    for pod in list(live.pods.values()):
+        lifecycles.recover(world, pod)
+    world.tell(worlds.NODE_READY, live)
+
+
+def relieve(world: World) -> None:
+    """Evict pods from nodes that run out of memory, as the kubelet orders them."""
+    hosts = world.hosts
+    short = hosts["memory"] > hosts["room"] - hosts["reserve"]
+    for number in short.nonzero()[0].tolist():
+        live = world.nodes[number]
+        if live.phase is NodePhase.READY:
+            host = hosts[number]
+            _relieve(world, live, int(host["memory"] - host["room"] + host["reserve"]) + 1)
+
+
+def _relieve(world: World, live: LiveNode, to_free: int) -> None:
+    memory = world.units.rows["memory"]
+    uses = [
+        PodUse(
+            key,
+            used=int(sum(memory[row] for row in pod.units)),
+            requested=pod.requests[1],
+            priority=pod.pod.spec.priority,
+        )
+        for key, pod in live.pods.items()
+    ]
+    for use in evict(uses, to_free):
+        lifecycles.evict(world, live.pods[use.name])
+    _press(world, live)
+
+
+def _press(world: World, live: LiveNode) -> None:
+    """Keep new pods away from a node for a while."""
+    if live.pressed_until_s <= world.now_s:
+        marked = (*live.node.taints, _PRESSED)
+        world.change_node(live, dataclasses.replace(live.node, taints=marked))
+    live.pressed_until_s = world.now_s + PRESSURE_S
+    world.clock.at(live.pressed_until_s, lambda: _release(world, live), worlds.LIFE)
+
+
+def _release(world: World, live: LiveNode) -> None:
+    if live.pressed_until_s > world.now_s:
+        return
+    kept = tuple(taint for taint in live.node.taints if taint != _PRESSED)
+    world.change_node(live, dataclasses.replace(live.node, taints=kept))
+    world.tell(worlds.NODE_CHANGED, live)
+
+
+def capacity(live: LiveNode, name: str) -> quantities.Quantity:
+    """Return what a node really has of a resource."""
+    return {**live.pool.allocatable, **live.pool.capacity}[name]

@@ -1,0 +1,155 @@
+"""The outcome of a run: every measure, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kubestow.model import structures
+from kubestow.simulation import responses
+from kubestow.simulation.actors import LiveWorkload
+from kubestow.simulation.areas import Area
+from kubestow.simulation.recorders import Recorder
+from kubestow.simulation.units import NONE
+from kubestow.simulation.worlds import World
+
+_HOUR_S = 3600.0
+_PERCENTILES = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
+_COUNTS = ("oom_kills", "evictions", "restarts", "scale_actions", "resizes", "preemptions")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What came out of a run, with everything that figures need later."""
+
+    measures: Mapping[str, Any]
+    world: World
+    recorder: Recorder
+
+
+def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:
+    """Return the measures of a finished run; the names are a contract."""
+    now_s = world.now_s
+    found = world.workloads
+    reserved_cpu = sum(w.reserved_cpu_m.until(now_s) for w in found) / 1000.0
+    reserved_memory = sum(w.reserved_memory.until(now_s) for w in found)
+    balance = {key: float(np.mean(values)) for key, values in recorder.measures.items()}
+    offered = float(world.services["all_offered"].sum())
+    missed = float(world.services["all_late"].sum() + world.services["all_dropped"].sum())
+    pools = world.ledger.nodes
+    return {
+        "scenario": name,
+        "seed": world.seed,
+        "policies": structures.write(world.spec.policies),
+        "simulated_seconds": now_s,
+        "eru": {
+            "cpu": _ratio(float(recorder.used_cpu.sum()), reserved_cpu),
+            "memory": _ratio(float(recorder.used_memory.sum()), reserved_memory),
+        },
+        "response": _response(world.histograms.sum(axis=0), world.services["all_response"].sum()),
+        "slo_violation_ratio": _ratio(missed, offered),
+        "requests": _requests(world, offered),
+        "node_hours": sum(area.until(now_s) for area in pools.values()) / _HOUR_S,
+        "pod_hours": sum(w.existing.until(now_s) for w in found) / _HOUR_S,
+        "cost": _cost(world, pools),
+        "nodes_peak": int(sum(area.peak for area in pools.values())),
+        "pending_pod_seconds": sum(w.pending.until(now_s) for w in found),
+        "pending_pods_at_end": int(sum(w.pending.value for w in found)),
+        "throttled_ratio": _throttled(world),
+        **{name: world.ledger.counts.get(name, 0) for name in _COUNTS},
+        "pods_created": sum(w.made for w in found),
+        "churn_per_hour": _churn(world),
+        "imbalance": _pair(balance, "imbalance"),
+        "jain": _pair(balance, "jain"),
+        "requested_deviation": _pair(balance, "requested_deviation"),
+        "utilization": _pair(balance, "utilization"),
+        "requested": _pair(balance, "requested"),
+        "unused": _pair(balance, "unused"),
+        "fragmentation": balance.get("fragmentation"),
+        "near_empty_nodes": balance.get("near_empty"),
+        "decisions_made": world.ledger.counts.get("decisions", 0),
+        "workloads": {w.key: _workload(world, recorder, w) for w in found},
+        "decisions": "decisions.jsonl",
+    }
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole > 0.0 else None
+
+
+def _pair(balance: dict[str, float], name: str) -> dict[str, float | None]:
+    return {resource: balance.get(f"{name}_{resource}") for resource in ("cpu", "memory")}
+
+
+def _response(histogram: responses.Floats, total_s: float) -> dict[str, float | None]:
+    count = float(histogram.sum())
+    mean = _ratio(float(total_s), count)
+    shares = {name: responses.percentile(histogram, share) for name, share in _PERCENTILES}
+    return {"mean": mean, **shares}
+
+
+def _requests(world: World, offered: float) -> dict[str, float]:
+    inside = world.units.rows[: world.units.top]
+    return {
+        "offered": offered,
+        "served": float(world.services["all_served"].sum()),
+        "dropped": float(world.services["all_dropped"].sum()),
+        "inside": float(inside["in_system"][inside["used"]].sum()),
+    }
+
+
+def _cost(world: World, pools: Mapping[str, Area]) -> float:
+    prices = {pool.name: pool.cost for pool in world.spec.cluster.nodes}
+    return sum(
+        area.until(world.now_s) / _HOUR_S * prices.get(name, 0.0) for name, area in pools.items()
+    )
+
+
+def _throttled(world: World) -> float | None:
+    rows = world.units.rows
+    gone = world.ledger.throttling
+    periods = float(rows["periods"][rows["used"]].sum()) + gone[0]
+    return _ratio(float(rows["throttled"][rows["used"]].sum()) + gone[1], periods)
+
+
+def _churn(world: World) -> float:
+    """Return pods created and removed per hour, those of the start apart."""
+    moves = sum(1 for time_s, what, *_ in world.ledger.events if what == "gone")
+    born = sum(1 for time_s, what, *_ in world.ledger.events if what == "created" and time_s > 0.0)
+    return (moves + born) / (world.now_s / _HOUR_S)
+
+
+def _workload(world: World, recorder: Recorder, workload: LiveWorkload) -> dict[str, Any]:
+    now_s = world.now_s
+    times = workload.startup_times_s
+    found: dict[str, Any] = {
+        "kind": workload.spec.kind,
+        "pods_created": workload.made,
+        "replicas_mean": workload.existing.until(now_s) / now_s,
+        "replicas_peak": int(workload.existing.peak),
+        "pending_pod_seconds": workload.pending.until(now_s),
+        "eru": {
+            "cpu": _ratio(
+                float(recorder.used_cpu[workload.number]),
+                workload.reserved_cpu_m.until(now_s) / 1000.0,
+            ),
+            "memory": _ratio(
+                float(recorder.used_memory[workload.number]), workload.reserved_memory.until(now_s)
+            ),
+        },
+        "startup_seconds": {
+            "mean": float(np.mean(times)) if times else None,
+            "p90": float(np.quantile(times, 0.9)) if times else None,
+            "count": len(times),
+        },
+    }
+    if workload.service != NONE:
+        service = world.services[workload.service]
+        missed = float(service["all_late"] + service["all_dropped"])
+        found["response"] = _response(world.histograms[workload.service], service["all_response"])
+        found["slo_violation_ratio"] = _ratio(missed, float(service["all_offered"]))
+        found["dropped"] = float(service["all_dropped"])
+    return found

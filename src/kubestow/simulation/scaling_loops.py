@@ -1,0 +1,232 @@
+"""The loop that hosts scalers: what they see is scraped and late, what they decide is carried out.
+
+Each workload's autoscaler looks at its own moments, spread over the interval as in a real cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kubestow.model import fields, structures
+from kubestow.policies.scaling import (
+    configurations,
+    hpas,
+    observations,
+    registries,
+    specifications,
+    statics,
+    versions,
+)
+from kubestow.simulation import draws, worlds
+from kubestow.simulation.actors import LivePod, LiveWorkload, Phase
+from kubestow.simulation.observations import Observer
+from kubestow.simulation.scenarios import loops
+from kubestow.simulation.units import NONE
+from kubestow.simulation.worlds import World
+
+RATE = "rps"
+TARGETS = ("cpu", "memory", RATE)
+Floats = observations.Floats
+_CPU, _MEMORY = ("cpu", ""), ("memory", "")
+
+
+@dataclass(slots=True, eq=False)
+class ScalingLoop:
+    """One workload and its scaler."""
+
+    world: World
+    observer: Observer
+    workload: LiveWorkload
+    scaler: registries.AnyScaler
+    memory: Any
+
+    def start(self) -> None:
+        """Look for the first time somewhere within the first interval, then in its rhythm."""
+        period_s = self.workload.scaling.sync
+        first_s = period_s * (1.0 - draws.uniform(self.workload.stream, 0))
+        self.world.clock.every(period_s, self.sync, first_s=first_s, priority=worlds.CONTROL)
+
+    def sync(self) -> None:
+        """Look, decide, and set the replicas."""
+        decision, self.memory = self.scaler.decide(self.see(), self.memory)
+        if decision.desired == self.workload.replicas:
+            return
+        world = self.world
+        world.ledger.count("scale_actions")
+        world.ledger.decide(decision.record)
+        change = f"{self.workload.replicas} -> {decision.desired}"
+        world.ledger.note(world.now_s, "scaled", self.workload.key, change)
+        self.workload.replicas = decision.desired
+        world.tell(worlds.SCALED, self.workload)
+
+    def see(self) -> observations.ScalingObservation:
+        """Return what the scaler sees now."""
+        pods = list(self.workload.pods.values())
+        samples = self._samples(pods)
+        return observations.ScalingObservation(
+            time_s=self.world.now_s,
+            current_replicas=self.workload.replicas,
+            status_replicas=sum(pod.stays for pod in pods),
+            metrics=samples,
+            pods=_table(pods),
+        )
+
+    def _samples(self, pods: list[LivePod]) -> dict[str, observations.Reading]:
+        # Containers of one pod are added up; most pods have one.
+        owners = [index for index, pod in enumerate(pods) for _ in pod.units]
+        found = self.observer.read([row for pod in pods for row in pod.units])
+        count = len(pods)
+        present = np.bincount(owners, weights=found.present, minlength=count) > 0.0
+        whole = np.bincount(owners, weights=~found.present, minlength=count) == 0.0
+        present &= whole
+        cpu: Floats = np.bincount(owners, weights=found.cpu, minlength=count).astype(np.float64)
+        memory: Floats = np.bincount(owners, weights=found.memory, minlength=count).astype(
+            np.float64
+        )
+        window_s = max(found.window_s, self.world.spec.metrics.scrape)
+        readings: dict[str, observations.Reading] = {
+            "cpu": observations.samples(_milli(cpu), found.time_s, window_s, present),
+            "memory": observations.samples(_milli(memory), found.time_s, window_s, present),
+        }
+        if self.workload.service != NONE:
+            readings[RATE] = self._rate(pods, found.time_s, window_s)
+        return readings
+
+    def _rate(self, pods: list[LivePod], time_s: float, window_s: float) -> observations.Reading:
+        rate = self.observer.request_rate(self.workload.service)
+        ready = np.array([pod.phase is Phase.READY for pod in pods], dtype=np.bool_)
+        if rate is None or not ready.any():
+            return observations.FailedRead("no requests have been measured")
+        per_pod = np.where(ready, rate / ready.sum(), 0.0)
+        return observations.samples(_milli(per_pod), time_s, window_s, ready)
+
+
+def _milli(values: Floats) -> observations.Ints:
+    # Quantities are whole thousandths, rounded up (Quantity.MilliValue).
+    return np.ceil(values * 1000.0 - 1e-9).astype(np.int64)
+
+
+def _table(pods: list[LivePod]) -> observations.PodTable:
+    pending, running = observations.PENDING, observations.RUNNING
+    ready, not_ready = observations.READY, observations.NOT_READY
+    return observations.PodTable(
+        phases=np.array([pending if pod.bound_s is None else running for pod in pods], np.int8),
+        readies=np.array(
+            [ready if pod.ready_s is not None else not_ready for pod in pods], np.int8
+        ),
+        deleted=np.array([not pod.stays for pod in pods], dtype=np.bool_),
+        started_s=np.array([_started(pod) for pod in pods]),
+        ready_since_s=np.array([_changed(pod) for pod in pods]),
+        requests_milli={
+            _CPU: np.array([pod.requests[0] for pod in pods], dtype=np.int64),
+            _MEMORY: np.array([pod.requests[1] * 1000 for pod in pods], dtype=np.int64),
+        },
+    )
+
+
+def _started(pod: LivePod) -> float:
+    if pod.bound_s is None:
+        return float("nan")
+    return min(pod.bound_s, pod.created_s) if pod.created_s < 0.0 else pod.bound_s
+
+
+def _changed(pod: LivePod) -> float:
+    """Return when a pod last became ready or not ready."""
+    if pod.ready_s is not None:
+        return pod.created_s if pod.created_s < 0.0 and pod.restarts == 0 else pod.ready_s
+    return pod.crashed_s if pod.restarts else pod.created_s
+
+
+def make_scaler(world: World, workload: LiveWorkload) -> registries.AnyScaler:
+    """Return the scaler of a workload, with its parameters.
+
+    Raises:
+        InputError: If the scaler, its target, rules or parameters are not what they should be.
+    """
+    scaling = workload.scaling
+    place = f"workload {workload.key}"
+    entry = registries.find(scaling.scaler)
+    found = _specification(workload, place)
+    raw = fields.Field(scaling.parameters or {}, place, "scaling.parameters")
+    parameters: Any = structures.read(entry.parameters, raw)
+    if isinstance(parameters, hpas.HpaParameters):
+        release = world.features.version if raw["version"].missing else parameters.version
+        tolerance = parameters.tolerance if scaling.tolerance is None else scaling.tolerance
+        parameters = replace(parameters, version=release, tolerance=tolerance)
+    if isinstance(parameters, statics.StaticParameters):
+        parameters = _informed(world, workload, parameters, raw)
+    return entry.make(found, parameters)
+
+
+def _specification(workload: LiveWorkload, place: str) -> specifications.AutoscalerSpec:
+    scaling = workload.scaling
+    document = {
+        "metadata": {"name": workload.name, "namespace": workload.spec.namespace},
+        "spec": {
+            "minReplicas": scaling.min,
+            "maxReplicas": scaling.max,
+            "metrics": [_metric(name, target) for name, target in scaling.target.items()],
+            "behavior": scaling.behavior,
+        },
+    }
+    features = versions.features(versions.DEFAULT)
+    return configurations.read(fields.Field(document, place), features)
+
+
+def _metric(name: str, target: float) -> dict[str, Any]:
+    if name in ("cpu", "memory"):
+        share = {"type": "Utilization", "averageUtilization": max(round(target * 100), 1)}
+        return {"type": "Resource", "resource": {"name": name, "target": share}}
+    value = {"type": "AverageValue", "averageValue": f"{max(round(target * 1000), 1)}m"}
+    return {"type": "Pods", "pods": {"metric": {"name": name}, "target": value}}
+
+
+def _informed(
+    world: World,
+    workload: LiveWorkload,
+    parameters: statics.StaticParameters,
+    raw: fields.Field,
+) -> statics.StaticParameters:
+    """Tell ``static`` what the scenario knows of load and cost, where nothing else is said."""
+    service = workload.spec.service
+    if service is None:
+        return parameters
+    demand = world.demand[workload.service]
+    cpu = workload.spec.pod.requests.get("cpu")
+    known = {
+        "load_max_rps": float(demand.max()),
+        "load_min_rps": float(demand.min()),
+        "load_mean_rps": float(demand.mean()),
+        "cpu_per_request_s": service.cpu_per_request,
+        "request_cores": float(cpu) if cpu else 1.0,
+        "target": workload.scaling.target.get("cpu", parameters.target),
+    }
+    said = {name for name in known if not raw[structures.key_of(name)].missing}
+    changes: dict[str, Any] = {name: v for name, v in known.items() if name not in said}
+    return replace(parameters, **changes)
+
+
+def start_all(world: World, observer: Observer) -> None:
+    """Give every workload that is scaled its loop."""
+    for workload in world.workloads:
+        if is_scaled(workload):
+            scaler = make_scaler(world, workload)
+            ScalingLoop(world, observer, workload, scaler, scaler.start()).start()
+
+
+def is_scaled(workload: LiveWorkload) -> bool:
+    """Tell whether a scaler looks after a workload: those that serve requests, by default."""
+    own = workload.spec.scaling is not None
+    return workload.scaling.scaler != loops.NO_SCALER and (own or workload.service != NONE)
+
+
+def set_static(world: World) -> None:
+    """Begin with the replicas a static scaler wants, so that nothing has to grow first."""
+    for workload in world.workloads:
+        if is_scaled(workload) and workload.scaling.scaler == statics.Static.name:
+            scaler = make_scaler(world, workload)
+            if isinstance(scaler, statics.Static):
+                workload.replicas = scaler.replicas

@@ -1,0 +1,1 @@
+"""What is to be simulated, as a file says it: structures, defaults and rules."""

@@ -1,0 +1,86 @@
+"""Something that changes over time: demand for requests, or use of a resource."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from kubestow.model import fields, quantities
+from kubestow.model.structures import Bounds, OneOf, Seconds
+
+CONSTANT = "constant"
+DIURNAL = "diurnal"
+SEGMENTS = "segments"
+TRACE = "trace"
+# Traffic of McNaughton 2016 (theses/004, 4.6), segment by segment.
+SHAPES = ("step-ladder", "jagged-edge", "increase-decrease", "flash-crowd", "flash-crowd-long")
+PATTERNS = (CONSTANT, DIURNAL, SEGMENTS, TRACE, *SHAPES)
+_NOTHING = quantities.Quantity(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of time over which a signal goes from one value to another in a straight line.
+
+    Attributes:
+        start: Value at the beginning.
+        end: Value at the end; the same as at the beginning if left out.
+        seconds: How long.
+    """
+
+    start: quantities.Quantity
+    seconds: Seconds
+    end: quantities.Quantity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A value over time: a pattern, times a scale, times noise.
+
+    Attributes:
+        pattern: Shape over time. ``diurnal`` rises and falls once per period between its mean and
+            its peak; ``segments`` is piecewise linear; ``trace`` comes from a file; the others are
+            the traffic patterns of McNaughton 2016, in requests per second.
+        mean: Value of a constant; mean of a diurnal.
+        peak: Largest value of a diurnal.
+        period: Length of a day.
+        peak_at: When in the period a diurnal peaks.
+        segments: Pieces; the last value is held afterwards.
+        trace: File with ``timestamp,value`` or with one column per series (CSV or Parquet).
+        column: Column of the trace; the first value column if left out.
+        repeat: Begin again where pattern or trace end, instead of holding the last value.
+        scale: Multiplies everything.
+        noise: Standard deviation of the relative noise (log-normal, mean 1).
+        noise_time: After how long two noise values have almost nothing in common: their
+            correlation falls to 1/e.
+    """
+
+    pattern: Annotated[str, OneOf(PATTERNS)] = CONSTANT
+    mean: quantities.Quantity = _NOTHING
+    peak: quantities.Quantity = _NOTHING
+    period: Annotated[Seconds, Bounds(above=0)] = 86400.0
+    peak_at: Seconds = 50400.0
+    segments: tuple[Segment, ...] = ()
+    trace: str | None = None
+    column: str | None = None
+    repeat: bool = False
+    scale: Annotated[float, Bounds(least=0)] = 1.0
+    noise: Annotated[float, Bounds(least=0, most=3)] = 0.0
+    noise_time: Annotated[Seconds, Bounds(above=0)] = 300.0
+
+    def check(self, field: fields.Field) -> None:
+        """Refuse a pattern without what it needs."""
+        needs = {
+            CONSTANT: ("mean",),
+            DIURNAL: ("mean", "peak"),
+            SEGMENTS: ("segments",),
+            TRACE: ("trace",),
+        }
+        for name in needs.get(self.pattern, ()):
+            if field[name].missing:
+                raise field[name].refuse(f"is needed by the pattern {self.pattern}")
+        if self.pattern == DIURNAL:
+            if self.peak.nano < self.mean.nano:
+                raise field["peak"].refuse("must not be below the mean")
+            if self.mean.nano == 0:
+                raise field["mean"].refuse("must be above 0 for a diurnal pattern")

@@ -1,0 +1,301 @@
+"""Workloads of a scenario: what runs, what it asks for, and what it really uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from kubestow.model import fields, quantities
+from kubestow.model.structures import Bounds, OneOf, Seconds
+from kubestow.simulation.scenarios.signals import Signal
+
+DEPLOYMENT, STATEFUL_SET, DAEMON_SET = "Deployment", "StatefulSet", "DaemonSet"
+JOB, PIPELINE = "Job", "Pipeline"
+KINDS = (DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, PIPELINE)
+
+FLUID, REQUESTS = "fluid", "requests"
+RANDOM, POOLED = "random", "pooled"
+
+_NOTHING = quantities.Quantity(0)
+PositiveSeconds = Annotated[Seconds, Bounds(above=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Startup:
+    """How long a pod takes from being bound to being ready, and what it uses meanwhile.
+
+    Attributes:
+        mean: Mean time.
+        jitter: Standard deviation of the time (log-normal).
+        cpu: Cores each container uses while it starts, if the node and its limit allow.
+        memory: Memory the main container has in use while it starts, on top of its base.
+    """
+
+    mean: Seconds = 5.0
+    jitter: Seconds = 0.0
+    cpu: quantities.Quantity | None = None
+    memory: quantities.Quantity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a container uses by itself, whatever requests it serves.
+
+    Attributes:
+        cpu: Cores it wants.
+        memory: Memory in use (working set).
+        network: Bytes per second over the network.
+        disk_io: Bytes per second to and from disk.
+        cache: Page cache it fills if there is room; dropped first under pressure.
+        leak: Memory that grows by so much per hour of life.
+    """
+
+    cpu: Signal | None = None
+    memory: Signal | None = None
+    network: Signal | None = None
+    disk_io: Signal | None = None
+    cache: quantities.Quantity | None = None
+    leak: quantities.Quantity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A container beside others in one pod."""
+
+    name: str
+    requests: dict[str, quantities.Quantity] = field(default_factory=dict)
+    limits: dict[str, quantities.Quantity] = field(default_factory=dict)
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """A taint the pods bear.
+
+    Attributes:
+        key: Key of the taint; empty bears all.
+        value: Value of the taint; any if left out.
+        effect: Effect of the taint; any if left out.
+        seconds: How long a pod stays on a node with a ``NoExecute`` taint.
+    """
+
+    key: str = ""
+    value: str | None = None
+    effect: Annotated[str, OneOf(("NoSchedule", "PreferNoSchedule", "NoExecute"))] | None = None
+    seconds: Seconds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A topology spread constraint, or with ``apart`` an anti-affinity, among the own pods.
+
+    Attributes:
+        key: Label of nodes that makes the domains.
+        max_skew: Largest difference between domains.
+        hard: A rule (``DoNotSchedule``) instead of a wish (``ScheduleAnyway``).
+    """
+
+    key: str = "kubernetes.io/hostname"
+    max_skew: Annotated[int, Bounds(least=1)] = 1
+    hard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Anti-affinity among the own pods.
+
+    Attributes:
+        key: Label of nodes that makes the domains.
+        hard: A rule instead of a wish.
+    """
+
+    key: str = "kubernetes.io/hostname"
+    hard: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """Template of the pods.
+
+    Attributes:
+        requests: Requests of the main container.
+        limits: Limits of the main container.
+        usage: What the main container uses by itself.
+        containers: Further containers.
+        startup: Time and use until ready.
+        grace: Time between being told to stop and being gone.
+        labels: Labels beside ``app``.
+        node_selector: Labels a node must have.
+        tolerations: Taints the pods bear.
+        spread: Topology spread constraints.
+        apart: Anti-affinity among the own pods.
+    """
+
+    requests: dict[str, quantities.Quantity] = field(default_factory=dict)
+    limits: dict[str, quantities.Quantity] = field(default_factory=dict)
+    usage: Usage | None = None
+    containers: tuple[Container, ...] = ()
+    startup: Startup = Startup()
+    grace: Seconds = 30.0
+    labels: dict[str, str] = field(default_factory=dict)
+    node_selector: dict[str, str] = field(default_factory=dict)
+    tolerations: tuple[Toleration, ...] = ()
+    spread: tuple[Spread, ...] = ()
+    apart: Apart | None = None
+
+    def check(self, place: fields.Field) -> None:
+        """Refuse requests above limits and containers of one name."""
+        _check_limits(self.requests, self.limits, place)
+        names = ["main"]
+        for index, container in enumerate(self.containers):
+            inner = next(item for i, item in enumerate(place["containers"].items()) if i == index)
+            _check_limits(container.requests, container.limits, inner)
+            if container.name in names:
+                raise inner["name"].refuse("is the name of another container")
+            names.append(container.name)
+
+
+def _check_limits(
+    requests: dict[str, quantities.Quantity],
+    limits: dict[str, quantities.Quantity],
+    place: fields.Field,
+) -> None:
+    for name, limit in limits.items():
+        if name in requests and requests[name].nano > limit.nano:
+            raise place["requests"][name].refuse(f"must not be above the limit {limit}")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """How requests are served.
+
+    Attributes:
+        cpu_per_request: Processor time of one request.
+        memory_per_request: Memory held while a request is in the pod.
+        base_memory: Memory without requests.
+        base_cpu: Cores used without requests.
+        network_per_request: Bytes over the network per request.
+        disk_per_request: Bytes to and from disk per request.
+        slo_millis: Response time that is promised.
+        timeout: When a client gives up; the request counts as dropped.
+        variability: Squared coefficient of variation of the processor time (1 = exponential).
+        threads: Cores one request can use at once.
+        balancing: ``random`` sends a request to any ready pod; ``pooled`` to a free one.
+        model: ``fluid`` computes queues from rates; ``requests`` plays every request.
+    """
+
+    cpu_per_request: PositiveSeconds
+    memory_per_request: quantities.Quantity = _NOTHING
+    base_memory: quantities.Quantity = _NOTHING
+    base_cpu: quantities.Quantity = _NOTHING
+    network_per_request: quantities.Quantity = _NOTHING
+    disk_per_request: quantities.Quantity = _NOTHING
+    slo_millis: Annotated[float, Bounds(above=0)] = 200.0
+    timeout: PositiveSeconds = 30.0
+    variability: Annotated[float, Bounds(least=0)] = 1.0
+    threads: Annotated[float, Bounds(above=0)] = 1.0
+    balancing: Annotated[str, OneOf((RANDOM, POOLED))] = RANDOM
+    model: Annotated[str, OneOf((FLUID, REQUESTS))] = FLUID
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a job's pod has to do before it is finished.
+
+    Attributes:
+        cpu_seconds: Processor time; it takes longer where the processor is scarce.
+        cores: Cores it can use at once.
+        duration: Time it takes, whatever the processor; beside or instead of processor time.
+        completions: Pods that must finish.
+        parallelism: Pods at a time.
+        variability: Standard deviation of the work of one pod, relative to its mean.
+        every: A pipeline starts again after so long.
+        first: When a pipeline starts first.
+    """
+
+    cpu_seconds: Annotated[float, Bounds(least=0)] = 0.0
+    cores: Annotated[float, Bounds(above=0)] = 1.0
+    duration: Seconds = 0.0
+    completions: Annotated[int, Bounds(least=1)] = 1
+    parallelism: Annotated[int, Bounds(least=1)] = 1
+    variability: Annotated[float, Bounds(least=0, most=3)] = 0.0
+    every: PositiveSeconds | None = None
+    first: Seconds = 0.0
+
+    def check(self, place: fields.Field) -> None:
+        """Refuse work that is none."""
+        if not self.cpu_seconds and not self.duration:
+            raise place["cpuSeconds"].refuse("a job needs cpuSeconds, a duration, or both")
+
+
+@dataclass(frozen=True, slots=True)
+class Disruption:
+    """A PodDisruptionBudget.
+
+    Attributes:
+        min_available: Pods that must stay ready.
+        max_unavailable: Pods that may be missing.
+    """
+
+    min_available: Annotated[int, Bounds(least=0)] | None = None
+    max_unavailable: Annotated[int, Bounds(least=0)] | None = None
+
+    def check(self, place: fields.Field) -> None:
+        """Refuse both or neither."""
+        if (self.min_available is None) == (self.max_unavailable is None):
+            raise place.refuse("expected either minAvailable or maxUnavailable")
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A workload and its pods.
+
+    Attributes:
+        name: Its name.
+        namespace: Where it lives.
+        kind: Deployment, StatefulSet, DaemonSet, Job or Pipeline (a job again and again).
+        replicas: Pods wanted at the start.
+        count: How many such workloads; names get a number.
+        start: When it is created.
+        pod: The template.
+        demand: Requests per second it gets.
+        service: How it serves them.
+        work: What a job does.
+        priority: Pods of higher priority go first and may push others out.
+        disruption: How many pods may be missing at a time.
+        scaling: Replaces ``policies.scaling`` for this workload; ``{scaler: none}`` turns it off.
+        sizing: Replaces ``policies.sizing`` for this workload; ``{recommender: keep}`` turns it
+            off.
+    """
+
+    name: str
+    namespace: str = "default"
+    kind: Annotated[str, OneOf(KINDS)] = DEPLOYMENT
+    replicas: Annotated[int, Bounds(least=0, most=100_000)] = 1
+    count: Annotated[int, Bounds(least=1, most=100_000)] = 1
+    start: Seconds = 0.0
+    pod: Pod = Pod()
+    demand: Signal | None = None
+    service: Service | None = None
+    work: Work | None = None
+    priority: int = 0
+    disruption: Disruption | None = None
+    scaling: Any = None
+    sizing: Any = None
+
+    def check(self, place: fields.Field) -> None:
+        """Refuse workloads that lack one half of what they need."""
+        if not self.name:
+            raise place["name"].refuse("expected a name")
+        if (self.demand is None) != (self.service is None):
+            missing = "service" if self.service is None else "demand"
+            raise place[missing].refuse("demand and service belong together")
+        finite = self.kind in (JOB, PIPELINE)
+        if finite and self.work is None:
+            raise place["work"].refuse(f"a {self.kind} needs work")
+        if finite and self.demand is not None:
+            raise place["demand"].refuse(f"a {self.kind} serves no requests")
+        if not finite and self.work is not None:
+            raise place["work"].refuse(f"a {self.kind} has no work that ends")
+        if self.kind == PIPELINE and self.work is not None and self.work.every is None:
+            raise place["work"]["every"].refuse("a Pipeline needs the time between its runs")

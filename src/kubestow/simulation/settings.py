@@ -1,0 +1,153 @@
+"""From a scenario to the arrays and objects a run starts with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TypeVar
+
+import numpy as np
+
+from kubestow.model import fields, structures
+from kubestow.policies.placing import versions
+from kubestow.simulation import draws, ledgers, responses, shapes, tables, templates
+from kubestow.simulation.actors import LiveWorkload
+from kubestow.simulation.scenarios import documents, loops, signals
+from kubestow.simulation.scenarios import workloads as spec
+from kubestow.simulation.units import Records
+from kubestow.simulation.worlds import World
+
+_USES = ("cpu", "memory", "network", "disk_io")
+_ROWS = ("cpu_signal", "memory_signal", "network_signal", "disk_signal")
+
+
+def make_world(scenario: documents.Spec, seed: int, traces: Mapping[str, shapes.Trace]) -> World:
+    """Return the world before anything has happened."""
+    workloads = _make_workloads(scenario, seed)
+    steps = math.ceil(scenario.duration / scenario.step)
+    signal_records, values, rows = _make_signals(scenario, workloads, steps, traces)
+    services, demand = _make_services(scenario, workloads, steps, traces)
+    return World(
+        spec=scenario,
+        seed=seed,
+        features=versions.features(scenario.policies.placing.version),
+        signals=signal_records,
+        signal_values=values,
+        services=services,
+        demand=demand,
+        histograms=np.zeros((len(services), responses.BUCKETS)),
+        workloads=workloads,
+        ledger=ledgers.Ledger(keep=scenario.recording.decisions),
+        unit_signals=rows,
+    )
+
+
+def _make_workloads(scenario: documents.Spec, seed: int) -> list[LiveWorkload]:
+    made: list[LiveWorkload] = []
+    for index, workload in enumerate(scenario.workloads):
+        path = f"spec.workloads[{index}]"
+        own = fields.Field(workload.scaling, "scenario", f"{path}.scaling")
+        scaling = override(loops.Scaling, scenario.policies.scaling, own)
+        own = fields.Field(workload.sizing, "scenario", f"{path}.sizing")
+        sizing = override(loops.Sizing, scenario.policies.sizing, own)
+        for copy in range(workload.count):
+            name = workload.name if workload.count == 1 else f"{workload.name}-{copy}"
+            made.append(
+                LiveWorkload(
+                    number=len(made),
+                    name=name,
+                    spec=workload,
+                    scaling=scaling,
+                    sizing=sizing,
+                    stream=draws.key(seed, "workload", workload.namespace, name),
+                    replicas=workload.replicas,
+                )
+            )
+    return made
+
+
+Policy = TypeVar("Policy")
+
+
+def override(kind: type[Policy], general: Policy, own: fields.Field) -> Policy:
+    """Return the policy of a workload: its own if it has one, completed by the general one."""
+    if own.missing:
+        return general
+    merged = {**structures.write(general), **own.mapping()}
+    return structures.read(kind, fields.Field(merged, own.place, own.path))
+
+
+def _make_signals(
+    scenario: documents.Spec,
+    workloads: list[LiveWorkload],
+    steps: int,
+    traces: Mapping[str, shapes.Trace],
+) -> tuple[Records, shapes.Floats, dict[tuple[int, int], dict[str, int]]]:
+    values: list[shapes.Floats] = []
+    known: dict[signals.Signal, int] = {}
+    rows: dict[tuple[int, int], dict[str, int]] = {}
+    for workload in workloads:
+        for index, plan in enumerate(templates.containers_of(workload.spec)):
+            entry = rows.setdefault((workload.number, index), {})
+            for use, column in zip(_USES, _ROWS, strict=True):
+                signal = getattr(plan.usage, use) if plan.usage is not None else None
+                if signal is None:
+                    continue
+                if signal not in known:
+                    known[signal] = len(values)
+                    values.append(shapes.step_means(signal, scenario.step, steps, traces))
+                entry[column] = known[signal]
+    records = np.zeros(len(known), dtype=tables.SIGNAL)
+    for signal, row in known.items():
+        records[row] = (0.0, signal.noise, math.exp(-scenario.step / signal.noise_time))
+    return records, np.array(values).reshape(len(values), steps), rows
+
+
+def _make_services(
+    scenario: documents.Spec,
+    workloads: list[LiveWorkload],
+    steps: int,
+    traces: Mapping[str, shapes.Trace],
+) -> tuple[Records, shapes.Floats]:
+    found = [(w, w.spec.service) for w in workloads if w.spec.service is not None and w.spec.demand]
+    records = np.zeros(len(found), dtype=tables.SERVICE)
+    demand = np.zeros((len(found), steps))
+    for row, (workload, service) in enumerate(found):
+        workload.service = row
+        demand[row] = _demand(workload, scenario.step, steps, traces)
+        for name, value in {
+            "pooled": service.balancing == spec.POOLED,
+            "workload": workload.number,
+            "work_s": service.cpu_per_request,
+            "threads": service.threads,
+            "memory": float(service.memory_per_request),
+            "base_memory": float(service.base_memory),
+            "base_cpu": float(service.base_cpu),
+            "network": float(service.network_per_request),
+            "disk": float(service.disk_per_request),
+            "slo_s": service.slo_millis / 1000.0,
+            "timeout_s": service.timeout,
+            "variability": service.variability,
+        }.items():
+            records[row][name] = value
+    return records, demand
+
+
+def _demand(
+    workload: LiveWorkload, step_s: float, steps: int, traces: Mapping[str, shapes.Trace]
+) -> shapes.Floats:
+    """Return the demand of every step, with its noise."""
+    signal = workload.spec.demand or signals.Signal()
+    means = shapes.step_means(signal, step_s, steps, traces)
+    if signal.noise <= 0.0:
+        return means
+    rng = draws.generator(workload.stream, "demand")
+    kept = math.exp(-step_s / signal.noise_time)
+    fresh = rng.standard_normal(steps) * math.sqrt(1.0 - kept * kept)
+    fresh[0] /= math.sqrt(1.0 - kept * kept) if kept < 1.0 else 1.0
+    level = np.empty(steps)
+    state = 0.0
+    for index in range(steps):
+        state = kept * state + fresh[index]
+        level[index] = state
+    return means * np.exp(signal.noise * level - signal.noise**2 / 2)

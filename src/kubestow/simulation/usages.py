@@ -1,0 +1,188 @@
+"""One step of use: all containers of all nodes at once.
+
+First everyone says what it wants, then each node shares what it has, then requests are served,
+memory follows, and counters are moved on. What happens as a consequence (a container killed, a node
+short of memory) is left to the life cycle.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.simulation import responses, serving, sharing
+from kubestow.simulation.units import NONE, Record, Records
+
+Floats = NDArray[np.float64]
+
+CACHE_S = 600.0  # page cache fills by 63 % in so long
+
+
+@compiled
+def advance(
+    top: int,
+    step: int,
+    start_s: float,
+    step_s: float,
+    units: Records,
+    signals: Records,
+    services: Records,
+    hosts: Records,
+    histograms: Floats,
+    table: responses.Table,
+) -> None:
+    """Compute the use of one step.
+
+    Args:
+        top: Rows of ``units`` to look at.
+        step: Number of the step.
+        start_s: When it began.
+        step_s: How long it was.
+        units: The containers, changed.
+        signals: What they use by themselves.
+        services: What requests cost and what became of them, changed.
+        hosts: The nodes, changed.
+        histograms: Response times per service, changed.
+        table: Distribution of response times.
+    """
+    read_watches(top, start_s, step_s, units)
+    sharing.deal_out(top, step_s, units, services)
+    sharing.want(top, step, step_s, units, signals, services, hosts)
+    sharing.share_cores(top, units, hosts)
+    serving.serve(top, step_s, units, services, hosts)
+    remember(top, step, start_s + step_s, step_s, units, signals, services, hosts)
+    settle(services, histograms, table)
+
+
+@compiled
+def read_watches(top: int, start_s: float, step_s: float, units: Records) -> None:
+    """Add the seconds of stopwatches that run; sums may be off in the last digit."""
+    end_s = start_s + step_s
+    for row in range(top):
+        unit = units[row]
+        if unit.running_from < end_s:
+            unit.running_s += end_s - max(unit.running_from, start_s)
+        if unit.starting_from < end_s:
+            unit.starting_s += end_s - max(unit.starting_from, start_s)
+        if unit.serving_from < end_s:
+            unit.serving_s += end_s - max(unit.serving_from, start_s)
+        unit.running_s = min(unit.running_s, step_s)
+        unit.starting_s = min(unit.starting_s, step_s)
+        unit.serving_s = min(unit.serving_s, step_s)
+
+
+@compiled
+def remember(
+    top: int,
+    step: int,
+    end_s: float,
+    step_s: float,
+    units: Records,
+    signals: Records,
+    services: Records,
+    hosts: Records,
+) -> None:
+    """Move memory and counters on, and set the stopwatches' seconds back."""
+    for row in range(len(hosts)):
+        host = hosts[row]
+        host.cpu = 0.0
+        host.memory = 0.0
+        host.cache = 0.0
+    for row in range(top):
+        unit = units[row]
+        if not unit.used:
+            continue
+        host = hosts[unit.node]
+        unit.cpu_total += unit.cpu * step_s
+        host.cpu += unit.cpu
+        if unit.cpu_limit < math.inf:
+            periods = unit.running_s / serving.PERIOD_S
+            unit.periods += periods
+            unit.throttled += periods * unit.throttling
+        unit.running_s = 0.0
+        unit.starting_s = 0.0
+        unit.serving_s = 0.0
+        unit.memory = 0.0
+        unit.cache = 0.0
+        unit.killed = False
+        if not unit.running_from < end_s:
+            continue
+        memory = memory_in_use(unit, step, end_s, signals, services)
+        unit.killed = memory > unit.memory_limit
+        unit.memory = min(memory, unit.memory_limit)
+        unit.peak_memory = max(unit.peak_memory, unit.memory)
+        host.memory += unit.memory
+        if unit.cache_target > 0.0:
+            filled = 1.0 - math.exp(-(end_s - unit.since_s) / CACHE_S)
+            unit.cache = min(unit.cache_target * filled, unit.memory_limit - unit.memory)
+            host.cache += unit.cache
+    shrink_caches(top, units, hosts)
+
+
+@compiled
+def shrink_caches(top: int, units: Records, hosts: Records) -> None:
+    """Let page cache give way where a node is full."""
+    full = False
+    for row in range(len(hosts)):
+        full = full or hosts[row].memory + hosts[row].cache > hosts[row].room
+    if not full:
+        return
+    for row in range(top):
+        unit = units[row]
+        if not unit.used or unit.cache <= 0.0:
+            continue
+        host = hosts[unit.node]
+        if host.memory + host.cache > host.room:
+            unit.cache *= max(host.room - host.memory, 0.0) / host.cache
+    for row in range(len(hosts)):
+        host = hosts[row]
+        host.cache = min(host.cache, max(host.room - host.memory, 0.0))
+
+
+@compiled
+def memory_in_use(
+    unit: Record, step: int, end_s: float, signals: Records, services: Records
+) -> float:
+    """Return the memory a container has in use, page cache apart."""
+    memory = unit.leak * (end_s - unit.since_s) if unit.leak > 0.0 else 0.0
+    if unit.memory_signal != NONE:
+        signal = signals[unit.memory_signal]
+        factor = 1.0
+        if signal.noise > 0.0:
+            unit.memory_noise, factor = sharing.noise_factor(
+                unit.memory_noise,
+                signal.noise,
+                signal.kept,
+                unit.stream,
+                2 * step + sharing.MEMORY_NOISE,
+            )
+        memory += signal.value * factor
+    if unit.starting_from < end_s:
+        memory += unit.startup_memory
+    if unit.service != NONE:
+        service = services[unit.service]
+        memory += service.base_memory + service.memory * unit.in_system
+    return float(memory)
+
+
+@compiled
+def settle(services: Records, histograms: Floats, table: responses.Table) -> None:
+    """Add the step to the totals of every service."""
+    for row in range(len(services)):
+        service = services[row]
+        service.late = 0.0
+        if service.served > 0.0:
+            mean_s = service.response_sum / service.served
+            square = service.response_squares / service.served
+            variation = max(square / mean_s**2 - 1.0, 1e-4)
+            below = responses.share_below(service.slo_s / mean_s, variation, table)
+            service.late = service.served * (1.0 - below)
+            responses.add(histograms[row], service.served, mean_s, variation, table)
+        service.all_offered += service.offered
+        service.all_served += service.served
+        service.all_dropped += service.dropped
+        service.all_late += service.late
+        service.all_response += service.response_sum

@@ -1,0 +1,118 @@
+"""Time series out of files: CSV or Parquet, with a ``timestamp`` and one column per series.
+
+Times are ISO 8601 or seconds since the epoch. Rows are brought in order; of several rows with one
+time the mean counts; a value holds until the next one, so a gap repeats the last value. What had to
+be mended is counted, for the reader to see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from kubestow.model import errors
+
+TIMESTAMP = "timestamp"
+_MOST_BYTES = 2 * 1024**3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """One series.
+
+    Attributes:
+        name: Its column.
+        times_s: Seconds since its first value, rising.
+        values: The values.
+        step_s: Usual distance of two values.
+        gaps: How often values are further apart than one and a half steps.
+        duplicates: How many rows shared their time with another one.
+    """
+
+    name: str
+    times_s: NDArray[np.float64]
+    values: NDArray[np.float64]
+    step_s: float
+    gaps: int
+    duplicates: int
+
+
+def read(path: Path, column: str | None = None) -> Series:
+    """Read one series.
+
+    Args:
+        path: A ``.csv`` or ``.parquet`` file.
+        column: Which column; the first one beside the times if left out.
+
+    Raises:
+        InputError: If the file cannot be read or has no such column.
+    """
+    table = _table(path)
+    if TIMESTAMP not in table.columns:
+        found = ", ".join(table.columns[:5])
+        raise errors.InputError(str(path), f"has no column {TIMESTAMP!r}; found {found}")
+    others = [name for name in table.columns if name != TIMESTAMP]
+    chosen = column if column is not None else (others[0] if others else "")
+    if chosen not in others:
+        raise errors.InputError(
+            str(path), f"has no column {chosen!r}; expected one of {', '.join(others[:8])}"
+        )
+    return _series(path, chosen, _seconds(path, table[TIMESTAMP]), _numbers(path, table[chosen]))
+
+
+def _table(path: Path) -> pl.DataFrame:
+    if not path.is_file():
+        raise errors.InputError(str(path), "no such file")
+    if path.stat().st_size > _MOST_BYTES:
+        raise errors.InputError(str(path), "is larger than 2 GiB")
+    try:
+        if path.suffix == ".parquet":
+            return pl.read_parquet(path)
+        return pl.read_csv(path, try_parse_dates=True, infer_schema_length=10_000)
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as err:
+        raise errors.InputError(str(path), f"is not a table: {err}") from err
+
+
+def _seconds(path: Path, column: pl.Series) -> NDArray[np.float64]:
+    if column.dtype.is_temporal():
+        return column.cast(pl.Datetime("us")).dt.epoch("us").to_numpy().astype(np.float64) / 1e6
+    if column.dtype.is_numeric():
+        return column.to_numpy().astype(np.float64)
+    try:
+        parsed = column.str.to_datetime(time_unit="us", time_zone="UTC")
+    except pl.exceptions.PolarsError:
+        raise errors.InputError(
+            f"{path}: {TIMESTAMP}", f"{column[0]!r}: expected ISO 8601 or seconds since the epoch"
+        ) from None
+    return parsed.dt.epoch("us").to_numpy().astype(np.float64) / 1e6
+
+
+def _numbers(path: Path, column: pl.Series) -> NDArray[np.float64]:
+    if not column.dtype.is_numeric():
+        raise errors.InputError(f"{path}: {column.name}", f"{column[0]!r}: expected numbers")
+    return column.cast(pl.Float64).to_numpy().astype(np.float64)
+
+
+def _series(
+    path: Path, name: str, times_s: NDArray[np.float64], values: NDArray[np.float64]
+) -> Series:
+    known = np.isfinite(times_s) & np.isfinite(values)
+    unique_s, which = np.unique(times_s[known], return_inverse=True)
+    if not len(unique_s):
+        raise errors.InputError(f"{path}: {name}", "has no values")
+    counts = np.bincount(which)
+    means = np.bincount(which, values[known]) / counts
+    steps = np.diff(unique_s)
+    step_s = float(np.median(steps)) if len(steps) else 0.0
+    return Series(
+        name=name,
+        times_s=unique_s - unique_s[0],
+        values=means,
+        step_s=step_s,
+        gaps=int(np.count_nonzero(steps > 1.5 * step_s)) + int(np.count_nonzero(~known)),
+        duplicates=int((counts - 1).sum()),
+    )

@@ -1,0 +1,1 @@
+// Empty: its presence lets Go accept the bodiless functions of linked.go.

@@ -1,0 +1,40 @@
+"""Scalers by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from kubestow.model import errors
+from kubestow.policies.scaling import decisions, registries
+from tests.policies.scaling import make
+
+NAMES = sorted(registries.registry)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_scaler_keeps_the_protocol(name: str) -> None:
+    entry = registries.find(name)
+    scaler = entry.make(make.spec(make.CPU), entry.parameters())
+    memory = scaler.start()
+    assert isinstance(memory, decisions.ScalerMemory)
+    decision, after = scaler.decide(make.busy(0.0, [90.0, 95.0]), memory)
+    assert (scaler.name, decision.record().kind) == (name, "scaling")
+    assert scaler.restore(json.loads(json.dumps(after.as_json()))) == after
+    assert {"t", "proposed", "desired", "reason"} <= decision.as_json().keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_are_frozen_and_documented(name: str) -> None:
+    kind = registries.find(name).parameters
+    assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    for field in dataclasses.fields(kind):
+        assert field.default is not dataclasses.MISSING
+        assert f"        {field.name}: " in (kind.__doc__ or ""), field.name
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(errors.InputError, match="'hqa': expected one of"):
+        registries.find("hqa")
