@@ -191,7 +191,7 @@ class Drawer:
         shares = {"cpu": draw.choice(("100m", "250m", "0.5")), "memory": "128Mi"}
         if draw.random() < 0.01:
             del shares["cpu"]
-        facts["containers"] = {"app": shares}
+        facts["containers"] = {"app" if draw.random() < 0.98 else "other": shares}
         if draw.random() < 0.3:
             facts["containers"]["side"] = {"cpu": "50m", "memory": "16Mi"}
         if draw.random() < 0.05:
@@ -235,7 +235,7 @@ class Drawer:
         target = entry["target"]
         if "averageValue" in target:
             return round(_plain(target["averageValue"]) * ratio, 4)
-        requested = facts["containers"]["app"].get(entry["name"], "1")
+        requested = next(iter(facts["containers"].values())).get(entry["name"], "1")
         return round(_plain(requested) * target["averageUtilization"] / 100 * ratio, 4)
 
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "place": ("kubestow.cli.placing", "Tell where kube-scheduler would put each pod, and why."),
     "scale": ("kubestow.cli.scaling", "Replay what an autoscaler saw, and tell what it would do."),
     "simulate": ("kubestow.cli.simulating", "Simulate a cluster with every control loop inside."),
+    "compare": ("kubestow.cli.comparing", "Compare variants of a scenario, seed by seed."),
     "study": ("kubestow.cli.studies", "Run an experiment and write its results."),
 }
 

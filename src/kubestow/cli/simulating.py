@@ -12,8 +12,9 @@ from rich.table import Table
 
 from kubestow.cli import outputs
 from kubestow.model import durations
+from kubestow.reports import files
 from kubestow.simulation import runs
-from kubestow.studies import scenario_files, simulations
+from kubestow.studies import scenario_files, simulation_pages, simulations
 
 app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
 
@@ -57,6 +58,7 @@ def simulate(
     wall_s = time.perf_counter() - begun
     if out is not None:
         simulations.write(outcome, out)
+        files.write_text(out / "report.html", simulation_pages.make_page(outcome))
     if output is outputs.Output.JSON:
         outputs.print_json({**outcome.measures, "wall_seconds": round(wall_s, 3)})
     else:

@@ -42,7 +42,7 @@ def create(
         number=number,
         created_s=created_s,
         stream=draws.key(workload.stream, "pod", number),
-        requests=_counted(pod),
+        requests=counted(pod_spec),
     )
     workload.pods[name] = live
     now_s = world.now_s
@@ -54,8 +54,9 @@ def create(
     return live
 
 
-def _counted(pod: pods.Pod) -> tuple[int, int]:
-    found = resources.amounts(requests.pod_requests(pod))
+def counted(pod_spec: pods.PodSpec) -> tuple[int, int]:
+    """Return what a pod counts for: CPU in thousandths of a core, memory in bytes."""
+    found = resources.amounts(requests.pod_requests(pods.Pod("", pod_spec)))
     return found.get(resources.CPU, 0), found.get(resources.MEMORY, 0)
 
 
@@ -101,6 +102,7 @@ def _start_containers(world: World, live: LivePod, node: LiveNode) -> list[int]:
                 **world.unit_signals.get((workload.number, index), {}),
                 **_allowances(container),
                 alone_s=_alone_s(workload, container) if main else 0.0,
+                parallel=_parallel(workload, container),
                 cache_target=float(usage.cache or 0),
                 leak=float(usage.leak or 0) / 3600.0,
                 startup_cpu=float(startup.cpu or 0),
@@ -126,6 +128,15 @@ def _allowances(container: pods.Container) -> dict[str, float]:
         "cpu_limit": cpu_limit.milli() / 1000.0 if cpu_limit else math.inf,
         "memory_limit": float(memory_limit.value()) if memory_limit else math.inf,
     }
+
+
+def _parallel(workload: LiveWorkload, container: pods.Container) -> float:
+    """Return the cores a container can use at once for requests."""
+    service = workload.spec.service
+    if service is not None and service.parallelism is not None:
+        return service.parallelism
+    limit = container.limits.get(resources.CPU)
+    return max(limit.milli() / 1000.0, 1.0) if limit else math.inf
 
 
 def _alone_s(workload: LiveWorkload, container: pods.Container) -> float:
@@ -190,6 +201,7 @@ def crash(world: World, live: LivePod, row: int) -> None:
     world.ledger.count("oom_kills")
     world.ledger.count("restarts")
     world.ledger.note(now_s, "oom-killed", live.key)
+    world.tell(worlds.KILLED, (live, row))
     _leave_service(world, live)
     _drop_requests(world, live)
     if live.ticket is not None:
@@ -272,6 +284,15 @@ def evict(world: World, live: LivePod) -> None:
     _vanish(world, live)
 
 
+def discard(world: World, live: LivePod) -> None:
+    """Remove a pod together with its node."""
+    if live.ticket is not None:
+        live.ticket.cancel()
+    if live.stays:
+        live.phase = Phase.TERMINATING
+    _vanish(world, live)
+
+
 def lose(world: World, live: LivePod) -> None:
     """Cut a pod off: its node is dead, but requests are still sent to it."""
     if live.ticket is not None:
@@ -330,7 +351,7 @@ def resize(world: World, live: LivePod, pod_spec: pods.PodSpec) -> None:
     world.remove(live.pod, live.node)
     _reserve(world, live, -1)
     live.pod = dataclasses.replace(live.pod, spec=pod_spec)
-    live.requests = _counted(live.pod)
+    live.requests = counted(pod_spec)
     _reserve(world, live, 1)
     world.place(live.pod, live.node)
     rows = world.units.rows
@@ -339,5 +360,6 @@ def resize(world: World, live: LivePod, pod_spec: pods.PodSpec) -> None:
             rows[name][row] = value
         if index == 0:
             rows["alone_s"][row] = _alone_s(live.workload, container)
+        rows["parallel"][row] = _parallel(live.workload, container)
     world.ledger.count("resizes")
     world.ledger.note(world.now_s, "resized", live.key)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from kubestow.model import nodes, quantities, taints
+from kubestow.model import nodes, taints
 from kubestow.simulation import lifecycles, templates, worlds
 from kubestow.simulation.actors import LiveNode, LivePod, NodePhase
 from kubestow.simulation.evictions import PodUse, evict
@@ -40,21 +40,45 @@ def make(
     world: World, pool: spec.Pool, index: int, *, name: str | None = None, phase: NodePhase
 ) -> LiveNode:
     """Make a node of a pool; the caller refreshes what the scheduler sees."""
+    node = template(pool, index, name)
+    live = LiveNode(len(world.nodes), node, pool, phase, created_s=world.now_s)
+    world.nodes.append(live)
+    world.by_name[node.name] = live
+    world.ledger.nodes[pool.name].add(world.now_s, 1)
+    return live
+
+
+def template(pool: spec.Pool, index: int, name: str | None = None) -> nodes.Node:
+    """Return what a node of a pool looks like."""
     name = name or f"{pool.name}-{index}"
     labels = {nodes.HOSTNAME_LABEL: name, "kubestow.io/pool": pool.name, **pool.labels}
     if pool.zones:
         labels[nodes.ZONE_LABEL] = pool.zones[index % len(pool.zones)]
-    node = nodes.Node(
+    return nodes.Node(
         name=name,
         allocatable=pool.allocatable,
         labels=labels,
         taints=tuple(taints.Taint(t.key, t.value, t.effect) for t in pool.taints),
     )
-    live = LiveNode(len(world.nodes), node, pool, phase, created_s=world.now_s)
-    world.nodes.append(live)
-    world.by_name[name] = live
-    world.ledger.nodes[pool.name].add(world.now_s, 1)
-    return live
+
+
+def join(world: World, live: LiveNode) -> None:
+    """Let a node that was ordered become part of the cluster."""
+    live.phase = NodePhase.READY
+    world.refresh_nodes()
+    world.ledger.note(world.now_s, "joined", "", live.name)
+    world.tell(worlds.NODE_READY, live)
+
+
+def retire(world: World, live: LiveNode) -> None:
+    """Give a node back; what is left on it, DaemonSets' pods, goes with it."""
+    for pod in list(live.pods.values()):
+        lifecycles.discard(world, pod)
+    live.phase = NodePhase.GONE
+    world.ledger.nodes[live.pool.name].add(world.now_s, -1)
+    world.ledger.note(world.now_s, "retired", "", live.name)
+    world.refresh_nodes()
+    world.tell(worlds.NODE_GONE, live)
 
 
 def cordon(world: World, live: LiveNode) -> None:
@@ -155,8 +179,3 @@ def _release(world: World, live: LiveNode) -> None:
     kept = tuple(taint for taint in live.node.taints if taint != _PRESSED)
     world.change_node(live, dataclasses.replace(live.node, taints=kept))
     world.tell(worlds.NODE_CHANGED, live)
-
-
-def capacity(live: LiveNode, name: str) -> quantities.Quantity:
-    """Return what a node really has of a resource."""
-    return {**live.pool.allocatable, **live.pool.capacity}[name]

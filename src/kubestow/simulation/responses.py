@@ -58,26 +58,58 @@ def share_below(ratio: float, variation: float, table: Table) -> float:
 
 
 @compiled
-def add(histogram: Floats, count: float, mean_s: float, variation: float, table: Table) -> None:
-    """Add so many responses with a mean and a variation to a histogram."""
+def bucket_of(time_s: float) -> int:
+    """Return the bucket a response time falls into."""
+    place = math.log10(max(time_s, LEAST_S) / LEAST_S) * PER_DECADE
+    return min(int(place), BUCKETS - 1)
+
+
+@compiled
+def add(
+    histogram: Floats, count: float, mean_s: float, variation: float, most_s: float, table: Table
+) -> float:
+    """Add so many responses with a mean and a variation to a histogram.
+
+    Those above ``most_s`` are counted as ``most_s``.
+
+    Returns:
+        The mean of what was added.
+    """
     row, across = _between(variation, table)
     # Edges of buckets and tabulated ratios are equally dense: from one to the next is one step.
     place = math.log10(LEAST_S / mean_s / _RATIO_LEAST) * PER_DECADE
-    shift = math.floor(place)
+    shift = int(np.floor(place))
     along = place - shift
-    before = 0.0
-    for bucket in range(max(-int(shift), 0), BUCKETS):
-        column = bucket + 1 + int(shift)
+    last = bucket_of(most_s)
+    before, cut_s = 0.0, 0.0
+    for bucket in range(max(-shift, 0), last):
+        column = bucket + 1 + shift
         if column + 1 >= table.below.shape[1]:
-            histogram[bucket] += count * (1.0 - before)
-            return
+            break
         upper = table.below[row, column] * (1 - along) + table.below[row, column + 1] * along
         lower = table.below[row - 1, column]
         lower = lower * (1 - along) + table.below[row - 1, column + 1] * along
         below = upper * across + lower * (1.0 - across)
         histogram[bucket] += count * (below - before)
         before = below
-    histogram[BUCKETS - 1] += count * (1.0 - before)
+    histogram[last] += count * (1.0 - before)
+    if share_below(most_s / mean_s, variation, table) < 1.0 - 1e-9:
+        cut_s = _mean_above(mean_s, variation, most_s, table)
+    return mean_s - cut_s
+
+
+@compiled
+def _mean_above(mean_s: float, variation: float, most_s: float, table: Table) -> float:
+    """Return the mean of what response times exceed a limit by: the area above it, integrated."""
+    ratio = 10.0 ** (1.0 / PER_DECADE)
+    area, low_s = 0.0, most_s
+    above = 1.0 - share_below(low_s / mean_s, variation, table)
+    while above > 1e-9 and low_s < mean_s * 1e3:
+        high_s = low_s * ratio
+        further = 1.0 - share_below(high_s / mean_s, variation, table)
+        area += (above + further) / 2.0 * (high_s - low_s)
+        above, low_s = further, high_s
+    return area
 
 
 @compiled

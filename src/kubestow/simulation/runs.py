@@ -15,11 +15,13 @@ from kubestow.simulation import (
     maintenances,
     observations,
     outcomes,
+    provisioning_loops,
     recorders,
     scaling_loops,
     scheduling,
     settings,
     shapes,
+    sizing_loops,
     usages,
     worlds,
 )
@@ -80,6 +82,9 @@ def start(scenario: documents.Spec, seed: int, inputs: Inputs) -> World:
     scheduler.start()
     observer.start()
     scaling_loops.start_all(world, observer)
+    sizing_loops.start_all(world, observer)
+    if scenario.policies.provisioning.enabled:
+        provisioning_loops.ProvisioningLoop(world, scheduler, inputs.profile).start()
     return world
 
 

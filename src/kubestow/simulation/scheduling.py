@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kubestow.model import decisions
-from kubestow.policies.placing import profiles, sampling, schedulers
-from kubestow.simulation import lifecycles, worlds
+from kubestow.policies.placing import preemption, profiles, sampling, schedulers
+from kubestow.simulation import disruptions, lifecycles, worlds
 from kubestow.simulation.actors import LivePod, Phase
 from kubestow.simulation.worlds import World
 
@@ -121,11 +121,38 @@ class SchedulerHost:
             world.ledger.count("failed_attempts")
             world.ledger.decide(lambda: _record(placement, world.now_s))
             self._set_aside(pod)
+            self._preempt(pod)
             return
         world.ledger.decide(lambda: _record(placement, world.now_s))
         node = world.by_name[world.state.names[placement.row]]
         self._queue.attempts.pop(pod.key, None)
         lifecycles.bind(world, pod, node, warm=warm)
+
+    def _preempt(self, pod: LivePod) -> None:
+        """Make room for a pod at the cost of others of lower priority, if that helps."""
+        world = self._world
+        if pod.nominated is not None:
+            nominated = world.by_name[pod.nominated]
+            if any(not other.stays for other in nominated.pods.values()):
+                return  # its victims are still on their way out
+            pod.nominated = None
+        running = _running(world, pod.pod.spec.priority)
+        if not running:
+            return
+        allowed = {
+            w.key: allowance
+            for w in world.workloads
+            if (allowance := disruptions.allowed(w)) is not None
+        }
+        offset = int(self._rng.integers(len(world.state)))
+        found = preemption.choose(pod.pod, world.state, self._scheduler, running, allowed, offset)
+        if found is None:
+            return
+        node = world.by_name[world.state.names[found.row]]
+        pod.nominated = node.name
+        for victim in found.victims:
+            world.ledger.count("preemptions")
+            lifecycles.stop(world, node.pods[victim.pod.key], "preempted")
 
     def _set_aside(self, pod: LivePod) -> None:
         attempts = self._queue.attempts.get(pod.key, 0) + 1
@@ -160,6 +187,23 @@ class SchedulerHost:
         if pod.phase is Phase.QUEUED:
             self._queue.push(pod, self._world.now_s)
             self._wake()
+
+
+def _running(world: World, priority: int) -> dict[int, list[preemption.Running]]:
+    """Return the pods on every node that has one of lower priority."""
+    found = {}
+    for node in world.live_nodes():
+        pods = [pod for pod in node.pods.values() if pod.stays]
+        if any(pod.pod.spec.priority < priority for pod in pods):
+            found[world.state.rows[node.name]] = [
+                preemption.Running(
+                    pod.pod,
+                    pod.bound_s or 0.0,
+                    pod.workload.key if pod.workload.spec.disruption else "",
+                )
+                for pod in pods
+            ]
+    return found
 
 
 def _record(placement: schedulers.Placement, time_s: float) -> decisions.DecisionRecord:

@@ -61,6 +61,7 @@ def serve(top: int, step_s: float, units: Records, services: Records, hosts: Rec
     for row in range(len(services)):
         service = services[row]
         service.served = 0.0
+        service.timed_out = 0.0
         service.queue = 0.0
         service.response_sum = 0.0
         service.response_squares = 0.0
@@ -71,8 +72,6 @@ def serve(top: int, step_s: float, units: Records, services: Records, hosts: Rec
             continue
         granted = unit.cpu / unit.wanted if unit.wanted > 0.0 else 0.0
         own = min(unit.own, unit.wanted) * granted
-        at_limit = unit.running_s > 0.0 and unit.wanted * step_s >= unit.cpu_limit * unit.running_s
-        unit.throttling = 1.0 if at_limit else 0.0
         if unit.service == NONE:
             unit.work_left -= (unit.cpu - own) * step_s
             unit.finished = unit.work_cores > 0.0 and unit.work_left <= 1e-9
@@ -98,8 +97,11 @@ def serve_unit(unit: Record, service: Record, host: Record, step_s: float) -> fl
     cores = cores_within_reach(
         unit.cpu, unit.own, unit.cpu_limit, unit.cpu_weight, time_s / step_s, host
     )
-    cores /= service.threads
-    full = min(unit.cpu_limit / service.threads, 1.0)
+    cores = min(cores, unit.parallel) / service.threads
+    limit = unit.cpu_limit / service.threads
+    parallel = unit.parallel / service.threads
+    burst_s = limit * PERIOD_S if limit < parallel and cores > 0.99 * limit else 0.0
+    full = min(limit, 1.0)
     alone_s = unit.alone_s
     if cores < full:  # less than its limit: slowed down by neighbours
         alone_s += work_s / cores - work_s / full
@@ -108,7 +110,14 @@ def serve_unit(unit: Record, service: Record, host: Record, step_s: float) -> fl
     size = max(whole / cores, 1.0)
     rate = (
         stations.throughput(
-            before * size, arrived * size / time_s, time_s, work_s, alone_s, cores * size
+            before * size,
+            arrived * size / time_s,
+            time_s,
+            work_s,
+            alone_s,
+            cores * size,
+            parallel * size,
+            burst_s,
         )
         / size
     )
@@ -120,13 +129,13 @@ def serve_unit(unit: Record, service: Record, host: Record, step_s: float) -> fl
     after = max(before + arrived - served, 0.0)
     patience = service.timeout_s * cores / work_s  # requests that are served in that time
     if after > patience:
-        service.dropped += after - patience
+        service.timed_out += after - patience
         after = patience
     unit.in_system = after
     busy = min(rate * work_s / cores, 1.0)
     if served > 0.0:
-        note_responses(service, before, after, rate, time_s, work_s, cores, busy)
-    if unit.cpu_limit < math.inf:
+        note_responses(service, before, after, rate, time_s, work_s, alone_s, cores, busy)
+    if limit < parallel:
         unit.throttling = stations.throttled_share(
             rate,
             service.work_s,
@@ -146,6 +155,7 @@ def note_responses(
     rate: float,
     time_s: float,
     work_s: float,
+    alone_s: float,
     cores: float,
     busy: float,
 ) -> None:
@@ -157,7 +167,7 @@ def note_responses(
     relaxed_s = 1.0 / (cores / work_s * (1.0 - math.sqrt(busy)) ** 2 + 1e-9)
     inside = after + (before - after) * min(0.5, relaxed_s / time_s)
     response_s = max(inside / rate, work_s)
-    variation = stations.response_variation(service.variability, busy)
+    variation = stations.response_variation(service.variability, 1.0 - alone_s / response_s)
     served = rate * time_s
     service.served += served
     service.response_sum += served * response_s

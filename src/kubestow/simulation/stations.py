@@ -11,6 +11,16 @@ busy (for c <= 1 it is r). With b = s this is M/M/c, in which processor sharing 
 served have the same mean; with c = 1 it is s / (1 - r), which for processor sharing holds for
 every distribution of s (M/G/1-PS). C is carried on to fractions of cores by its recursion.
 
+A pod under a CPU limit may use more cores at once than its limit, p instead of c, until the quota
+of a period is used up. Work that stays below a burst B (the quota of a period) then only shares p
+cores, and the waiting term becomes
+
+    w C(c, a) r / (1 - r) + (1 - w) C(p, a) q / (1 - q),    w = exp(-(1 - r) B / 3 s),  q = a / p
+
+because the work in a queue exceeds x with a probability that falls like exp(-(1 - r) x / s); that a
+third of the quota counts was fitted to requests played one by one (``plays``). With B = 0 nothing
+changes.
+
 Between steady states the number follows dL/dt = arrivals - x, with the x that belongs to the
 present L (pointwise stationary fluid flow: Wang, Tipper, Banerjee 1996). It is solved by the
 implicit Euler rule, so steps may be much longer than a request: the steady state is met exactly,
@@ -52,23 +62,53 @@ def erlang_c(cores: float, load: float) -> float:
 
 
 @compiled
-def in_system(rate: float, work_s: float, alone_s: float, cores: float) -> float:
+def waiting(load: float, work_s: float, cores: float, parallel: float, burst_s: float) -> float:
+    """Return the requests in a pod beyond those that would be there without any sharing.
+
+    Args:
+        load: Cores that are busy on average, below ``cores``.
+        work_s: Processor time of a request.
+        cores: Cores the requests share in the long run.
+        parallel: Cores they can use at once; the same unless a quota allows bursts.
+        burst_s: Core-seconds that can be used before the quota is felt.
+    """
+    busy = load / cores
+    slow = erlang_c(cores, load) * busy / (1.0 - busy)
+    if burst_s <= 0.0 or parallel <= cores:
+        return slow
+    weight = math.exp(-(1.0 - busy) * burst_s / (3.0 * work_s))
+    quick_busy = load / parallel
+    quick = erlang_c(parallel, load) * quick_busy / (1.0 - quick_busy)
+    return weight * slow + (1.0 - weight) * quick
+
+
+@compiled
+def in_system(
+    rate: float, work_s: float, alone_s: float, cores: float, parallel: float, burst_s: float
+) -> float:
     """Return how many requests are in a pod in the steady state, L(x).
 
     Args:
         rate: Requests per second that come and go; below ``cores / work_s``.
         work_s: Processor time of a request.
         alone_s: How long a request takes that is alone.
-        cores: Cores they share.
+        cores: Cores they share in the long run.
+        parallel: Cores they can use at once.
+        burst_s: Core-seconds that can be used before the quota is felt.
     """
-    load = rate * work_s
-    busy = load / cores
-    return rate * alone_s + erlang_c(cores, load) * busy / (1.0 - busy)
+    return rate * alone_s + waiting(rate * work_s, work_s, cores, parallel, burst_s)
 
 
 @compiled
 def throughput(
-    before: float, arrivals: float, time_s: float, work_s: float, alone_s: float, cores: float
+    before: float,
+    arrivals: float,
+    time_s: float,
+    work_s: float,
+    alone_s: float,
+    cores: float,
+    parallel: float,
+    burst_s: float,
 ) -> float:
     """Return the requests per second that leave during a step.
 
@@ -80,7 +120,9 @@ def throughput(
         time_s: Length of the step.
         work_s: Processor time of a request.
         alone_s: How long a request takes that is alone.
-        cores: Cores they share.
+        cores: Cores they share in the long run.
+        parallel: Cores they can use at once.
+        burst_s: Core-seconds that can be used before the quota is felt.
     """
     total = before + time_s * arrivals
     if cores <= 0.0 or total <= 0.0:
@@ -89,14 +131,14 @@ def throughput(
     low, high = 0.0, min(total / time_s, most)
     rate = min(arrivals, high)
     for _ in range(_ROUNDS):
-        busy = rate * work_s / cores
-        waiting = erlang_c(cores, rate * work_s)
-        excess = rate * alone_s + waiting * busy / (1.0 - busy) + time_s * rate - total
+        queued = waiting(rate * work_s, work_s, cores, parallel, burst_s)
+        excess = rate * alone_s + queued + time_s * rate - total
         if excess > 0.0:
             high = rate
         else:
             low = rate
-        slope = alone_s + time_s + waiting * work_s / (cores * (1.0 - busy) ** 2)
+        # Not the exact derivative, but close where it matters: near saturation.
+        slope = alone_s + time_s + queued / max(rate * (1.0 - rate * work_s / cores), 1e-12)
         following = rate - excess / slope
         if not low < following < high:
             following = (low + high) / 2.0
@@ -107,14 +149,15 @@ def throughput(
 
 
 @compiled
-def response_variation(variability: float, busy: float) -> float:
+def response_variation(variability: float, shared: float) -> float:
     """Return the squared coefficient of variation of response times under processor sharing.
 
-    ``(1 + v) 2 / (2 - r) - 1``: exact for M/M/1-PS (Coffman, Muntz, Trotter 1970: (2 + r)/(2 - r)
-    for v = 1), v itself on an empty pod, and 1 + 2 v towards saturation, where a request of size x
-    takes an exponential time of mean x / (1 - r).
+    ``(1 + v) 2 / (2 - g) - 1``, where g is the share of the response time that is due to sharing:
+    for one core it is the utilisation, and the formula is exact for M/M/1-PS (Coffman, Muntz,
+    Trotter 1970: (2 + r)/(2 - r) for v = 1). It is v itself where nothing is shared, and 1 + 2 v
+    towards saturation, where a request of size x takes an exponential time of mean x / (1 - r).
     """
-    return (1.0 + variability) * 2.0 / (2.0 - min(busy, 1.0)) - 1.0
+    return (1.0 + variability) * 2.0 / (2.0 - min(max(shared, 0.0), 1.0)) - 1.0
 
 
 @compiled

@@ -33,14 +33,15 @@ SERVICE = np.dtype(
         ("offered", np.float64),  # requests of this step
         ("taken", np.float64),  # those that somebody received
         ("served", np.float64),
-        ("dropped", np.float64),
+        ("dropped", np.float64),  # nobody was there to take them
+        ("timed_out", np.float64),  # their clients gave up
         ("late", np.float64),  # over the objective
         ("queue", np.float64),  # in pods at the end of the step
         ("response_sum", np.float64),  # of response times (s)
         ("response_squares", np.float64),
         ("all_offered", np.float64),  # the same since the start of the run
         ("all_served", np.float64),
-        ("all_dropped", np.float64),
+        ("all_dropped", np.float64),  # those that timed out among them
         ("all_late", np.float64),
         ("all_response", np.float64),
     ]

@@ -37,6 +37,7 @@ UNIT = np.dtype(
         ("disk_signal", np.int64),
         ("cpu_weight", np.float64),
         ("cpu_limit", np.float64),
+        ("parallel", np.float64),  # cores it can use at once
         ("memory_limit", np.float64),
         ("alone_s", np.float64),  # how long a request takes that is alone, under the limit
         ("cache_target", np.float64),
@@ -77,7 +78,7 @@ for _name in ("node", "workload", "service", "cpu_signal", "memory_signal"):
     _BLANK[_name] = NONE
 for _name in ("network_signal", "disk_signal"):
     _BLANK[_name] = NONE
-for _name in ("cpu_limit", "memory_limit", "work_left", "since_s"):
+for _name in ("cpu_limit", "parallel", "memory_limit", "work_left", "since_s"):
     _BLANK[_name] = math.inf
 for _name in (RUNNING, STARTING, SERVING):
     _BLANK[f"{_name}_from"] = math.inf
@@ -121,7 +122,7 @@ class Units:
         """Take back the rows of containers that are gone; called at the end of a step."""
         if not self._leaving:
             return
-        self.rows["used"][self._leaving] = False
+        self.rows[self._leaving] = _BLANK
         # The lowest rows are used again first, so that the used part stays short.
         self._free = sorted({*self._free, *self._leaving}, reverse=True)
         self._leaving.clear()

@@ -170,17 +170,32 @@ def memory_in_use(
 
 @compiled
 def settle(services: Records, histograms: Floats, table: responses.Table) -> None:
-    """Add the step to the totals of every service."""
+    """Add the step to the totals of every service.
+
+    A client that gives up has waited for the time-out: such requests count with that time among the
+    response times, and among the dropped ones.
+    """
     for row in range(len(services)):
         service = services[row]
         service.late = 0.0
+        given_up = service.timed_out
+        if given_up > 0.0:
+            histograms[row, responses.bucket_of(service.timeout_s)] += given_up
+            service.response_sum += given_up * service.timeout_s
         if service.served > 0.0:
-            mean_s = service.response_sum / service.served
+            mean_s = (service.response_sum - given_up * service.timeout_s) / service.served
             square = service.response_squares / service.served
             variation = max(square / mean_s**2 - 1.0, 1e-4)
-            below = responses.share_below(service.slo_s / mean_s, variation, table)
-            service.late = service.served * (1.0 - below)
-            responses.add(histograms[row], service.served, mean_s, variation, table)
+            capped_s = responses.add(
+                histograms[row], service.served, mean_s, variation, service.timeout_s, table
+            )
+            service.response_sum -= service.served * (mean_s - capped_s)
+            slow = 1.0 - responses.share_below(service.slo_s / mean_s, variation, table)
+            too_slow = 1.0 - responses.share_below(service.timeout_s / mean_s, variation, table)
+            service.late = service.served * max(slow - too_slow, 0.0)
+            service.timed_out += service.served * too_slow
+            service.served -= service.served * too_slow
+        service.dropped += service.timed_out
         service.all_offered += service.offered
         service.all_served += service.served
         service.all_dropped += service.dropped

@@ -27,7 +27,7 @@ STEP, LIFE, SCRAPE, CONTROL, SCHEDULE = range(5)
 
 CREATED, BOUND, READY, STOPPING, GONE = "created", "bound", "ready", "stopping", "gone"
 NODE_READY, NODE_GONE, NODE_CHANGED = "node-ready", "node-gone", "node-changed"
-SCALED = "scaled"
+SCALED, KILLED = "scaled", "killed"
 Floats = NDArray[np.float64]
 Listener = Callable[[Any], None]
 
@@ -116,7 +116,7 @@ class World:
     def refresh_nodes(self) -> None:
         """Take nodes that have come or gone into what the scheduler sees."""
         known = self.state.rows
-        listed = [node for node in self.live_nodes() if node.phase is not NodePhase.GONE]
+        listed = self.live_nodes()
         staying = [node for node in listed if node.name in known]
         coming = [node for node in listed if node.name not in known]
         kept = np.array([known[node.name] for node in staying], dtype=np.int64)

@@ -80,12 +80,13 @@ def compare(case: Json, decided: list[decisions.ScalingDecision]) -> tuple[list[
 
 
 def _strip(error: str) -> str:
-    """Leave out what an observation does not tell: the target, and which container has no request.
+    """Leave out what an observation does not tell: the target, and in which order pods are met.
 
-    Nor does the pod count that the message names: upstream takes any that lacks one.
+    The first pod without a request or without the container stops the controller, which names it.
     """
     error = error.rpartition("listed metrics for Deployment/default/x: ")[2]
-    return re.sub(r" in (a container|container \w+) of Pod \S+$", "", error)
+    lacking = r"(missing request for \w+ in .* of|container \w+ not found in) Pod \S+$"
+    return re.sub(lacking, "lacking a request", error)
 
 
 def gated(gates: Json) -> versions.Features:

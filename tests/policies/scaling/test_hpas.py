@@ -214,3 +214,49 @@ def test_unknown_versions_are_refused() -> None:
     for version in ("1.28", "1.99", "new"):
         with pytest.raises(ValueError, match=r"expected 1\.29 to 1\.37"):
             versions.features(version)
+
+
+def test_before_1_33_one_pod_without_samples_of_the_container_fails_the_read() -> None:
+    metric = specs.MetricSpec("ContainerResource", "cpu", "AverageValue", 300, "app")
+    seen = make.busy(0.0, [90.0, 90.0])
+    samples = seen.metrics["cpu"]
+    assert isinstance(samples, observations.PodSamples)
+    partial = replace(seen, metrics={"app/cpu": replace(samples, partial=True)})
+    for version, reason in (
+        ("1.32", "FailedGetContainerResourceMetric"),
+        ("1.33", "cpu resource above target"),
+    ):
+        scaler = hpas.Hpa(make.spec(metric), hpas.HpaParameters(version=version))
+        assert decide(scaler, partial)[0][2] == reason
+
+
+def test_external_sums_stop_at_the_largest_number_or_overflow_by_release() -> None:
+    # Two values whose sum exceeds an int64: capped from 1.34 on, negative before.
+    parts = (2**62, 2**62)
+    seen = replace(make.external(0.0, 4, 1.0), metrics={"rps": observations.SingleValue(parts)})
+    for version, proposed in (("1.33", -(2**31)), ("1.34", 2**31 - 1)):
+        scaler = hpas.Hpa(make.spec(), hpas.HpaParameters(version=version))
+        assert decide(scaler, seen)[0][0] == proposed
+    metric = replace(make.RPS, target=specs.VALUE)
+    for version, proposed in (("1.34", -(2**31)), ("1.35", 2**31 - 1)):
+        scaler = hpas.Hpa(make.spec(metric), hpas.HpaParameters(version=version))
+        assert decide(scaler, seen)[0][0] == proposed
+
+
+def test_an_object_metric_without_a_usable_target_is_reported() -> None:
+    metric = specs.MetricSpec("Object", "m", "", 0, object_kind="Service", object_name="front")
+    found = decide(hpas.Hpa(make.spec(metric)), make.external(0.0, 2, 5.0, "m"))
+    assert found == [(None, 2, "FailedGetObjectMetric")]
+
+
+def test_the_message_of_a_failed_object_read_names_the_object_by_release() -> None:
+    metric = specs.MetricSpec(
+        "Object", "m", "Value", 1000, object_kind="Service", object_name="front"
+    )
+    for version, text in (
+        ("1.36", "unable to get metric m: Service on default front/unable to fetch"),
+        ("1.37", "unable to get metric m on Service default/front: unable to fetch"),
+    ):
+        scaler = hpas.Hpa(make.spec(metric), hpas.HpaParameters(version=version))
+        decision, _ = scaler.decide(make.external(0.0, 2, None, "m"), scaler.start())
+        assert text in decision.error

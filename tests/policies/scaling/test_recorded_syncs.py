@@ -1,4 +1,4 @@
-"""Thousands of syncs of the genuine controller of 1.37, replayed."""
+"""Thousands of syncs of the genuine controller of 1.37, hundreds of older ones, replayed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,19 @@ CASES = recorded.load("random_syncs.jsonl.gz")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_every_decision_equals_the_controller(case: recorded.Json) -> None:
     got, expected = recorded.compare(case, recorded.replay(case))
+    assert got == expected
+
+
+OLDER = [
+    pytest.param(case, version, id=f"{version}-{case['id']}")
+    for version in ("1.29", "1.32", "1.33", "1.34", "1.35", "1.36")
+    for case in recorded.load(f"random_syncs_{version.replace('.', '_')}.jsonl.gz")
+]
+
+
+@pytest.mark.parametrize(("case", "version"), OLDER)
+def test_older_releases_are_equal_too(case: recorded.Json, version: str) -> None:
+    got, expected = recorded.compare(case, recorded.replay(case, version))
     assert got == expected
 
 

@@ -214,6 +214,14 @@ class Scheduler:
             next_start=next_start,
         )
 
+    def fits(self, pod: pods.Pod, state: states.ClusterState, row: int) -> bool:
+        """Tell whether one node is feasible for a pod."""
+        try:
+            feasible, _ = _filter(Cycle(pod, state, self.profile, self.features))
+        except Conflict:
+            return False
+        return bool(np.isin(row, feasible))
+
 
 def _filter(cycle: Cycle) -> tuple[states.Ints, Callable[[], dict[str, str]]]:
     """Run the filters; return the feasible rows and a way to name the reasons."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kubestow.model import decisions as records
 from kubestow.policies.scaling import (
@@ -76,8 +76,7 @@ class HpaParameters:
     initial_readiness_delay_s: float = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(NamedTuple):
     """What a sync comes to, before it is told."""
 
     desired: int
@@ -110,6 +109,7 @@ class Hpa:
         self.features = features or versions.features(self.parameters.version)
         self._down_ns = conversions.nanoseconds(self.parameters.downscale_stabilization_s)
         self._calculator = _calculator(spec, self.parameters, self.features)
+        self._metrics = metric_sets.MetricSet(spec.metrics)
         self._single = any(metric.single for metric in spec.metrics)
 
     def start(self) -> memories.HpaMemory:
@@ -162,7 +162,7 @@ class Hpa:
             return _Plan(spec.max_replicas, ABOVE, (_GOT,), entries)
         elif current < spec.min_replicas:
             return _Plan(spec.min_replicas, BELOW, (_GOT,), entries)
-        outcome = metric_sets.ask(spec.metrics, self._calculator, seen, now_ns)
+        outcome = self._metrics.ask(self._calculator, seen, now_ns)
         if outcome.replicas is None:
             reason = outcome.active.reason
             return _Plan(current, reason, (_GOT, outcome.active), entries, outcome, outcome.error)
@@ -258,8 +258,8 @@ class Hpa:
     ) -> records.DecisionRecord:
         candidates, rejected = [], {}
         answers = outcome.answers if outcome is not None else ()
-        for metric, answer in zip(self.spec.metrics, answers, strict=False):
-            name = metric_sets.describe(metric)
+        metrics = zip(self.spec.metrics, self._metrics.names, strict=True)
+        for (metric, name), answer in zip(metrics, answers, strict=False):
             if isinstance(answer, str):
                 rejected[name] = answer
             else:

@@ -52,45 +52,59 @@ def describe(metric: specs.MetricSpec) -> str:
     return f"external metric {metric.name}({metric.selector})"
 
 
-def ask(
-    metrics: tuple[specs.MetricSpec, ...],
-    calculator: proposals.Calculator,
-    seen: observations.ScalingObservation,
-    now_ns: int,
-) -> Outcome:
-    """Ask every metric for its proposal and take the largest."""
-    replicas, chosen = 0, None
-    answers: list[proposals.Proposal | str] = []
-    failed = -1  # the first metric that failed
-    failures = 0
-    for index, metric in enumerate(metrics):
-        try:
-            proposal = calculator.propose(metric, seen, now_ns)
-        except proposals.Unavailable as err:
-            answers.append(str(err))
-            failed = index if failures == 0 else failed
-            failures += 1
-            continue
-        answers.append(proposal)
-        if replicas == 0 or proposal.replicas > replicas:
-            replicas, chosen = proposal.replicas, metric
-    error = ""
-    if failures:
-        cause = _chain(metrics[failed], str(answers[failed]))
-        error = (
-            f"invalid metrics ({failures} invalid out of {len(metrics)}), first error is: {cause}"
-        )
-        if failures >= len(metrics) or replicas < seen.current_replicas:
-            condition = _failed(metrics[failed], str(answers[failed]))
+class MetricSet:
+    """The metrics of one autoscaler, with what is said about them prepared.
+
+    Args:
+        metrics: The metrics.
+    """
+
+    def __init__(self, metrics: tuple[specs.MetricSpec, ...]) -> None:
+        self.metrics = metrics
+        self.names = tuple(describe(metric) for metric in metrics)
+        self._active = tuple(_active(name) for name in self.names)
+
+    def ask(
+        self, calculator: proposals.Calculator, seen: observations.ScalingObservation, now_ns: int
+    ) -> Outcome:
+        """Ask every metric for its proposal and take the largest."""
+        replicas, chosen = 0, -1
+        answers: list[proposals.Proposal | str] = []
+        failures: list[int] = []
+        for index, metric in enumerate(self.metrics):
+            try:
+                proposal = calculator.propose(metric, seen, now_ns)
+            except proposals.Unavailable as err:
+                answers.append(str(err))
+                failures.append(index)
+                continue
+            answers.append(proposal)
+            if replicas == 0 or proposal.replicas > replicas:
+                replicas, chosen = proposal.replicas, index
+        error = self._explain(failures, answers)
+        count = len(self.metrics)
+        if failures and (len(failures) >= count or replicas < seen.current_replicas):
+            first = failures[0]
+            condition = _failed(self.metrics[first], str(answers[first]))
             return Outcome(None, "", condition, tuple(answers), error)
-    name = describe(chosen) if chosen is not None else ""
-    active = decisions.Condition(
+        return Outcome(replicas, self.names[chosen], self._active[chosen], tuple(answers), error)
+
+    def _explain(self, failures: list[int], answers: list[proposals.Proposal | str]) -> str:
+        if not failures:
+            return ""
+        first = failures[0]
+        cause = _chain(self.metrics[first], str(answers[first]))
+        counted = f"{len(failures)} invalid out of {len(self.metrics)}"
+        return f"invalid metrics ({counted}), first error is: {cause}"
+
+
+def _active(name: str) -> decisions.Condition:
+    return decisions.Condition(
         "ScalingActive",
         "True",
         "ValidMetricFound",
         f"the HPA was able to successfully calculate a replica count from {name}",
     )
-    return Outcome(replicas, name, active, tuple(answers), error)
 
 
 def _failed(metric: specs.MetricSpec, cause: str) -> decisions.Condition:

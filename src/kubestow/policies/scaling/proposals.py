@@ -208,7 +208,11 @@ def _share(total: int, requested: int, target: int) -> tuple[float, int]:
 
 def _requests(metric: specs.MetricSpec, pods: observations.PodTable) -> observations.Ints:
     found = pods.requests_milli.get((metric.name, metric.container))
-    return np.full(len(pods), observations.NO_REQUEST) if found is None else found
+    if found is not None:
+        return found
+    known = any(container == metric.container for _, container in pods.requests_milli)
+    absent = bool(metric.container) and not known
+    return np.full(len(pods), observations.NO_CONTAINER if absent else observations.NO_REQUEST)
 
 
 def _mend_requests(

@@ -117,14 +117,14 @@ def _ready(fact: fields.Field) -> int:
 def _requests(
     names: tuple[str, ...], facts: Sequence[fields.Field], features: versions.Features
 ) -> dict[observations.RequestKey, observations.Ints]:
-    """Return the requests of all pods for whatever resource and container any of them names."""
+    """Return the requests of all pods by every resource and container that any of them has."""
     built = [_pod(name, fact) for name, fact in zip(names, facts, strict=True)]
-    keys: dict[observations.RequestKey, None] = {}
-    for pod in built:
-        keys.update({(name, ""): None for name in pod.spec.pod_requests or {}})
-        for container in pod.spec.containers:
-            for name in container.requests:
-                keys.update({(name, ""): None, (name, container.name): None})
+    containers = {container.name for pod in built for container in pod.spec.containers}
+    named = {name for pod in built for c in pod.spec.containers for name in c.requests}
+    named.update(name for pod in built for name in pod.spec.pod_requests or {})
+    if not named:
+        return {}
+    keys = [(name, container) for name in sorted(named) for container in ("", *sorted(containers))]
     return {
         key: np.array(
             [requests.request_milli(pod, *key, features) for pod in built], dtype=np.int64

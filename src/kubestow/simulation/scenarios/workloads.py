@@ -180,6 +180,9 @@ class Service:
         timeout: When a client gives up; the request counts as dropped.
         variability: Squared coefficient of variation of the processor time (1 = exponential).
         threads: Cores one request can use at once.
+        parallelism: Cores a pod can use at once. By default its CPU limit but at least one, as
+            runtimes size their pools today; more than the limit makes it use up its quota early
+            and pause. Without a limit it is the node that decides.
         balancing: ``random`` sends a request to any ready pod; ``pooled`` to a free one.
         model: ``fluid`` computes queues from rates; ``requests`` plays every request.
     """
@@ -194,6 +197,7 @@ class Service:
     timeout: PositiveSeconds = 30.0
     variability: Annotated[float, Bounds(least=0)] = 1.0
     threads: Annotated[float, Bounds(above=0)] = 1.0
+    parallelism: Annotated[float, Bounds(above=0)] | None = None
     balancing: Annotated[str, OneOf((RANDOM, POOLED))] = RANDOM
     model: Annotated[str, OneOf((FLUID, REQUESTS))] = FLUID
 

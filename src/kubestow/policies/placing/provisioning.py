@@ -1,0 +1,104 @@
+"""How many nodes of a kind pending pods need, and whether a node could be emptied.
+
+The rules of Cluster Autoscaler: pods are packed, the largest first, on copies of a template node
+with the scheduler's own filters (its binpacking estimator); a node can go if all its pods that move
+would be placed on the nodes that stay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from kubestow.model import clusters, nodes, pods, requests, resources, states
+from kubestow.policies.placing import schedulers
+
+
+def nodes_needed(
+    waiting: Sequence[pods.Pod],
+    template: nodes.Node,
+    daemons: Sequence[pods.Pod],
+    scheduler: schedulers.Scheduler,
+    most: int,
+) -> tuple[int, int]:
+    """Return how many copies of a node the pods need, and how many of the pods they take.
+
+    Args:
+        waiting: Pods that fit nowhere now.
+        template: A node of the pool.
+        daemons: What DaemonSets would put on every new node.
+        scheduler: Whose filters decide.
+        most: Nodes there may be at most.
+    """
+    made: list[nodes.Node] = []
+    placed: list[tuple[pods.Pod, int]] = []
+    state = _state(made, placed, daemons)
+    taken = 0
+    for pod in sorted(waiting, key=lambda pod: -_size(pod, template)):
+        row = scheduler.place(pod, state).row
+        if row is None and len(made) < most:
+            name = f"{template.name}-new-{len(made)}"
+            labels = {**template.labels, nodes.HOSTNAME_LABEL: name}
+            made.append(dataclasses.replace(template, name=name, labels=labels))
+            state = _state(made, placed, daemons)
+            row = scheduler.place(pod, state).row
+            if row is None:  # not even an empty node helps
+                made.pop()
+                state = _state(made, placed, daemons)
+        if row is not None:
+            state.place(pod, row)
+            placed.append((pod, row))
+            taken += 1
+    return len(made), taken
+
+
+def _state(
+    made: list[nodes.Node], placed: list[tuple[pods.Pod, int]], daemons: Sequence[pods.Pod]
+) -> states.ClusterState:
+    state = states.from_cluster(clusters.Cluster(nodes=tuple(made)))
+    for row in range(len(made)):
+        for daemon in daemons:
+            state.place(daemon, row)
+    for pod, row in placed:
+        state.place(pod, row)
+    return state
+
+
+def _size(pod: pods.Pod, node: nodes.Node) -> float:
+    """Return the share of a node a pod takes, processor and memory added up."""
+    wanted = resources.amounts(requests.pod_requests(pod))
+    offered = node.amounts()
+    names = (resources.CPU, resources.MEMORY)
+    return sum(wanted.get(name, 0) / max(offered.get(name, 0), 1) for name in names)
+
+
+def can_move(
+    moving: Sequence[pods.Pod],
+    state: states.ClusterState,
+    row: int,
+    scheduler: schedulers.Scheduler,
+) -> bool:
+    """Tell whether all pods that move would be placed on other nodes; the state is not changed.
+
+    Args:
+        moving: Pods on the node that would be evicted.
+        state: The cluster.
+        row: The node that would go.
+        scheduler: Whose filters decide.
+    """
+    node = state.nodes[row]
+    state.replace_node(row, dataclasses.replace(node, unschedulable=True))
+    placed: list[tuple[pods.Pod, int]] = []
+    try:
+        for pod in moving:
+            fresh = dataclasses.replace(pod, node_name="")
+            found = scheduler.place(fresh, state).row
+            if found is None:
+                return False
+            state.place(fresh, found)
+            placed.append((fresh, found))
+        return True
+    finally:
+        for pod, found in placed:
+            state.remove(pod, found)
+        state.replace_node(row, node)

@@ -1,0 +1,258 @@
+"""The loop that hosts the Vertical Pod Autoscaler: recommender, admission, updater.
+
+Once a minute the newest samples of all containers go into the histograms, recommendations are
+worked out for all workloads at once, new pods get them at creation, and in the modes that change
+running pods the updater's own rules decide which are resized in place or evicted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kubestow.model import decisions, fields, resources, structures
+from kubestow.policies.sizing import protocols, registry
+from kubestow.policies.sizing.recommendations import ContainerRecommendation
+from kubestow.policies.sizing.vpa import admissions, recommenders, updates
+from kubestow.policies.sizing.vpa.banks import VpaBank
+from kubestow.policies.sizing.vpa.parameters import VpaParameters
+from kubestow.policies.sizing.vpa.pod_containers import PodContainer
+from kubestow.policies.sizing.vpa.pods import LivePod as VpaPod
+from kubestow.policies.sizing.vpa.pods import ResizeCondition, Termination
+from kubestow.policies.sizing.vpa.update_policies import Mode, UpdatePolicy
+from kubestow.simulation import disruptions, lifecycles, templates, worlds
+from kubestow.simulation.actors import LivePod, LiveWorkload, Phase
+from kubestow.simulation.observations import Observer
+from kubestow.simulation.worlds import World
+
+EPOCH_S = 19_676 * 86_400.0  # the run begins at a midnight; VPA counts in days since the epoch
+_MODES: dict[str, Mode] = {
+    "off": "Off",
+    "initial": "Initial",
+    "recreate": "Recreate",
+    "in-place-or-recreate": "InPlaceOrRecreate",
+}
+Recommended = tuple[ContainerRecommendation, ...]
+
+
+@dataclass(slots=True, eq=False)
+class VpaLoop:
+    """The autoscaler for all workloads that share parameters and interval."""
+
+    world: World
+    observer: Observer
+    workloads: list[LiveWorkload]
+    parameters: VpaParameters
+    _bank: VpaBank = field(init=False)
+    _vpa: recommenders.Vpa = field(init=False)
+    _rows: dict[tuple[int, int], int] = field(default_factory=dict)  # workload, container
+    _slots: dict[int, int] = field(default_factory=dict)  # by stream of the container
+    _recommended: dict[int, Recommended] = field(default_factory=dict)
+    _memories: dict[int, updates.UpdaterMemory] = field(default_factory=dict)
+    _deferred: dict[str, float] = field(default_factory=dict)
+    _killed: dict[str, tuple[int, float, float]] = field(default_factory=dict)
+
+    def start(self) -> None:
+        """Look at the rhythm the scenario asks for."""
+        siblings: list[int] = []
+        for workload in self.workloads:
+            count = len(templates.containers_of(workload.spec))
+            for index in range(count):
+                self._rows[workload.number, index] = len(siblings)
+                siblings.append(count)
+        self._bank = VpaBank(siblings, self.parameters)
+        self._vpa = recommenders.Vpa(self.parameters)
+        self.world.on(worlds.KILLED, self._kill)
+        self.world.on(worlds.GONE, self._release)
+        period_s = self.workloads[0].sizing.interval
+        self.world.clock.every(period_s, self._round, first_s=period_s, priority=worlds.CONTROL)
+
+    def _slot(self, pod: LivePod, index: int) -> int:
+        stream = int(self.world.units.rows["stream"][pod.units[index]])
+        if stream not in self._slots:
+            row = self._rows[pod.workload.number, index]
+            self._slots[stream] = int(self._bank.place([row])[0])
+        return self._slots[stream]
+
+    def _round(self) -> None:
+        self._take_samples()
+        self._recommend()
+        for workload in self.workloads:
+            self._admit(workload)
+            if workload.sizing.mode in ("recreate", "in-place-or-recreate"):
+                self._update(workload)
+
+    def _take_samples(self) -> None:
+        found = [
+            (pod, index)
+            for workload in self.workloads
+            for pod in workload.pods.values()
+            if pod.units and pod.phase in (Phase.READY, Phase.STARTING)
+            for index in range(len(pod.units))
+        ]
+        if not found:
+            return
+        seen = self.observer.read([pod.units[index] for pod, index in found])
+        present = np.flatnonzero(seen.present)
+        slots = np.array([self._slot(*found[i]) for i in present], dtype=np.int64)
+        if len(slots):
+            time_s = EPOCH_S + seen.time_s
+            self._bank.add(slots, time_s, seen.cpu[present], seen.memory[present])
+
+    def _recommend(self) -> None:
+        table = self._bank.recommend()
+        for workload in self.workloads:
+            names = [plan.name for plan in templates.containers_of(workload.spec)]
+            estimates = {
+                name: table.row(self._rows[workload.number, index])
+                for index, name in enumerate(names)
+            }
+            found = self._vpa.presented(estimates, ())
+            if found != self._recommended.get(workload.number):
+                self._recommended[workload.number] = found
+
+    def _admit(self, workload: LiveWorkload) -> None:
+        """Set what new pods of a workload request."""
+        if workload.sizing.mode == "off":
+            return
+        containers = tuple(
+            PodContainer(plan.name, protocols.ContainerResources(plan.requests, plan.limits))
+            for plan in templates.containers_of(workload.spec)
+        )
+        admitted = admissions.admit(containers, self._recommended[workload.number])
+        requests = {name: found.requests for name, found in admitted.items()}
+        if requests == workload.requests:
+            return
+        workload.requests = requests
+        workload.limits = {name: found.limits for name, found in admitted.items()}
+        self.world.ledger.decide(lambda: self._record(workload))
+
+    def _record(self, workload: LiveWorkload) -> decisions.DecisionRecord:
+        found = self._recommended[workload.number]
+        numbers = {
+            f"{sized.container}/{name}": float(amount)
+            for sized in found
+            for name, amount in sized.target.items()
+        }
+        return decisions.DecisionRecord(
+            kind="sizing",
+            subject=f"workload/{workload.key}",
+            policy=recommenders.NAME,
+            outcome="; ".join(f"{name} {amount:g}" for name, amount in numbers.items()),
+            parameters={"mode": workload.sizing.mode},
+            time=self.world.now_s,
+            numbers=numbers,
+        )
+
+    def _update(self, workload: LiveWorkload) -> None:
+        live = {pod.pod.name: pod for pod in workload.staying() if pod.node is not None}
+        if not live:
+            return
+        self._retry_deferred(live)
+        case = updates.UpdateCase(
+            pods=tuple(self._seen(pod) for pod in live.values()),
+            configured={workload.key: workload.replicas},
+            recommended=self._recommended[workload.number],
+            policy=UpdatePolicy(mode=_MODES[workload.sizing.mode]),
+            now_s=EPOCH_S + self.world.now_s,
+        )
+        plan = updates.plan(case, self._memories.get(workload.number))
+        self._memories[workload.number] = plan.memory
+        for name in plan.resize:
+            self._resize(live[name])
+        for name in plan.evict:
+            if disruptions.may_evict(live[name]):
+                self.world.ledger.count("sizing_evictions")
+                lifecycles.stop(self.world, live[name], "resized-by-eviction")
+
+    def _seen(self, pod: LivePod) -> VpaPod:
+        containers = tuple(
+            PodContainer(c.name, protocols.ContainerResources(c.requests, c.limits))
+            for c in pod.pod.spec.containers
+        )
+        conditions: tuple[ResizeCondition, ...] = ()
+        if pod.key in self._deferred:
+            conditions = (ResizeCondition("PodResizePending", reason="Deferred"),)
+        ends = {}
+        if pod.key in self._killed:
+            index, begun_s, ended_s = self._killed[pod.key]
+            name = pod.pod.spec.containers[index].name
+            ends[name] = Termination("OOMKilled", EPOCH_S + begun_s, EPOCH_S + ended_s)
+        started_s = pod.created_s if pod.created_s < 0.0 else pod.bound_s
+        return VpaPod(
+            name=pod.pod.name,
+            containers=containers,
+            creator=pod.workload.key,
+            started_s=EPOCH_S + (started_s or 0.0),
+            terminations=ends,
+            conditions=conditions,
+        )
+
+    def _resize(self, pod: LivePod) -> None:
+        """Resize a pod if its node has room, else put it off as the kubelet would."""
+        wanted = pod.workload.pod_spec()
+        if self._has_room(pod):
+            self._deferred.pop(pod.key, None)
+            lifecycles.resize(self.world, pod, wanted)
+        else:
+            self._deferred.setdefault(pod.key, self.world.now_s)
+
+    def _has_room(self, pod: LivePod) -> bool:
+        if pod.node is None:
+            return False
+        state = self.world.state
+        row = state.rows[pod.node.name]
+        asked = lifecycles.counted(pod.workload.pod_spec())
+        for position, name in enumerate((resources.CPU, resources.MEMORY)):
+            column = state.columns[name]
+            free = state.allocatable[row, column] - state.requested[row, column]
+            if asked[position] - pod.requests[position] > free:
+                return False
+        rows = self.world.units.rows
+        for unit, container in zip(pod.units, pod.workload.pod_spec().containers, strict=True):
+            limit = container.limits.get(resources.MEMORY)
+            if limit is not None and rows["memory"][unit] > float(limit):
+                return False
+        return True
+
+    def _retry_deferred(self, live: dict[str, LivePod]) -> None:
+        for pod in live.values():
+            if pod.key in self._deferred and self._has_room(pod):
+                self._resize(pod)
+
+    def _kill(self, found: tuple[LivePod, int]) -> None:
+        pod, row = found
+        if not any(pod.workload is workload for workload in self.workloads):
+            return
+        index = pod.units.index(row)
+        memory = pod.pod.spec.containers[index].requests.get(resources.MEMORY)
+        asked = memory.value() if memory is not None else 0
+        slots = np.array([self._slot(pod, index)], dtype=np.int64)
+        now_s = self.world.now_s
+        self._bank.kill(slots, EPOCH_S + now_s, np.array([asked], dtype=np.int64))
+        begun_s = float(self.world.units.rows["since_s"][row])
+        self._killed[pod.key] = (index, begun_s, now_s)
+
+    def _release(self, pod: LivePod) -> None:
+        self._killed.pop(pod.key, None)
+        self._deferred.pop(pod.key, None)
+        streams = [int(self.world.units.rows["stream"][row]) for row in pod.units]
+        slots = [self._slots.pop(stream) for stream in streams if stream in self._slots]
+        if slots:
+            self._bank.release(slots)
+
+
+def start_all(world: World, observer: Observer) -> None:
+    """Give the workloads that are sized their loops; those with equal settings share one."""
+    groups: dict[object, list[LiveWorkload]] = defaultdict(list)
+    for workload in world.workloads:
+        sizing = workload.sizing
+        if sizing.recommender == recommenders.NAME:
+            groups[(sizing.interval, repr(sizing.parameters))].append(workload)
+    for members in groups.values():
+        raw = fields.Field(members[0].sizing.parameters or {}, "scenario", "sizing.parameters")
+        parameters: Any = structures.read(registry.get(recommenders.NAME).parameters, raw)
+        VpaLoop(world, observer, members, parameters).start()
