@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+from kubestow.studies import comparisons, engines, sweep_cells, sweeps
 
 TINY = """
 apiVersion: kubestow.io/v1alpha1
@@ -39,3 +42,12 @@ def write(folder: Path, text: str = TINY) -> str:
     path = folder / "tiny.yaml"
     path.write_text(text, encoding="utf-8")
     return str(path)
+
+
+def compare(folder: Path, seeds: int, **options: Any) -> comparisons.Comparison:
+    """Run variants of the tiny scenario and compare them."""
+    options = {"varied": [TARGETS], **options}
+    sweep = sweeps.plan(write(folder), seeds=seeds, **options)
+    tasks = sweep_cells.make_tasks(sweep)
+    records = sweep_cells.run_cells(tasks, None, engines.run_local, 1, lambda *_: None)
+    return comparisons.make(sweep, records)

@@ -11,6 +11,7 @@ from rich import markup, progress
 from rich.table import Column, Table
 
 from kubestow.cli import outputs
+from kubestow.model import errors
 from kubestow.reports import files
 from kubestow.studies import (
     comparison_pages,
@@ -37,7 +38,7 @@ def compare(
         typer.Option("--vary", metavar="PATH=V1,V2,...", help="Values one place takes in turn."),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, help="Seeds every variant runs with, from the scenario's on.")
+        int, typer.Option(help="Seeds every variant runs with, from the scenario's on.")
     ] = 5,
     changes: Annotated[
         list[str] | None,
@@ -50,7 +51,7 @@ def compare(
         str, typer.Option(help=f"Where runs are computed: {', '.join(engines.NAMES)}.")
     ] = engines.LOCAL,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Runs at the same time; one per core if not given.")
+        int | None, typer.Option(help="Runs at the same time; one per core if not given.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for results, report and finished runs.")
@@ -72,6 +73,9 @@ def compare(
       kubestow compare day.yaml --vary policies.scaling.max=10,30 --vary step=5s,15s --out day
     """
     chosen = engines.get(engine)
+    for name, value in (("--seeds", seeds), ("--jobs", jobs)):
+        if value is not None and value < 1:
+            raise errors.InputError(name, f"{value}: must be >= 1")
     sweep = sweeps.plan(
         scenario, varied or (), changes=changes or (), seeds=seeds, baseline=baseline
     )

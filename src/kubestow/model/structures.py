@@ -71,7 +71,7 @@ class _Duration:
 Seconds = Annotated[float, _Duration()]
 """A duration such as 90s, 15m, 1h30m or 250ms; a bare number is seconds."""
 
-_DURATION_PATTERN = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+$"
+_DURATION_PATTERN = r"([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+$"
 _QUANTITY_PATTERN = r"^[+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(([KMGTPE]i)|[numkMGTPE]|[eE][+-]?[0-9]+)?$"
 
 
@@ -273,7 +273,7 @@ def _schema_of(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if base is Any:
         return {}
     if base is quantities.Quantity:
-        return {"type": ["string", "number"], "pattern": _QUANTITY_PATTERN}
+        return {"type": ["string", "number"], "pattern": _QUANTITY_PATTERN, "minimum": 0}
     if base is str:
         options = [list(mark.options) for mark in marks if isinstance(mark, OneOf)]
         return {"type": "string", **({"enum": options[0]} if options else {})}
@@ -283,7 +283,10 @@ def _schema_of(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         limits = [mark.schema() for mark in marks if isinstance(mark, Bounds)]
         found = limits[0] if limits else {}
         if any(isinstance(mark, _Duration) for mark in marks):
-            return {"type": ["string", "number"], "pattern": _DURATION_PATTERN, **found}
+            # Bounds hold for bare numbers; for texts the pattern asks for a digit that is not 0.
+            start = "^(?=.*[1-9])" if "exclusiveMinimum" in found else "^"
+            pattern = start + _DURATION_PATTERN
+            return {"type": ["string", "number"], "pattern": pattern, "minimum": 0, **found}
         return {"type": "integer" if base is int else "number", **found}
     _define(base, definitions)
     return {"$ref": f"#/$defs/{base.__name__}"}

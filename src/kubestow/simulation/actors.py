@@ -49,6 +49,7 @@ class LiveNode:
         pods: The pods on it, in order of binding.
         held: Cordoned by maintenance or scale-down.
         pressed_until_s: Under memory pressure until then.
+        failed_s: When it failed last; tells one failure from the next.
     """
 
     number: int
@@ -59,6 +60,7 @@ class LiveNode:
     pods: dict[str, LivePod] = field(default_factory=dict)
     held: bool = False
     pressed_until_s: float = -math.inf
+    failed_s: float = -math.inf
     unneeded_since_s: float | None = None
 
     @property
@@ -81,7 +83,11 @@ class LivePod:
         units: Rows of its containers in the arrays of use.
         ready_s: Since when it is ready.
         first_ready_s: When it was ready for the first time.
-        down: Containers that are down.
+        changed_s: When it last became ready, or ceased to be.
+        ends_s: Work that lasts for a time is not finished before.
+        back_offs_s: How long each container that was killed waits next time, by row.
+        down: Containers that are down, and the restarts they wait for, by row.
+        ticket: What the pod itself waits for: to be ready, finished or gone.
         requests: What it counts for: CPU in thousandths, memory in bytes.
     """
 
@@ -97,10 +103,11 @@ class LivePod:
     bound_s: float | None = None
     ready_s: float | None = None
     first_ready_s: float | None = None
+    changed_s: float = -math.inf
+    ends_s: float = -math.inf
     restarts: int = 0
-    back_off_s: float = 0.0
-    crashed_s: float = -math.inf
-    down: set[int] = field(default_factory=set)
+    back_offs_s: dict[int, float] = field(default_factory=dict)
+    down: dict[int, clocks.Ticket | None] = field(default_factory=dict)
     ticket: clocks.Ticket | None = None
     nominated: str | None = None
 
@@ -113,6 +120,12 @@ class LivePod:
     def stays(self) -> bool:
         """Tell whether the pod counts as one of its workload: not on its way out."""
         return self.phase not in (Phase.TERMINATING, Phase.GONE)
+
+    def call_off(self) -> None:
+        """Wait for nothing any more."""
+        for ticket in (self.ticket, *self.down.values()):
+            if ticket is not None:
+                ticket.cancel()
 
 
 @dataclass(slots=True, eq=False)

@@ -19,12 +19,18 @@ def check(spec: documents.Spec, place: str) -> None:
     """
     _check_scaling(spec.policies.scaling, fields.Field(None, place, "spec.policies.scaling"))
     _check_sizing(spec.policies.sizing, fields.Field(None, place, "spec.policies.sizing"))
+    if spec.policies.moving.enabled:
+        where = fields.Field(None, place, "spec.policies.moving")
+        raise _refuse(where, "enabled", True, "expected false; there is no plan that moves pods")
     for index, workload in enumerate(spec.workloads):
         path = f"spec.workloads[{index}]"
         if workload.scaling is not None:
             where = fields.Field(workload.scaling, place, f"{path}.scaling")
             scaling = settings.override(loops.Scaling, spec.policies.scaling, where)
             _check_scaling(scaling, where)
+            if workload.kind not in scaling_loops.SCALABLE and scaling.scaler != loops.NO_SCALER:
+                kinds = " or ".join(scaling_loops.SCALABLE)
+                raise _refuse(where, "scaler", scaling.scaler, f"only a {kinds} can be scaled")
         if workload.sizing is not None:
             where = fields.Field(workload.sizing, place, f"{path}.sizing")
             sizing = settings.override(loops.Sizing, spec.policies.sizing, where)

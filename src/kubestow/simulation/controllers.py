@@ -26,6 +26,7 @@ class Controllers:
     def __init__(self, world: World) -> None:
         self._world = world
         self._due: set[int] = set()
+        self._begun: set[int] = set()
         self._needed: dict[int, int] = {}  # pods of a job that must finish
         for event in (worlds.READY, worlds.STOPPING, worlds.GONE):
             world.on(event, lambda pod: self.look_at(pod.workload))
@@ -34,7 +35,8 @@ class Controllers:
             world.on(event, self._look_at_daemons)
 
     def begin(self, workload: LiveWorkload) -> None:
-        """Create a workload."""
+        """Create a workload; nothing is done for it before."""
+        self._begun.add(workload.number)
         work = workload.spec.work
         if workload.spec.kind == spec.PIPELINE and work is not None and work.every is not None:
             first_s = max(self._world.now_s, workload.spec.start + work.first)
@@ -71,6 +73,8 @@ class Controllers:
 
     def _reconcile(self, workload: LiveWorkload) -> None:
         self._due.discard(workload.number)
+        if workload.number not in self._begun:
+            return
         match workload.spec.kind:
             case spec.DEPLOYMENT:
                 self._replicate(workload)
@@ -136,7 +140,7 @@ def ranked(found: list[LivePod], now_s: float) -> list[LivePod]:
     together = Counter(pod.node.number for pod in found if pod.node is not None)
 
     def rank(pod: LivePod) -> tuple[float, ...]:
-        ready = pod.phase is Phase.READY
+        ready = pod.ready_s is not None
         crowd = together[pod.node.number] if pod.node is not None else 0
         return (
             pod.node is not None,

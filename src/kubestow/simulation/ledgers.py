@@ -21,6 +21,7 @@ class Ledger:
         decisions: Records of decisions.
         throttling: Quota periods of containers that are gone, and those that were used up.
         nodes: Number of nodes by pool.
+        fleet: Number of all nodes.
     """
 
     keep: int = 10_000
@@ -29,6 +30,7 @@ class Ledger:
     decisions: list[DecisionRecord] = field(default_factory=list)
     throttling: list[float] = field(default_factory=lambda: [0.0, 0.0])
     nodes: defaultdict[str, Area] = field(default_factory=lambda: defaultdict(Area))
+    fleet: Area = field(default_factory=Area)
 
     def count(self, what: str, times: int = 1) -> None:
         """Count something."""
@@ -37,6 +39,11 @@ class Ledger:
     def note(self, time_s: float, what: str, who: str, where: str = "") -> None:
         """Write an event down."""
         self.events.append((time_s, what, who, where))
+
+    def count_node(self, time_s: float, pool: str, change: int) -> None:
+        """Count a node that is paid for from now on, or no more."""
+        self.nodes[pool].add(time_s, change)
+        self.fleet.add(time_s, change)
 
     def decide(self, record: Callable[[], DecisionRecord]) -> None:
         """Keep a decision; its record is only made if there is room for it."""

@@ -3,7 +3,8 @@
 Times are those of Kubernetes: a crashed container is restarted at once the first time, then after
 10 s, 20 s and so on up to 300 s, and from the start again when it has run for ten minutes
 (``pkg/kubelet``: container back-off); a pod told to stop receives no requests any more, and is gone
-after its grace period.
+after its grace period. On a dead node nobody can confirm that a pod is gone. Most controllers do
+not wait for that; a StatefulSet does, for two pods of one identity must never run.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 
 from kubestow.model import cgroups, pods, requests, resources
 from kubestow.simulation import draws, templates, walls, worlds
-from kubestow.simulation.actors import LiveNode, LivePod, LiveWorkload, Phase
+from kubestow.simulation.actors import LiveNode, LivePod, LiveWorkload, NodePhase, Phase
 from kubestow.simulation.scenarios import workloads as spec
 from kubestow.simulation.units import NONE, RUNNING, SERVING, STARTING
 from kubestow.simulation.worlds import World
@@ -43,6 +44,7 @@ def create(
         created_s=created_s,
         stream=draws.key(workload.stream, "pod", number),
         requests=counted(pod_spec),
+        changed_s=created_s,
     )
     workload.pods[name] = live
     now_s = world.now_s
@@ -83,6 +85,8 @@ def bind(world: World, live: LivePod, node: LiveNode, *, warm: bool = False) -> 
         _become_ready(world, live)
     else:
         _await_ready(world, live)
+    if node.phase is NodePhase.FAILED:  # nobody has noticed yet
+        lose(world, live)
 
 
 def _start_containers(world: World, live: LivePod, node: LiveNode) -> list[int]:
@@ -111,6 +115,9 @@ def _start_containers(world: World, live: LivePod, node: LiveNode) -> list[int]:
                 since_s=world.now_s,
             )
         )
+    service = workload.spec.service
+    if service is not None and service.model == spec.REQUESTS:
+        world.units.rows["play"][rows[0]] = world.plays.add(world.units.top)
     for row in rows:
         world.owner_of_unit[row] = live
         world.units.start(RUNNING, row, world.now_s)
@@ -168,6 +175,8 @@ def _await_ready(world: World, live: LivePod) -> None:
 def _become_ready(world: World, live: LivePod) -> None:
     now_s = world.now_s
     live.phase, live.ready_s, live.ticket = Phase.READY, now_s, None
+    if live.first_ready_s is not None or live.created_s >= 0.0:  # else ready since its creation
+        live.changed_s = now_s
     live.workload.ready.add(now_s, 1)
     if live.first_ready_s is None:
         live.first_ready_s = now_s
@@ -179,9 +188,11 @@ def _become_ready(world: World, live: LivePod) -> None:
         world.units.start(SERVING, live.units[0], now_s)
     world.ledger.note(now_s, "ready", live.key)
     work = live.workload.spec.work
-    if work is not None and work.duration and not work.cpu_seconds:
+    if work is not None and work.duration:
         time_s = draws.lognormal(live.stream, 0, work.duration, work.duration * work.variability)
-        live.ticket = world.clock.after(time_s, lambda: finish(world, live), worlds.LIFE)
+        live.ends_s = now_s + time_s
+        if not work.cpu_seconds:
+            live.ticket = world.clock.after(time_s, lambda: finish(world, live), worlds.LIFE)
     world.tell(worlds.READY, live)
 
 
@@ -190,6 +201,7 @@ def _leave_service(world: World, live: LivePod) -> None:
     if live.ready_s is not None:
         live.workload.ready.add(world.now_s, -1)
         live.ready_s = None
+        live.changed_s = world.now_s
     if live.units:
         world.units.stop(SERVING, live.units[0], world.now_s, world.step_start_s)
 
@@ -203,32 +215,36 @@ def crash(world: World, live: LivePod, row: int) -> None:
     world.ledger.note(now_s, "oom-killed", live.key)
     world.tell(worlds.KILLED, (live, row))
     _leave_service(world, live)
-    _drop_requests(world, live)
+    if row == live.units[0]:  # others serve no requests
+        _drop_requests(world, live)
     if live.ticket is not None:
         live.ticket.cancel()
     for watch in (RUNNING, STARTING):
         world.units.stop(watch, row, now_s, world.step_start_s)
     live.phase = Phase.CRASHED
-    live.down.add(row)
-    if now_s - live.crashed_s > BACK_OFF_RESET_S:
-        live.back_off_s = 0.0
-    wait_s = live.back_off_s
-    live.back_off_s = min(max(2 * live.back_off_s, BACK_OFF_FIRST_S), BACK_OFF_MOST_S)
-    live.crashed_s = now_s
-    live.ticket = world.clock.after(wait_s, lambda: _restart(world, live), worlds.LIFE)
+    wait_s = _back_off(live, row, now_s - float(world.units.rows["since_s"][row]))
+    live.down[row] = world.clock.after(wait_s, lambda: _restart(world, live, row), worlds.LIFE)
 
 
-def _restart(world: World, live: LivePod) -> None:
+def _back_off(live: LivePod, row: int, ran_s: float) -> float:
+    """Return how long a container waits before it is started again."""
+    wait_s = live.back_offs_s.get(row, 0.0) if ran_s <= BACK_OFF_RESET_S else 0.0
+    live.back_offs_s[row] = min(max(2 * wait_s, BACK_OFF_FIRST_S), BACK_OFF_MOST_S)
+    return wait_s
+
+
+def _restart(world: World, live: LivePod, row: int) -> None:
+    """Start a container again; the pod starts when none is down any more."""
     rows = world.units.rows
-    for row in live.down:
-        rows["since_s"][row] = world.now_s
-        world.units.start(RUNNING, row, world.now_s)
-        world.units.start(STARTING, row, world.now_s)
-        if rows["work_cores"][row] > 0.0:  # a job begins again
-            rows["work_left"][row] = _work(live)["work_left"]
-    live.down.clear()
-    live.phase = Phase.STARTING
-    _await_ready(world, live)
+    rows["since_s"][row] = world.now_s
+    world.units.start(RUNNING, row, world.now_s)
+    world.units.start(STARTING, row, world.now_s)
+    if rows["work_cores"][row] > 0.0:  # a job begins again
+        rows["work_left"][row] = _work(live)["work_left"]
+    del live.down[row]
+    if not live.down:
+        live.phase = Phase.STARTING
+        _await_ready(world, live)
 
 
 def _drop_requests(world: World, live: LivePod) -> None:
@@ -238,6 +254,9 @@ def _drop_requests(world: World, live: LivePod) -> None:
         inside = world.units.rows["in_system"]
         world.services["all_dropped"][service] += inside[live.units[0]]
         inside[live.units[0]] = 0.0
+        played = int(world.units.rows["play"][live.units[0]])
+        if played != NONE:
+            world.plays.reset(played)
 
 
 def finish(world: World, live: LivePod) -> None:
@@ -251,8 +270,7 @@ def stop(world: World, live: LivePod, reason: str) -> None:
     """Tell a pod to stop; it is gone after its grace period, at once if it never started."""
     if not live.stays:
         return
-    if live.ticket is not None:
-        live.ticket.cancel()
+    live.call_off()
     world.ledger.note(world.now_s, reason, live.key)
     if live.node is None:
         live.workload.pending.add(world.now_s, -1)
@@ -266,9 +284,9 @@ def stop(world: World, live: LivePod, reason: str) -> None:
     live.pod = dataclasses.replace(live.pod, terminating=True)
     world.place(live.pod, live.node)
     live.phase = Phase.TERMINATING
-    # A dead node cannot confirm; the API server forgets the pod when it is forced to.
-    grace_s = 0.0 if lost else live.workload.spec.pod.grace
-    live.ticket = world.clock.after(grace_s, lambda: _vanish(world, live), worlds.LIFE)
+    if not lost or live.workload.spec.kind != spec.STATEFUL_SET:
+        grace_s = 0.0 if lost else live.workload.spec.pod.grace
+        live.ticket = world.clock.after(grace_s, lambda: _vanish(world, live), worlds.LIFE)
     world.tell(worlds.STOPPING, live)
 
 
@@ -276,8 +294,7 @@ def evict(world: World, live: LivePod) -> None:
     """Remove a pod from a node that runs out of memory, without grace."""
     world.ledger.count("evictions")
     world.ledger.note(world.now_s, "evicted", live.key)
-    if live.ticket is not None:
-        live.ticket.cancel()
+    live.call_off()
     if live.stays:
         live.phase = Phase.TERMINATING
         world.tell(worlds.STOPPING, live)
@@ -286,17 +303,16 @@ def evict(world: World, live: LivePod) -> None:
 
 def discard(world: World, live: LivePod) -> None:
     """Remove a pod together with its node."""
-    if live.ticket is not None:
-        live.ticket.cancel()
+    live.call_off()
     if live.stays:
         live.phase = Phase.TERMINATING
+        world.tell(worlds.STOPPING, live)
     _vanish(world, live)
 
 
 def lose(world: World, live: LivePod) -> None:
     """Cut a pod off: its node is dead, but requests are still sent to it."""
-    if live.ticket is not None:
-        live.ticket.cancel()
+    live.call_off()
     _drop_requests(world, live)
     for row in live.units:
         world.units.rows["lost"][row] = True
@@ -317,10 +333,11 @@ def recover(world: World, live: LivePod) -> None:
         world.units.rows["lost"][row] = False
     if live.phase is Phase.LOST:
         _leave_service(world, live)
-        live.down = set(live.units)
+        live.down = dict.fromkeys(live.units)
         live.restarts += 1
         world.ledger.count("restarts")
-        _restart(world, live)
+        for row in live.units:
+            _restart(world, live, row)
     else:
         _vanish(world, live)
 
@@ -363,3 +380,4 @@ def resize(world: World, live: LivePod, pod_spec: pods.PodSpec) -> None:
         rows["parallel"][row] = _parallel(live.workload, container)
     world.ledger.count("resizes")
     world.ledger.note(world.now_s, "resized", live.key)
+    world.tell(worlds.RESIZED, live)

@@ -31,8 +31,7 @@ def build(world: World) -> None:
     """Make the nodes that are there from the start."""
     for pool in world.spec.cluster.nodes:
         for index in range(pool.count):
-            name = pool.name if pool.count == 1 and pool.max in (None, 1) else None
-            make(world, pool, index, name=name, phase=NodePhase.READY)
+            make(world, pool, index, name=pool.names()[index], phase=NodePhase.READY)
     world.refresh_nodes()
 
 
@@ -44,7 +43,7 @@ def make(
     live = LiveNode(len(world.nodes), node, pool, phase, created_s=world.now_s)
     world.nodes.append(live)
     world.by_name[node.name] = live
-    world.ledger.nodes[pool.name].add(world.now_s, 1)
+    world.ledger.count_node(world.now_s, pool.name, 1)
     return live
 
 
@@ -75,7 +74,7 @@ def retire(world: World, live: LiveNode) -> None:
     for pod in list(live.pods.values()):
         lifecycles.discard(world, pod)
     live.phase = NodePhase.GONE
-    world.ledger.nodes[live.pool.name].add(world.now_s, -1)
+    world.ledger.count_node(world.now_s, live.pool.name, -1)
     world.ledger.note(world.now_s, "retired", "", live.name)
     world.refresh_nodes()
     world.tell(worlds.NODE_GONE, live)
@@ -100,34 +99,42 @@ def fail(world: World, live: LiveNode, duration_s: float | None) -> None:
     """Let a node die; it comes back after a while, or never."""
     if live.phase is not NodePhase.READY:
         return
-    live.phase = NodePhase.FAILED
+    live.phase, live.failed_s = NodePhase.FAILED, world.now_s
     world.ledger.note(world.now_s, "failed", "", live.name)
     for pod in list(live.pods.values()):
         lifecycles.lose(world, pod)
-    world.clock.after(NOTICED_S, lambda: _notice(world, live), worlds.LIFE)
+    notice = functools.partial(_notice, world, live, world.now_s)
+    world.clock.after(NOTICED_S, notice, worlds.LIFE)
     if duration_s is not None:
         world.clock.after(duration_s, lambda: _recover(world, live), worlds.LIFE)
 
 
-def _notice(world: World, live: LiveNode) -> None:
-    if live.phase is not NodePhase.FAILED:
+def _is_down(live: LiveNode, failed_s: float) -> bool:
+    """Tell whether a node has been dead since then."""
+    return live.phase is NodePhase.FAILED and live.failed_s == failed_s
+
+
+def _notice(world: World, live: LiveNode, failed_s: float) -> None:
+    if not _is_down(live, failed_s):
         return
     world.change_node(live, dataclasses.replace(live.node, taints=(*live.node.taints, *_DEAD)))
     for pod in list(live.pods.values()):
         lifecycles.forget_lost(world, pod)
         stay_s = templates.stay_s(pod.workload.spec, taints.UNREACHABLE)
         if stay_s is not None:
-            leave = functools.partial(_leave_dead, world, live, pod)
+            leave = functools.partial(_leave_dead, world, live, pod, failed_s)
             world.clock.after(stay_s, leave, worlds.LIFE)
 
 
-def _leave_dead(world: World, live: LiveNode, pod: LivePod) -> None:
-    if live.phase is NodePhase.FAILED and pod.key in live.pods and pod.stays:
+def _leave_dead(world: World, live: LiveNode, pod: LivePod, failed_s: float) -> None:
+    if _is_down(live, failed_s) and live.pods.get(pod.key) is pod and pod.stays:
         world.ledger.count("evictions")
         lifecycles.stop(world, pod, "taint-evicted")
 
 
 def _recover(world: World, live: LiveNode) -> None:
+    if live.phase is not NodePhase.FAILED:  # given back meanwhile
+        return
     live.phase = NodePhase.READY
     kept = tuple(taint for taint in live.node.taints if taint not in _DEAD)
     world.change_node(live, dataclasses.replace(live.node, taints=kept))

@@ -49,13 +49,15 @@ class Rollout:
                 return
 
     def _drain(self, node: LiveNode, force_s: float) -> None:
-        if drain(self.world, node, forced=self.world.now_s >= force_s):
+        # Nobody can confirm that pods have left a dead node; it is not waited for.
+        dead = node.phase is not NodePhase.READY
+        if drain(self.world, node, forced=self.world.now_s >= force_s) or dead:
             self.world.clock.after(self.plan.hold, lambda: self._return(node), worlds.CONTROL)
         else:
             self.world.clock.after(RETRY_S, lambda: self._drain(node, force_s), worlds.CONTROL)
 
     def _return(self, node: LiveNode) -> None:
-        if node.phase is NodePhase.READY:
+        if node.phase is not NodePhase.GONE:
             machines.uncordon(self.world, node)
         self.world.clock.after(self.plan.pause, self._next, worlds.CONTROL)
 

@@ -1,8 +1,8 @@
 """What controllers see of the world: samples, scraped now and then, and some time ago.
 
 Counters and memory are copied at every scrape. A rate is the difference between two scrapes, one
-window apart, so a new container has none until it has been scraped twice. Controllers read the
-newest scrape that is at least one lag old; samples may be missing.
+window apart, so a new or restarted container has none until it has been scraped twice. Controllers
+read the newest scrape that is at least one lag old; samples may be missing.
 """
 
 from __future__ import annotations
@@ -131,11 +131,14 @@ class Observer:
         """Return counter and time at the first scrape within the window that saw a container."""
         before = np.full(len(rows), np.inf)
         start_s = np.full(len(rows), np.inf)
+        newest_since_s = new.since_s[np.where(rows < len(new.stream), rows, 0)]
         for scrape in self._kept:
             if not old.time_s <= scrape.time_s <= new.time_s:
                 continue
             at = np.where(rows < len(scrape.stream), rows, 0)
             seen = (rows < len(scrape.stream)) & (scrape.stream[at] == streams)
+            # Counters begin again with every start of a container (metrics-server: StartTime).
+            seen &= scrape.since_s[at] == newest_since_s
             first = seen & np.isinf(start_s)
             before[first] = scrape.cpu_total[at[first]]
             start_s[first] = scrape.time_s

@@ -55,7 +55,7 @@ def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:
         "node_hours": sum(area.until(now_s) for area in pools.values()) / _HOUR_S,
         "pod_hours": sum(w.existing.until(now_s) for w in found) / _HOUR_S,
         "cost": _cost(world, pools),
-        "nodes_peak": int(sum(area.peak for area in pools.values())),
+        "nodes_peak": int(world.ledger.fleet.peak),
         "pending_pod_seconds": sum(w.pending.until(now_s) for w in found),
         "pending_pods_at_end": int(sum(w.pending.value for w in found)),
         "throttled_ratio": _throttled(world),

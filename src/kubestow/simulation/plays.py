@@ -191,6 +191,7 @@ def play(
         sums: Served, timed out, late, response times in sum, refused, throttled seconds; changed.
     """
     now_s, used = begin_s, 0.0
+    give_up(begin_s, timeout_s, state, finish, arrived, histogram, sums)
     following = next_arrival(row, 0, count, chosen)
     limited = limit < math.inf
     if limited and state.period_end <= now_s:
@@ -227,6 +228,27 @@ def play(
             accept(state, finish, arrived, works[following], now_s, sums)
             following = next_arrival(row, following + 1, count, chosen)
     return used
+
+
+@compiled
+def give_up(
+    now_s: float,
+    timeout_s: float,
+    state: Record,
+    finish: Floats,
+    arrived: Floats,
+    histogram: Floats,
+    sums: Floats,
+) -> None:
+    """Let go of the requests whose clients have given up; looked at once per step."""
+    kept = 0
+    for index in range(state.inside):
+        if now_s - arrived[index] > timeout_s:
+            record(now_s - arrived[index], timeout_s, timeout_s, histogram, sums)
+        else:
+            push(finish, arrived, kept, finish[index], arrived[index])
+            kept += 1
+    state.inside = kept
 
 
 @compiled

@@ -20,6 +20,7 @@ from kubestow.simulation.scheduling import SchedulerHost
 from kubestow.simulation.worlds import World
 
 _DRAIN_S = 10.0  # time between two looks at a node that is being drained
+_GIVE_UP_S = 120.0  # --max-pod-eviction-time: pods that may not be evicted keep their node
 
 
 @dataclass(slots=True, eq=False)
@@ -107,7 +108,7 @@ class ProvisioningLoop:
             if self._count(node.pool) > self._least(node.pool) and self._can_go(node):
                 self._leaving = node
                 machines.cordon(world, node)
-                self._drain(node)
+                self._drain(node, world.now_s + _GIVE_UP_S)
                 return
 
     @staticmethod
@@ -133,9 +134,18 @@ class ProvisioningLoop:
             [pod.pod for pod in moving], self.world.state, row, self._scheduler
         )
 
-    def _drain(self, node: LiveNode) -> None:
+    def _drain(self, node: LiveNode, until_s: float) -> None:
         if maintenances.drain(self.world, node):
             machines.retire(self.world, node)
             self._leaving = None
+        elif self.world.now_s >= until_s and _has_stayers(node):
+            node.unneeded_since_s = None
+            machines.uncordon(self.world, node)
+            self._leaving = None
         else:
-            self.world.clock.after(_DRAIN_S, lambda: self._drain(node), worlds.CONTROL)
+            self.world.clock.after(_DRAIN_S, lambda: self._drain(node, until_s), worlds.CONTROL)
+
+
+def _has_stayers(node: LiveNode) -> bool:
+    """Tell whether a node has pods that were not even told to go."""
+    return any(maintenances.movable(pod) and pod.stays for pod in node.pods.values())

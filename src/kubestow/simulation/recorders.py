@@ -41,6 +41,7 @@ class Recorder:
     throttled: float = 0.0
     _before: dict[str, Floats] = field(default_factory=dict)
     _cpu_before: Floats = field(default_factory=lambda: np.zeros(0))
+    _counts_before: Floats = field(default_factory=lambda: np.zeros(0))
     _looked_s: float = 0.0
 
     def start(self) -> None:
@@ -48,18 +49,20 @@ class Recorder:
         world, recording = self.world, self.world.spec.recording
         self._before = {name: world.services[name].copy() for name in _TOTALS}
         self._cpu_before = self.used_cpu.copy()
-        self._repeat(world.spec.step, self._add_use)
+        self._counts_before = world.histograms.sum(axis=1)
+        world.on(worlds.STEPPED, self._add_use)
         self._repeat(recording.workloads, self._look_at_workloads)
         self._repeat(recording.nodes, self._look_at_nodes)
 
     def _repeat(self, period_s: float, look: Callable[[], None]) -> None:
         self.world.clock.every(period_s, look, first_s=period_s, priority=worlds.SCRAPE)
 
-    def _add_use(self) -> None:
+    def _add_use(self, step_s: float) -> None:
+        """Add a step, while containers that ended with it are still in the arrays."""
         rows = self.world.units.rows[: self.world.units.top]
         used = rows["used"]
         owners = rows["workload"][used]
-        count, step_s = len(self.world.workloads), self.world.spec.step
+        count = len(self.world.workloads)
         self.used_cpu += np.bincount(owners, rows["cpu"][used], count) * step_s
         self.used_memory += np.bincount(owners, rows["memory"][used], count) * step_s
 
@@ -78,8 +81,12 @@ class Recorder:
         memory = np.bincount(rows["workload"][used], rows["memory"][used], len(found))
         at = np.array([workload.service for workload in found], dtype=np.int64)
         served = self._of_service(change["all_served"], at)
+        # Those who gave up have their time among the response times, so they are counted too.
+        counts = world.histograms.sum(axis=1)
+        answered = self._of_service(counts - self._counts_before, at)
+        self._counts_before = counts
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean_s = self._of_service(change["all_response"], at) / served
+            mean_s = self._of_service(change["all_response"], at) / answered
         self._append(
             self.workload_columns,
             time_s=np.full(len(found), now_s),

@@ -26,7 +26,7 @@ from kubestow.simulation import (
     worlds,
 )
 from kubestow.simulation.actors import LivePod, Phase
-from kubestow.simulation.scenarios import documents
+from kubestow.simulation.scenarios import clusters, documents
 from kubestow.simulation.scenarios import workloads as spec
 from kubestow.simulation.units import NONE
 from kubestow.simulation.worlds import World
@@ -63,17 +63,11 @@ def start(scenario: documents.Spec, seed: int, inputs: Inputs) -> World:
     scaling_loops.set_static(world)
     _place_lasting(world, scheduler)
     for workload in world.workloads:
-        if workload.spec.kind in _LASTING and workload.spec.start <= 0.0:
-            manager.look_at(workload)
-        else:
-            world.clock.at(
-                workload.spec.start, functools.partial(manager.begin, workload), worlds.CONTROL
-            )
+        world.clock.at(
+            workload.spec.start, functools.partial(manager.begin, workload), worlds.CONTROL
+        )
     for failure in scenario.failures:
-        node = world.by_name.get(failure.node)
-        if node is not None:
-            fail = functools.partial(machines.fail, world, node, failure.duration)
-            world.clock.at(failure.at, fail, worlds.LIFE)
+        world.clock.at(failure.at, functools.partial(_fail, world, failure), worlds.LIFE)
     for plan in scenario.maintenance:
         maintenances.Rollout(world, plan).start()
     world.clock.every(
@@ -86,6 +80,13 @@ def start(scenario: documents.Spec, seed: int, inputs: Inputs) -> World:
     if scenario.policies.provisioning.enabled:
         provisioning_loops.ProvisioningLoop(world, scheduler, inputs.profile).start()
     return world
+
+
+def _fail(world: World, failure: clusters.Failure) -> None:
+    """Let a node die, if it is there by now."""
+    node = world.by_name.get(failure.node)
+    if node is not None:
+        machines.fail(world, node, failure.duration)
 
 
 def _place_lasting(world: World, scheduler: scheduling.SchedulerHost) -> None:
@@ -111,30 +112,35 @@ def _place_lasting(world: World, scheduler: scheduling.SchedulerHost) -> None:
 
 def advance(world: World) -> None:
     """Compute the use of the step that ends now, and what follows from it."""
+    step_s = min(world.spec.step, world.now_s - world.step_start_s)  # the last may be shorter
+    if world.spec.step - step_s < 1e-6 * world.spec.step:
+        step_s = world.spec.step
     world.signals["value"] = world.signal_values[:, world.step]
     world.services["rate"] = world.demand[:, world.step]
     usages.advance(
         world.units.top,
         world.step,
         world.step_start_s,
-        world.spec.step,
+        step_s,
         world.units.rows,
         world.signals,
         world.services,
         world.hosts,
         world.histograms,
         world.table,
+        world.plays.table,
     )
     world.step += 1
     world.step_start_s = world.now_s
+    world.tell(worlds.STEPPED, step_s)
     rows = world.units.rows[: world.units.top]
     for row in rows["killed"].nonzero()[0].tolist():
         live = world.owner_of_unit[row]
-        if live.phase in (Phase.READY, Phase.STARTING):
+        if live.phase in (Phase.READY, Phase.STARTING, Phase.CRASHED):
             lifecycles.crash(world, live, row)
     for row in rows["finished"].nonzero()[0].tolist():
         live = world.owner_of_unit[row]
-        if live.phase is Phase.READY:
+        if live.phase is Phase.READY and live.ends_s <= world.now_s:
             lifecycles.finish(world, live)
     machines.relieve(world)
     _clear_left(world)
@@ -151,6 +157,8 @@ def _clear_left(world: World) -> None:
         if service != NONE:
             world.services["all_dropped"][service] += inside[row]
         inside[row] = 0.0
+        if rows["play"][row] != NONE:
+            world.plays.leave(int(rows["play"][row]))
     world.units.clear_left()
 
 
@@ -170,7 +178,9 @@ def run(
     recorder = recorders.make(world)
     recorder.start()
     for piece in range(1, _PIECES + 1):
-        world.clock.run(scenario.spec.duration * piece / _PIECES)
+        world.clock.run(scenario.spec.duration * (piece / _PIECES))
         watch(piece / _PIECES)
+    if world.now_s - world.step_start_s > 1e-6 * scenario.spec.step:
+        advance(world)
     measures = outcomes.measure(world, recorder, scenario.metadata.name)
     return outcomes.Outcome(measures, world, recorder)

@@ -21,14 +21,16 @@ from kubestow.policies.scaling import (
     versions,
 )
 from kubestow.simulation import draws, worlds
-from kubestow.simulation.actors import LivePod, LiveWorkload, Phase
+from kubestow.simulation.actors import LivePod, LiveWorkload
 from kubestow.simulation.observations import Observer
 from kubestow.simulation.scenarios import loops
+from kubestow.simulation.scenarios import workloads as spec
 from kubestow.simulation.units import NONE
 from kubestow.simulation.worlds import World
 
 RATE = "rps"
 TARGETS = ("cpu", "memory", RATE)
+SCALABLE = (spec.DEPLOYMENT, spec.STATEFUL_SET)  # the kinds that have a scale subresource
 Floats = observations.Floats
 _CPU, _MEMORY = ("cpu", ""), ("memory", "")
 
@@ -97,7 +99,7 @@ class ScalingLoop:
 
     def _rate(self, pods: list[LivePod], time_s: float, window_s: float) -> observations.Reading:
         rate = self.observer.request_rate(self.workload.service)
-        ready = np.array([pod.phase is Phase.READY for pod in pods], dtype=np.bool_)
+        ready = np.array([pod.ready_s is not None for pod in pods], dtype=np.bool_)
         if rate is None or not ready.any():
             return observations.FailedRead("no requests have been measured")
         per_pod = np.where(ready, rate / ready.sum(), 0.0)
@@ -119,7 +121,7 @@ def _table(pods: list[LivePod]) -> observations.PodTable:
         ),
         deleted=np.array([not pod.stays for pod in pods], dtype=np.bool_),
         started_s=np.array([_started(pod) for pod in pods]),
-        ready_since_s=np.array([_changed(pod) for pod in pods]),
+        ready_since_s=np.array([pod.changed_s for pod in pods]),
         requests_milli={
             _CPU: np.array([pod.requests[0] for pod in pods], dtype=np.int64),
             _MEMORY: np.array([pod.requests[1] * 1000 for pod in pods], dtype=np.int64),
@@ -131,13 +133,6 @@ def _started(pod: LivePod) -> float:
     if pod.bound_s is None:
         return float("nan")
     return min(pod.bound_s, pod.created_s) if pod.created_s < 0.0 else pod.bound_s
-
-
-def _changed(pod: LivePod) -> float:
-    """Return when a pod last became ready or not ready."""
-    if pod.ready_s is not None:
-        return pod.created_s if pod.created_s < 0.0 and pod.restarts == 0 else pod.ready_s
-    return pod.crashed_s if pod.restarts else pod.created_s
 
 
 def make_scaler(world: World, workload: LiveWorkload) -> registries.AnyScaler:
@@ -219,8 +214,9 @@ def start_all(world: World, observer: Observer) -> None:
 
 def is_scaled(workload: LiveWorkload) -> bool:
     """Tell whether a scaler looks after a workload: those that serve requests, by default."""
-    own = workload.spec.scaling is not None
-    return workload.scaling.scaler != loops.NO_SCALER and (own or workload.service != NONE)
+    if workload.spec.kind not in SCALABLE or workload.scaling.scaler == loops.NO_SCALER:
+        return False
+    return workload.spec.scaling is not None or workload.service != NONE
 
 
 def set_static(world: World) -> None:

@@ -4,18 +4,21 @@ As in ``pkg/scheduler/backend/queue`` (1.37): pods wait by priority, then by whe
 that fits nowhere goes aside until something changes in the cluster, and then waits for its
 back-off, 1 s doubled with every attempt up to 10 s; after five minutes aside it is looked at again
 in any case. Failed attempts are remembered by specification until something is freed, since they
-would fail again.
+would fail again. Room that was made for a pod by preemption is not given to others of its priority
+or below.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from kubestow.model import decisions
+from kubestow.model import decisions, pods
 from kubestow.policies.placing import preemption, profiles, sampling, schedulers
 from kubestow.simulation import disruptions, lifecycles, worlds
 from kubestow.simulation.actors import LivePod, Phase
@@ -40,6 +43,7 @@ class Queue:
     active: list[tuple[int, float, int, LivePod]] = field(default_factory=list)
     aside: dict[str, _Aside] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, LivePod] = field(default_factory=dict)  # aside, or waiting for a back-off
     _sequence: int = 0
 
     def push(self, pod: LivePod, now_s: float) -> None:
@@ -67,7 +71,8 @@ class SchedulerHost:
         self._queue = Queue()
         self._busy = False
         self._start = 0  # where the next look at nodes begins
-        self._hopeless: set[object] = set()
+        self._hopeless: dict[int, pods.PodSpec] = {}  # by identity; kept alive, so it stays unique
+        self._nominated: dict[str, LivePod] = {}  # those that others make room for
         placing = world.spec.policies.placing
         self._cycle_s = placing.cycle
         self._percentage = placing.sample
@@ -75,6 +80,7 @@ class SchedulerHost:
         world.on(worlds.GONE, self._freed)
         world.on(worlds.NODE_READY, self._freed)
         world.on(worlds.NODE_CHANGED, self._freed)
+        world.on(worlds.RESIZED, self._freed)
         world.on(worlds.STOPPING, self._forget)
 
     def start(self) -> None:
@@ -83,10 +89,11 @@ class SchedulerHost:
 
     def waiting(self) -> list[LivePod]:
         """Return the pods that were found to fit nowhere."""
-        return [entry.pod for entry in self._queue.aside.values()]
+        return list(self._queue.failed.values())
 
     def place_warm(self, found: list[LivePod]) -> None:
         """Bind pods that are there from the start, all at once and ready."""
+        self._queue.active.clear()
         for pod in sorted(found, key=lambda pod: -pod.pod.spec.priority):
             if pod.phase is Phase.QUEUED:
                 self._attempt(pod, warm=True)
@@ -113,32 +120,58 @@ class SchedulerHost:
             self._set_aside(pod)
             return
         world = self._world
-        sample = sampling.Sample(self._start, self._percentage)
-        placement = self._scheduler.place(pod.pod, world.state, self._rng, sample)
-        self._start = placement.next_start
-        if placement.row is None:
-            self._hopeless.add(key)
-            world.ledger.count("failed_attempts")
+        with self._reserved_for_others(pod):
+            sample = sampling.Sample(self._start, self._percentage)
+            placement = self._scheduler.place(pod.pod, world.state, self._rng, sample)
+            self._start = placement.next_start
             world.ledger.decide(lambda: _record(placement, world.now_s))
-            self._set_aside(pod)
-            self._preempt(pod)
-            return
-        world.ledger.decide(lambda: _record(placement, world.now_s))
+            if placement.row is None:
+                world.ledger.count("failed_attempts")
+                self._set_aside(pod)
+                if not self._preempt(pod):  # the next one alike may find other victims
+                    self._hopeless[key] = pod.pod.spec
+                return
         node = world.by_name[world.state.names[placement.row]]
-        self._queue.attempts.pop(pod.key, None)
+        self._forget(pod)
         lifecycles.bind(world, pod, node, warm=warm)
 
-    def _preempt(self, pod: LivePod) -> None:
-        """Make room for a pod at the cost of others of lower priority, if that helps."""
-        world = self._world
+    @contextlib.contextmanager
+    def _reserved_for_others(self, pod: LivePod) -> Iterator[None]:
+        """Count pods that room is made for where they are to go (``addNominatedPods``)."""
+        state, least = self._world.state, pod.pod.spec.priority
+        held = [
+            (other.pod, state.rows[other.nominated])
+            for other in self._nominated.values()
+            if other is not pod
+            and other.pod.spec.priority >= least
+            and other.nominated in state.rows
+        ]
+        for other, row in held:
+            state.place(other, row)
+        try:
+            yield
+        finally:
+            for other, row in held:
+                state.remove(other, row)
+
+    def _nominate(self, pod: LivePod, node: str | None) -> None:
+        pod.nominated = node
+        if node is None:
+            self._nominated.pop(pod.key, None)
+        else:
+            self._nominated[pod.key] = pod
+
+    def _preempt(self, pod: LivePod) -> bool:
+        """Make room for a pod at the cost of others of lower priority; tell whether that helps."""
+        world, priority = self._world, pod.pod.spec.priority
         if pod.nominated is not None:
-            nominated = world.by_name[pod.nominated]
-            if any(not other.stays for other in nominated.pods.values()):
-                return  # its victims are still on their way out
-            pod.nominated = None
-        running = _running(world, pod.pod.spec.priority)
+            there = world.by_name[pod.nominated].pods.values()
+            if any(not other.stays and other.pod.spec.priority < priority for other in there):
+                return True  # its victims are still on their way out
+            self._nominate(pod, None)
+        running = _running(world, priority)
         if not running:
-            return
+            return False
         allowed = {
             w.key: allowance
             for w in world.workloads
@@ -147,16 +180,21 @@ class SchedulerHost:
         offset = int(self._rng.integers(len(world.state)))
         found = preemption.choose(pod.pod, world.state, self._scheduler, running, allowed, offset)
         if found is None:
-            return
+            return False
         node = world.by_name[world.state.names[found.row]]
-        pod.nominated = node.name
+        for other in list(self._nominated.values()):
+            if other.nominated == node.name and other.pod.spec.priority < priority:
+                self._nominate(other, None)
+        self._nominate(pod, node.name)
         for victim in found.victims:
             world.ledger.count("preemptions")
             lifecycles.stop(world, node.pods[victim.pod.key], "preempted")
+        return True
 
     def _set_aside(self, pod: LivePod) -> None:
         attempts = self._queue.attempts.get(pod.key, 0) + 1
         self._queue.attempts[pod.key] = attempts
+        self._queue.failed[pod.key] = pod
         if pod.key not in self._queue.aside:
             self._world.ledger.note(self._world.now_s, "unschedulable", pod.key)
         self._queue.aside[pod.key] = _Aside(pod, self._world.now_s, attempts)
@@ -164,6 +202,8 @@ class SchedulerHost:
     def _forget(self, pod: LivePod) -> None:
         self._queue.aside.pop(pod.key, None)
         self._queue.attempts.pop(pod.key, None)
+        self._queue.failed.pop(pod.key, None)
+        self._nominate(pod, None)
 
     def _freed(self, _: object) -> None:
         """Look again at pods left aside, each after its back-off."""
@@ -174,7 +214,7 @@ class SchedulerHost:
     def _flush(self) -> None:
         for entry in list(self._queue.aside.values()):
             if self._world.now_s - entry.since_s > ASIDE_MOST_S:
-                self._hopeless.discard(id(entry.pod.pod.spec))
+                self._hopeless.pop(id(entry.pod.pod.spec), None)
                 self._return(entry)
 
     def _return(self, entry: _Aside) -> None:
@@ -193,17 +233,23 @@ def _running(world: World, priority: int) -> dict[int, list[preemption.Running]]
     """Return the pods on every node that has one of lower priority."""
     found = {}
     for node in world.live_nodes():
-        pods = [pod for pod in node.pods.values() if pod.stays]
-        if any(pod.pod.spec.priority < priority for pod in pods):
+        staying = [pod for pod in node.pods.values() if pod.stays]
+        if any(pod.pod.spec.priority < priority for pod in staying):
             found[world.state.rows[node.name]] = [
                 preemption.Running(
                     pod.pod,
-                    pod.bound_s or 0.0,
+                    _started_s(pod),
                     pod.workload.key if pod.workload.spec.disruption else "",
                 )
-                for pod in pods
+                for pod in staying
             ]
     return found
+
+
+def _started_s(pod: LivePod) -> float:
+    if pod.created_s < 0.0 or pod.bound_s is None:  # there from the start, in order of creation
+        return pod.created_s
+    return pod.bound_s
 
 
 def _record(placement: schedulers.Placement, time_s: float) -> decisions.DecisionRecord:

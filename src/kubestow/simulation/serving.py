@@ -77,6 +77,8 @@ def serve(top: int, step_s: float, units: Records, services: Records, hosts: Rec
             unit.finished = unit.work_cores > 0.0 and unit.work_left <= 1e-9
             continue
         service = services[unit.service]
+        if service.played:
+            continue
         unit.cpu = own + serve_unit(unit, service, hosts[unit.node], step_s)
         service.queue += unit.in_system
 

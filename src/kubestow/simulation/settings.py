@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 import numpy as np
+from scipy.signal import lfilter
 
 from kubestow.model import fields, structures
 from kubestow.policies.placing import versions
-from kubestow.simulation import draws, ledgers, responses, shapes, tables, templates
+from kubestow.simulation import draws, ledgers, play_tables, responses, shapes, tables, templates
 from kubestow.simulation.actors import LiveWorkload
 from kubestow.simulation.scenarios import documents, loops, signals
 from kubestow.simulation.scenarios import workloads as spec
@@ -36,6 +37,7 @@ def make_world(scenario: documents.Spec, seed: int, traces: Mapping[str, shapes.
         services=services,
         demand=demand,
         histograms=np.zeros((len(services), responses.BUCKETS)),
+        plays=play_tables.Plays(_most_requests(services, demand, scenario.step)),
         workloads=workloads,
         ledger=ledgers.Ledger(keep=scenario.recording.decisions),
         unit_signals=rows,
@@ -50,8 +52,7 @@ def _make_workloads(scenario: documents.Spec, seed: int) -> list[LiveWorkload]:
         scaling = override(loops.Scaling, scenario.policies.scaling, own)
         own = fields.Field(workload.sizing, "scenario", f"{path}.sizing")
         sizing = override(loops.Sizing, scenario.policies.sizing, own)
-        for copy in range(workload.count):
-            name = workload.name if workload.count == 1 else f"{workload.name}-{copy}"
+        for name in workload.names():
             made.append(
                 LiveWorkload(
                     number=len(made),
@@ -117,6 +118,8 @@ def _make_services(
         demand[row] = _demand(workload, scenario.step, steps, traces)
         for name, value in {
             "pooled": service.balancing == spec.POOLED,
+            "played": service.model == spec.REQUESTS,
+            "stream": draws.key(workload.stream, "requests"),
             "workload": workload.number,
             "work_s": service.cpu_per_request,
             "threads": service.threads,
@@ -133,21 +136,28 @@ def _make_services(
     return records, demand
 
 
+def _most_requests(services: Records, demand: shapes.Floats, step_s: float) -> int:
+    """Return more requests than a played service will ever get in one step."""
+    if not services["played"].any():
+        return 0
+    mean = float(demand[services["played"]].max()) * step_s
+    return int(mean + 10.0 * math.sqrt(mean)) + 100
+
+
 def _demand(
     workload: LiveWorkload, step_s: float, steps: int, traces: Mapping[str, shapes.Trace]
 ) -> shapes.Floats:
     """Return the demand of every step, with its noise."""
     signal = workload.spec.demand or signals.Signal()
     means = shapes.step_means(signal, step_s, steps, traces)
+    # Nobody calls a service that has not been created yet.
+    begins_s = np.arange(steps) * step_s
+    means *= np.clip((begins_s + step_s - workload.spec.start) / step_s, 0.0, 1.0)
     if signal.noise <= 0.0:
         return means
     rng = draws.generator(workload.stream, "demand")
     kept = math.exp(-step_s / signal.noise_time)
     fresh = rng.standard_normal(steps) * math.sqrt(1.0 - kept * kept)
     fresh[0] /= math.sqrt(1.0 - kept * kept) if kept < 1.0 else 1.0
-    level = np.empty(steps)
-    state = 0.0
-    for index in range(steps):
-        state = kept * state + fresh[index]
-        level[index] = state
+    level = lfilter([1.0], [1.0, -kept], fresh)  # level = kept * level before + fresh
     return means * np.exp(signal.noise * level - signal.noise**2 / 2)

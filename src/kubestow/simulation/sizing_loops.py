@@ -13,19 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from kubestow.model import decisions, fields, resources, structures
+from kubestow.model import daemons, decisions, fields, resources, structures
 from kubestow.policies.sizing import protocols, registry
 from kubestow.policies.sizing.recommendations import ContainerRecommendation
-from kubestow.policies.sizing.vpa import admissions, recommenders, updates
+from kubestow.policies.sizing.vpa import admissions, priorities, recommenders, updates
 from kubestow.policies.sizing.vpa.banks import VpaBank
 from kubestow.policies.sizing.vpa.parameters import VpaParameters
 from kubestow.policies.sizing.vpa.pod_containers import PodContainer
 from kubestow.policies.sizing.vpa.pods import LivePod as VpaPod
 from kubestow.policies.sizing.vpa.pods import ResizeCondition, Termination
-from kubestow.policies.sizing.vpa.update_policies import Mode, UpdatePolicy
+from kubestow.policies.sizing.vpa.update_policies import Mode, UpdatePolicy, UpdaterParameters
 from kubestow.simulation import disruptions, lifecycles, templates, worlds
 from kubestow.simulation.actors import LivePod, LiveWorkload, Phase
 from kubestow.simulation.observations import Observer
+from kubestow.simulation.scenarios import workloads as workload_spec
 from kubestow.simulation.worlds import World
 
 EPOCH_S = 19_676 * 86_400.0  # the run begins at a midnight; VPA counts in days since the epoch
@@ -52,6 +53,7 @@ class VpaLoop:
     _slots: dict[int, int] = field(default_factory=dict)  # by stream of the container
     _recommended: dict[int, Recommended] = field(default_factory=dict)
     _memories: dict[int, updates.UpdaterMemory] = field(default_factory=dict)
+    _known: set[int] = field(default_factory=set)  # workloads that have had a pod on a node
     _deferred: dict[str, float] = field(default_factory=dict)
     _killed: dict[str, tuple[int, float, float]] = field(default_factory=dict)
 
@@ -81,6 +83,8 @@ class VpaLoop:
         self._take_samples()
         self._recommend()
         for workload in self.workloads:
+            if workload.number not in self._known:
+                continue
             self._admit(workload)
             if workload.sizing.mode in ("recreate", "in-place-or-recreate"):
                 self._update(workload)
@@ -105,6 +109,10 @@ class VpaLoop:
     def _recommend(self) -> None:
         table = self._bank.recommend()
         for workload in self.workloads:
+            if any(pod.units for pod in workload.pods.values()):
+                self._known.add(workload.number)
+            if workload.number not in self._known:
+                continue
             names = [plan.name for plan in templates.containers_of(workload.spec)]
             estimates = {
                 name: table.row(self._rows[workload.number, index])
@@ -152,6 +160,8 @@ class VpaLoop:
         if not live:
             return
         self._retry_deferred(live)
+        if self._is_calm(workload, live):
+            return
         case = updates.UpdateCase(
             pods=tuple(self._seen(pod) for pod in live.values()),
             configured={workload.key: workload.replicas},
@@ -168,6 +178,30 @@ class VpaLoop:
                 self.world.ledger.count("sizing_evictions")
                 lifecycles.stop(self.world, live[name], "resized-by-eviction")
 
+    def _is_calm(self, workload: LiveWorkload, live: dict[str, LivePod]) -> bool:
+        """Tell whether the updater would find nothing to do; looks at one pod per specification.
+
+        The whole plan is worked out otherwise: it costs more, and most minutes need none.
+        """
+        memory = self._memories.get(workload.number)
+        if memory is not None and (memory.since_s or memory.infeasible):
+            return False
+        if any(pod.key in self._killed or pod.key in self._deferred for pod in live.values()):
+            return False
+        oldest: dict[int, LivePod] = {}
+        for pod in live.values():
+            known = oldest.setdefault(id(pod.pod.spec), pod)
+            if _begun_s(pod) < _begun_s(known):
+                oldest[id(pod.pod.spec)] = pod
+        rules = UpdaterParameters()
+        for pod in oldest.values():
+            urgent = priorities.priority(self._seen(pod), self._recommended[workload.number])
+            age_s = self.world.now_s - _begun_s(pod)
+            aged = age_s >= rules.lifetime_s and urgent.difference >= rules.threshold
+            if urgent.outside or aged:
+                return False
+        return True
+
     def _seen(self, pod: LivePod) -> VpaPod:
         containers = tuple(
             PodContainer(c.name, protocols.ContainerResources(c.requests, c.limits))
@@ -181,12 +215,11 @@ class VpaLoop:
             index, begun_s, ended_s = self._killed[pod.key]
             name = pod.pod.spec.containers[index].name
             ends[name] = Termination("OOMKilled", EPOCH_S + begun_s, EPOCH_S + ended_s)
-        started_s = pod.created_s if pod.created_s < 0.0 else pod.bound_s
         return VpaPod(
             name=pod.pod.name,
             containers=containers,
             creator=pod.workload.key,
-            started_s=EPOCH_S + (started_s or 0.0),
+            started_s=EPOCH_S + _begun_s(pod),
             terminations=ends,
             conditions=conditions,
         )
@@ -194,6 +227,8 @@ class VpaLoop:
     def _resize(self, pod: LivePod) -> None:
         """Resize a pod if its node has room, else put it off as the kubelet would."""
         wanted = pod.workload.pod_spec()
+        if pod.workload.spec.kind == workload_spec.DAEMON_SET and pod.node is not None:
+            wanted = daemons.pinned(wanted, pod.node.name)
         if self._has_room(pod):
             self._deferred.pop(pod.key, None)
             lifecycles.resize(self.world, pod, wanted)
@@ -243,6 +278,11 @@ class VpaLoop:
         slots = [self._slots.pop(stream) for stream in streams if stream in self._slots]
         if slots:
             self._bank.release(slots)
+
+
+def _begun_s(pod: LivePod) -> float:
+    """Return when a pod was started; those that are there from the start long before it."""
+    return pod.created_s if pod.created_s < 0.0 else pod.bound_s or 0.0
 
 
 def start_all(world: World, observer: Observer) -> None:

@@ -15,6 +15,8 @@ SIGNAL = np.dtype(
 SERVICE = np.dtype(
     [
         ("pooled", np.bool_),  # requests go to whoever is free
+        ("played", np.bool_),  # every request is played
+        ("stream", np.int64),  # key of its random numbers
         ("workload", np.int64),
         ("rate", np.float64),  # requests per second in this step
         ("work_s", np.float64),  # processor time of a request

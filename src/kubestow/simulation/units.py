@@ -31,6 +31,7 @@ UNIT = np.dtype(
         ("workload", np.int64),
         ("service", np.int64),  # row of the service it serves, or NONE
         ("stream", np.int64),  # key of its random numbers
+        ("play", np.int64),  # row of its requests if they are played, or NONE
         ("cpu_signal", np.int64),  # rows of the signals, or NONE
         ("memory_signal", np.int64),
         ("network_signal", np.int64),
@@ -76,7 +77,7 @@ RUNNING, STARTING, SERVING = "running", "starting", "serving"
 _BLANK = np.zeros(1, dtype=UNIT)[0]
 for _name in ("node", "workload", "service", "cpu_signal", "memory_signal"):
     _BLANK[_name] = NONE
-for _name in ("network_signal", "disk_signal"):
+for _name in ("network_signal", "disk_signal", "play"):
     _BLANK[_name] = NONE
 for _name in ("cpu_limit", "parallel", "memory_limit", "work_left", "since_s"):
     _BLANK[_name] = math.inf

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kubestow.policies.placing.packing.compiling import compiled
-from kubestow.simulation import responses, serving, sharing
+from kubestow.simulation import play_tables, responses, serving, sharing
 from kubestow.simulation.units import NONE, Record, Records
 
 Floats = NDArray[np.float64]
@@ -33,6 +33,7 @@ def advance(
     hosts: Records,
     histograms: Floats,
     table: responses.Table,
+    played: play_tables.PlayTable,
 ) -> None:
     """Compute the use of one step.
 
@@ -47,12 +48,14 @@ def advance(
         hosts: The nodes, changed.
         histograms: Response times per service, changed.
         table: Distribution of response times.
+        played: Requests that are played one by one, changed.
     """
     read_watches(top, start_s, step_s, units)
     sharing.deal_out(top, step_s, units, services)
     sharing.want(top, step, step_s, units, signals, services, hosts)
     sharing.share_cores(top, units, hosts)
     serving.serve(top, step_s, units, services, hosts)
+    play_tables.serve_played(top, step, start_s, step_s, units, services, hosts, histograms, played)
     remember(top, step, start_s + step_s, step_s, units, signals, services, hosts)
     settle(services, histograms, table)
 
@@ -177,27 +180,33 @@ def settle(services: Records, histograms: Floats, table: responses.Table) -> Non
     """
     for row in range(len(services)):
         service = services[row]
-        service.late = 0.0
-        given_up = service.timed_out
-        if given_up > 0.0:
-            histograms[row, responses.bucket_of(service.timeout_s)] += given_up
-            service.response_sum += given_up * service.timeout_s
-        if service.served > 0.0:
-            mean_s = (service.response_sum - given_up * service.timeout_s) / service.served
-            square = service.response_squares / service.served
-            variation = max(square / mean_s**2 - 1.0, 1e-4)
-            capped_s = responses.add(
-                histograms[row], service.served, mean_s, variation, service.timeout_s, table
-            )
-            service.response_sum -= service.served * (mean_s - capped_s)
-            slow = 1.0 - responses.share_below(service.slo_s / mean_s, variation, table)
-            too_slow = 1.0 - responses.share_below(service.timeout_s / mean_s, variation, table)
-            service.late = service.served * max(slow - too_slow, 0.0)
-            service.timed_out += service.served * too_slow
-            service.served -= service.served * too_slow
+        if not service.played:
+            settle_rates(service, histograms[row], table)
         service.dropped += service.timed_out
         service.all_offered += service.offered
         service.all_served += service.served
         service.all_dropped += service.dropped
         service.all_late += service.late
         service.all_response += service.response_sum
+
+
+@compiled
+def settle_rates(service: Record, histogram: Floats, table: responses.Table) -> None:
+    """Turn means of a step into a distribution of response times."""
+    service.late = 0.0
+    given_up = service.timed_out
+    if given_up > 0.0:
+        histogram[responses.bucket_of(service.timeout_s)] += given_up
+        service.response_sum += given_up * service.timeout_s
+    if service.served <= 0.0:
+        return
+    mean_s = (service.response_sum - given_up * service.timeout_s) / service.served
+    square = service.response_squares / service.served
+    variation = max(square / mean_s**2 - 1.0, 1e-4)
+    capped_s = responses.add(histogram, service.served, mean_s, variation, service.timeout_s, table)
+    service.response_sum -= service.served * (mean_s - capped_s)
+    slow = 1.0 - responses.share_below(service.slo_s / mean_s, variation, table)
+    too_slow = 1.0 - responses.share_below(service.timeout_s / mean_s, variation, table)
+    service.late = service.served * max(slow - too_slow, 0.0)
+    service.timed_out += service.served * too_slow
+    service.served -= service.served * too_slow

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kubestow.model import clusters, pods, states
 from kubestow.model import nodes as node_model
 from kubestow.policies.placing import versions
-from kubestow.simulation import clocks, draws, ledgers, responses, tables, templates
+from kubestow.simulation import clocks, draws, ledgers, play_tables, responses, tables, templates
 from kubestow.simulation import units as unit_table
 from kubestow.simulation.actors import LiveNode, LivePod, LiveWorkload, NodePhase
 from kubestow.simulation.scenarios import documents
@@ -27,7 +27,7 @@ STEP, LIFE, SCRAPE, CONTROL, SCHEDULE = range(5)
 
 CREATED, BOUND, READY, STOPPING, GONE = "created", "bound", "ready", "stopping", "gone"
 NODE_READY, NODE_GONE, NODE_CHANGED = "node-ready", "node-gone", "node-changed"
-SCALED, KILLED = "scaled", "killed"
+SCALED, KILLED, RESIZED, STEPPED = "scaled", "killed", "resized", "stepped"
 Floats = NDArray[np.float64]
 Listener = Callable[[Any], None]
 
@@ -70,6 +70,7 @@ class World:
     by_name: dict[str, LiveNode] = field(default_factory=dict)
     units: unit_table.Units = field(default_factory=unit_table.Units)
     table: responses.Table = field(default_factory=responses.make_table)
+    plays: play_tables.Plays = field(default_factory=lambda: play_tables.Plays(0))
     hosts: unit_table.Records = field(default_factory=lambda: np.zeros(0, dtype=tables.HOST))
     state: states.ClusterState = field(
         default_factory=lambda: states.from_cluster(clusters.Cluster())

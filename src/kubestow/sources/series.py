@@ -82,18 +82,27 @@ def _seconds(path: Path, column: pl.Series) -> NDArray[np.float64]:
         return column.cast(pl.Datetime("us")).dt.epoch("us").to_numpy().astype(np.float64) / 1e6
     if column.dtype.is_numeric():
         return column.to_numpy().astype(np.float64)
+    expectation = "expected ISO 8601 or seconds since the epoch"
+    if column.dtype != pl.String:
+        raise errors.InputError(f"{path}: {TIMESTAMP}", f"{column.dtype}: {expectation}")
     try:
         parsed = column.str.to_datetime(time_unit="us", time_zone="UTC")
     except pl.exceptions.PolarsError:
-        raise errors.InputError(
-            f"{path}: {TIMESTAMP}", f"{column[0]!r}: expected ISO 8601 or seconds since the epoch"
-        ) from None
+        offender = _first_lost(column, column.str.to_datetime(time_zone="UTC", strict=False))
+        raise errors.InputError(f"{path}: {TIMESTAMP}", f"{offender!r}: {expectation}") from None
     return parsed.dt.epoch("us").to_numpy().astype(np.float64) / 1e6
 
 
+def _first_lost(before: pl.Series, after: pl.Series) -> object:
+    """Return the first value that a conversion made nothing of."""
+    lost = before.filter(before.is_not_null() & after.is_null())
+    return lost[0] if len(lost) else before.drop_nulls().first()
+
+
 def _numbers(path: Path, column: pl.Series) -> NDArray[np.float64]:
-    if not column.dtype.is_numeric():
-        raise errors.InputError(f"{path}: {column.name}", f"{column[0]!r}: expected numbers")
+    if not column.null_count() == len(column) and not column.dtype.is_numeric():
+        offender = _first_lost(column, column.cast(pl.Float64, strict=False))
+        raise errors.InputError(f"{path}: {column.name}", f"{offender!r}: expected numbers")
     return column.cast(pl.Float64).to_numpy().astype(np.float64)
 
 

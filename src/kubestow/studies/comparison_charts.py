@@ -125,8 +125,8 @@ def dot_chart(
 ) -> alt.TopLevelMixin:
     """Return one small panel per measure, variants below each other."""
     order = [one.label for one in found.results]
-    panels = [_dots(found, measure, order, column % 3 == 0) for column, measure in enumerate(shown)]
-    return time_charts.style(alt.concat(*panels, columns=3, spacing=18))
+    panels = [_dots(found, measure, order, column % 4 == 0) for column, measure in enumerate(shown)]
+    return time_charts.style(alt.concat(*panels, columns=4, spacing=18))
 
 
 def _dots(

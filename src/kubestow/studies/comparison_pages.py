@@ -18,7 +18,7 @@ def make_page(found: comparisons.Comparison) -> str:
         pages.Heading("Cost against quality"),
         pages.make_figure(
             comparison_charts.pareto_chart(found),
-            f"{found.axes[0].title} and {found.axes[1].title}, means over seeds with 95 % "
+            f"Means of {found.axes[0].title} and {found.axes[1].title} over seeds with 95 % "
             "intervals; the line joins the variants no other variant beats in both.",
         ),
         pages.Heading("Measures"),
@@ -81,16 +81,17 @@ def _front_table(
             cells.append(interval_text(one, measure))
         rows.append([*cells, "yes" if one.pareto else ""])
     return pages.Table(
-        ("variant", *(_column(m) for m in head), "Pareto front"),
+        ("variant", *(_column(m) for m in head), "front"),
         rows,
         "Means and 95 % intervals; coloured where better (green) or worse (red) than the baseline "
-        "after correction.",
+        "after correction. Mean and p95 are response times; front: on the Pareto front below.",
         marks,
     )
 
 
 def _column(measure: measures.Measure) -> str:
-    return f"{measure.title} ({measure.unit})" if measure.unit else measure.title
+    title = measure.short or measure.title
+    return f"{title} ({measure.unit})" if measure.unit else title
 
 
 def interval_text(one: comparisons.Result, measure: measures.Measure) -> str:

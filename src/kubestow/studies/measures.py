@@ -82,7 +82,7 @@ MEASURES = (
     COST,
     NODE_HOURS,
     POD_HOURS,
-    Measure("nodes_peak", "nodes, peak"),
+    Measure("nodes_peak", "peak nodes"),
     ERU_CPU,
     _percent("eru.memory", "memory used of requested", better=HIGHER),
     _percent("requested.cpu", "CPU requested of allocatable", better=NEITHER),

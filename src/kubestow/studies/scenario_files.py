@@ -76,11 +76,11 @@ def read(value: Any, place: str, folder: Path) -> Loaded:
 
 def _check_failures(spec: documents.Spec, place: str) -> None:
     for index, failure in enumerate(spec.failures):
-        pools = {pool.name for pool in spec.cluster.nodes}
-        if failure.node not in pools and failure.node.rsplit("-", 1)[0] not in pools:
+        names = [name for pool in spec.cluster.nodes for name in pool.names()]
+        if failure.node not in names:
             raise errors.InputError(
                 f"{place}: spec.failures[{index}].node",
-                f"{failure.node!r}: expected a node such as {sorted(pools)[0]}-0",
+                f"{failure.node!r}: expected the name of a node, {names[0]} to {names[-1]}",
             )
 
 
@@ -155,6 +155,9 @@ def _traces(spec: documents.Spec, folder: Path) -> dict[str, shapes.Trace]:
     for signal in _signals(spec):
         if signal.pattern == signals.TRACE and signal.trace is not None:
             read_series = series.read(folder / signal.trace, signal.column)
+            if (read_series.values < 0.0).any():
+                where = f"{folder / signal.trace}: {read_series.name}"
+                raise errors.InputError(where, f"{read_series.values.min():g}: must be >= 0")
             end_s = float(read_series.times_s[-1]) + max(read_series.step_s, spec.step)
             found[shapes.trace_key(signal)] = shapes.Trace(
                 read_series.times_s, read_series.values, end_s

@@ -70,8 +70,9 @@ class Paired:
 def summarise(values: Floats) -> Summary:
     """Return mean and Student interval.
 
-    >>> summarise(np.array([1.0, 2.0, 3.0]))  # 4.3027 (t, 2 degrees) x 1 / sqrt(3)
-    Summary(mean=2.0, half_width=2.48413771175033, n=3)
+    >>> found = summarise(np.array([1.0, 2.0, 3.0]))  # 4.3027 (t, 2 degrees) x 1 / sqrt(3)
+    >>> found.mean, round(found.half_width, 4), found.n
+    (2.0, 2.4841, 3)
     """
     n = len(values)
     mean = float(values.mean())

@@ -57,7 +57,7 @@ class MomentTest:
 def standardise(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """Return both in z-scores over the values of both; all zero where nothing varies."""
     both = np.concatenate([first, second])
-    spread = float(both.std())
+    spread = float(both.std()) if len(both) else 0.0
     if spread <= statistics.ROUNDING * float(np.abs(both).max(initial=0.0)):
         return np.zeros_like(first), np.zeros_like(second)
     mean = float(both.mean())

@@ -71,7 +71,8 @@ def choose(
         candidate = _victims_on(row, pod, state, scheduler, running[row], allowed)
         if candidate is not None:
             found.append(candidate)
-            if len(found) >= most:
+            # Upstream goes on until a candidate is among them that breaks no budget.
+            if len(found) >= most and any(not other.broken_budgets for other in found):
                 break
     return min(found, key=_rank) if found else None
 

@@ -89,6 +89,8 @@ def can_move(
     node = state.nodes[row]
     state.replace_node(row, dataclasses.replace(node, unschedulable=True))
     placed: list[tuple[pods.Pod, int]] = []
+    for pod in moving:  # they must not stand in each other's way, or in their own
+        state.remove(pod, row)
     try:
         for pod in moving:
             fresh = dataclasses.replace(pod, node_name="")
@@ -101,4 +103,6 @@ def can_move(
     finally:
         for pod, found in placed:
             state.remove(pod, found)
+        for pod in moving:
+            state.place(pod, row)
         state.replace_node(row, node)

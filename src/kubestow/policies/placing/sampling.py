@@ -53,12 +53,9 @@ def take(feasible: states.Ints, nodes: int, sample: Sample) -> tuple[states.Ints
     """
     wanted = enough(nodes, sample.percentage)
     start = sample.start % nodes if nodes else 0
-    if len(feasible) < wanted:
+    if len(feasible) <= wanted:
         return feasible, start  # all nodes were looked at
     split = int(feasible.searchsorted(start))
-    if split + wanted <= len(feasible):
-        chosen = feasible[split : split + wanted]
-    else:
-        chosen = np.concatenate([feasible[split:], feasible[: split + wanted - len(feasible)]])
-    last = int(chosen[-1])
-    return chosen, (last + 1) % nodes
+    ordered = np.concatenate([feasible[split:], feasible[:split]])
+    # Upstream stops at the first feasible node beyond those, and begins there the next time.
+    return ordered[:wanted], int(ordered[wanted])

@@ -52,10 +52,17 @@ class Pool:
     cost: Annotated[float, Bounds(least=0)] = 1.0
     eviction_memory: quantities.Quantity = _EVICTION
 
+    def names(self) -> list[str]:
+        """Return the names nodes of this pool have, or may have once it has grown."""
+        most = self.count if self.max is None else self.max
+        return [self.name] if self.count == most == 1 else [f"{self.name}-{i}" for i in range(most)]
+
     def check(self, place: fields.Field) -> None:
         """Refuse pools without processor, memory or room for pods, and bounds that exclude."""
+        if not self.name:
+            raise place["name"].refuse("expected a name")
         for name in ("cpu", "memory", "pods"):
-            if name not in self.allocatable:
+            if name not in self.allocatable or self.allocatable[name].nano <= 0:
                 raise place["allocatable"][name].refuse("every node needs cpu, memory and pods")
         for name, offered in self.allocatable.items():
             if name in self.capacity and self.capacity[name].nano < offered.nano:
@@ -79,14 +86,19 @@ class Machines:
     from_: str | None = None
 
     def check(self, place: fields.Field) -> None:
-        """Refuse a cluster without nodes and pools of one name."""
+        """Refuse a cluster without nodes, and pools whose names or nodes' names are the same."""
         if not self.nodes and self.from_ is None:
             raise place["nodes"].refuse("a cluster needs nodes")
         names: set[str] = set()
+        taken: set[str] = set()
         for pool, inner in zip(self.nodes, place["nodes"].items(), strict=True):
             if pool.name in names:
                 raise inner["name"].refuse("is the name of another pool")
             names.add(pool.name)
+            both = taken.intersection(pool.names())
+            if both:
+                raise inner["name"].refuse(f"another pool has a node {min(both)}, too")
+            taken.update(pool.names())
 
 
 @dataclass(frozen=True, slots=True)

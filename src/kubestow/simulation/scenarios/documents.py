@@ -82,9 +82,10 @@ class Spec:
                 raise shown.refuse(f"must be a multiple of the step, {self.step:g} s")
         names: set[tuple[str, str]] = set()
         for workload, inner in zip(self.workloads, place["workloads"].items(), strict=True):
-            if (workload.namespace, workload.name) in names:
+            own = {(workload.namespace, name) for name in workload.names()}
+            if own & names:
                 raise inner["name"].refuse("is the name of another workload")
-            names.add((workload.namespace, workload.name))
+            names |= own
         pools = {pool.name for pool in self.cluster.nodes}
         for plan, inner in zip(self.maintenance, place["maintenance"].items(), strict=True):
             if plan.pool is not None and plan.pool not in pools:

@@ -79,6 +79,8 @@ class Signal:
         for name in needs.get(self.pattern, ()):
             if field[name].missing:
                 raise field[name].refuse(f"is needed by the pattern {self.pattern}")
+        if self.pattern == SEGMENTS and not sum(piece.seconds for piece in self.segments) > 0.0:
+            raise field["segments"].refuse("must last longer than 0 s")
         if self.pattern == DIURNAL:
             if self.peak.nano < self.mean.nano:
                 raise field["peak"].refuse("must not be below the mean")

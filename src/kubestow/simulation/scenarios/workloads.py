@@ -287,6 +287,12 @@ class Workload:
     scaling: Any = None
     sizing: Any = None
 
+    def names(self) -> list[str]:
+        """Return the names of the workloads this stands for."""
+        if self.count == 1:
+            return [self.name]
+        return [f"{self.name}-{copy}" for copy in range(self.count)]
+
     def check(self, place: fields.Field) -> None:
         """Refuse workloads that lack one half of what they need."""
         if not self.name:

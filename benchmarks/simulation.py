@@ -1,0 +1,91 @@
+"""How fast the simulator is: simulated over processor time, and how it grows with pods and steps.
+
+Half of the pods serve requests with an autoscaler each, half follow a noisy daily use; all are
+sized by the Vertical Pod Autoscaler (recommendations only); metrics are scraped every step.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from typing import Any
+
+from kubestow.policies.placing import catalogs
+from kubestow.simulation import runs
+from kubestow.simulation.scenarios import documents
+
+PODS_EACH = 10  # pods of one workload
+_GIB = 1024**2  # the kernel counts kibibytes
+
+
+def make_scenario(nodes: int, pods: int, hours: float) -> documents.Scenario:
+    """Return a cluster with so many nodes and pods."""
+    count = pods // (2 * PODS_EACH)
+    shape = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+    web: dict[str, Any] = {
+        "name": "web",
+        "count": count,
+        "replicas": PODS_EACH,
+        "pod": {
+            "requests": {"cpu": "500m", "memory": "512Mi"},
+            "limits": {"cpu": "2", "memory": "1Gi"},
+            "startup": {"mean": "30s", "jitter": "5s"},
+        },
+        "demand": {"pattern": "diurnal", "mean": 250, "peak": 330, "noise": 0.05},
+        "service": {"cpuPerRequest": "12ms", "baseMemory": "180Mi", "memoryPerRequest": "1Mi"},
+    }
+    back: dict[str, Any] = {
+        "name": "back",
+        "count": count,
+        "replicas": PODS_EACH,
+        "pod": {
+            "requests": {"cpu": "250m", "memory": "1Gi"},
+            "usage": {
+                "cpu": {"pattern": "diurnal", "mean": "200m", "peak": "400m", "noise": 0.2},
+                "memory": {"mean": "600Mi", "noise": 0.05},
+            },
+        },
+    }
+    value = {
+        "apiVersion": documents.API_VERSION,
+        "kind": documents.KIND,
+        "metadata": {"name": "benchmark"},
+        "spec": {
+            "duration": hours * 3600.0,
+            "cluster": {"nodes": [{"name": "n", "count": nodes, "allocatable": shape}]},
+            "workloads": [web, back],
+            "policies": {
+                "scaling": {"scaler": "hpa", "target": {"cpu": 0.6}, "min": 5, "max": 20},
+                "sizing": {"recommender": "vpa", "mode": "off"},
+            },
+        },
+    }
+    return documents.read(value, "benchmark")
+
+
+def run(nodes: int, pods: int, hours: float) -> float:
+    """Return simulated seconds per second of processor time, start included."""
+    scenario = make_scenario(nodes, pods, hours)
+    inputs = runs.Inputs(catalogs.profile("kube-scheduler"), {})
+    begun = time.process_time()
+    runs.run(scenario, inputs)
+    return hours * 3600.0 / (time.process_time() - begun)
+
+
+def measure() -> dict[str, float]:
+    """Return the figures."""
+    run(2, 20, 0.1)  # compiles
+    small, middle = run(30, 300, 24.0), run(100, 1000, 24.0)
+    short = run(100, 1000, 6.0)
+    large = run(1000, 10_000, 24.0)
+    peak_gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _GIB
+    return {
+        "times_real_time_30_nodes_300_pods": small,
+        "times_real_time_100_nodes_1000_pods": middle,
+        "times_real_time_1000_nodes_10000_pods": large,
+        # Cost of a pod and step, small over large: 1 is linear, below 1 grows faster.
+        "linear_in_pods_300_to_1000": middle * 1000 / (small * 300),
+        "linear_in_pods_1000_to_10000": large * 10_000 / (middle * 1000),
+        "linear_in_steps_6h_to_24h": middle / short,
+        "memory_of_4_gib_over_used": 4.0 / peak_gib,
+    }
