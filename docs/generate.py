@@ -16,8 +16,12 @@ from typing import Any
 from typer.main import get_command
 
 from kubestow.cli import main as program
+from kubestow.model import structures
 from kubestow.policies.placing import catalogs, configurations, profiles, versions
 from kubestow.policies.placing.packing import heuristics, offline
+from kubestow.policies.scaling import registries as scalers
+from kubestow.policies.sizing import registry as recommenders
+from kubestow.simulation.scenarios import documents
 
 HERE = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py; do not edit. -->\n\n"
@@ -108,8 +112,84 @@ def evidence_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def scenario_page() -> str:
+    """Return the page of everything a scenario file may say."""
+    lines = [
+        "# Scenario files",
+        "",
+        "The JSON schema is [scenario.schema.json](scenario.schema.json); editors that know YAML",
+        "schemas complete and check with it. Durations are written as `90s`, `15m`, `1h30m` or",
+        "`250ms`, amounts as Kubernetes quantities. A key that is left out has its default.",
+        "",
+    ]
+    described = documents.schema()
+    for name, entry in {"Scenario": described, **described["$defs"]}.items():
+        lines += [f"## {name}", "", entry["description"], ""]
+        lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
+        for key, member in entry["properties"].items():
+            needed = key in entry["required"]
+            default = "required" if needed else _default(member)
+            meaning = member.get("description", "").replace("|", "\\|")
+            lines.append(f"| `{key}` | {_type(member)} | {default} | {meaning} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _default(member: dict[str, Any]) -> str:
+    return f"`{json.dumps(member['default'])}`" if "default" in member else ""
+
+
+def _type(member: dict[str, Any]) -> str:
+    if "$ref" in member:
+        name = member["$ref"].rsplit("/", 1)[1]
+        return f"[{name}](#{name.lower()})"
+    if member.get("type") == "array":
+        return f"list of {_type(member['items'])}"
+    if "enum" in member:
+        return ", ".join(f"`{word}`" for word in member["enum"])
+    if "additionalProperties" in member:
+        return f"mapping to {_type(member['additionalProperties'])}"
+    if isinstance(member.get("type"), list):
+        return "duration" if "ms" in member["pattern"] else "quantity"
+    return str(member.get("type", "anything"))
+
+
+def policy_page() -> str:
+    """Return the page of scalers and recommenders with their parameters."""
+    lines = ["# Scalers and recommenders", ""]
+    for title, found in (
+        ("Scalers", scalers.registry.values()),
+        ("Recommenders", recommenders.REGISTRY.values()),
+    ):
+        lines += [f"## {title}", ""]
+        for entry in found:
+            lines += [f"### {entry.name}", "", f"{entry.summary.rstrip('.')}.", ""]
+            described = structures.describe_members(entry.parameters)
+            members = dataclasses.fields(entry.parameters)
+            if members:
+                lines += ["| parameter | default | meaning |", "|---|---|---|"]
+            lines += [
+                f"| `{structures.key_of(m.name)}` | `{_shown(m)}` | {described.get(m.name, '')} |"
+                for m in members
+            ]
+            lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _shown(member: dataclasses.Field[Any]) -> str:
+    missing = dataclasses.MISSING
+    return "" if member.default is missing else json.dumps(member.default, default=str)
+
+
+def schema_text() -> str:
+    """Return the JSON schema of scenario files as text."""
+    return json.dumps(documents.schema(), indent=1) + "\n"
+
+
 PAGES = {
     "commands.md": commands,
+    "scenarios.md": scenario_page,
+    "policies.md": policy_page,
     "heuristics.md": heuristic_page,
     "profiles.md": profile_page,
     "evidence.md": evidence_page,
@@ -120,6 +200,7 @@ def main() -> int:
     """Write all pages."""
     for name, page in PAGES.items():
         (HERE / "reference" / name).write_text(NOTE + page(), encoding="utf-8")
+    (HERE / "reference" / "scenario.schema.json").write_text(schema_text(), encoding="utf-8")
     return 0
 
 

@@ -86,6 +86,7 @@ def main() -> int:
     """Build all programs; for ``make e2e``, so that waiting is seen before the tests start."""
     try:
         build("scheduler-oracle")
+        build("hpa-oracle")
     except RuntimeError as err:
         sys.stderr.write(f"error: make e2e {err}\n")
         return 1

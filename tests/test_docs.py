@@ -23,11 +23,23 @@ def load_generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["commands.md", "heuristics.md", "profiles.md", "evidence.md"])
+GENERATED = [
+    "commands.md", "heuristics.md", "profiles.md", "evidence.md", "scenarios.md", "policies.md",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GENERATED)
 def test_reference_pages_are_what_the_code_says(name: str) -> None:
     generator = load_generator()
     written = (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
     assert written == generator.NOTE + generator.PAGES[name](), "run 'make docs'"
+
+
+def test_the_published_schema_is_what_the_code_says() -> None:
+    generator = load_generator()
+    path = ROOT / "docs" / "reference" / "scenario.schema.json"
+    assert path.read_text(encoding="utf-8") == generator.schema_text(), "run 'make docs'"
+    assert set(generator.PAGES) == set(GENERATED)
 
 
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]

@@ -1,4 +1,4 @@
-"""The demonstration."""
+"""The demonstration, on a shorter day."""
 
 from __future__ import annotations
 
@@ -8,35 +8,77 @@ from pathlib import Path
 
 import pytest
 
-from kubestow.cli import demos, main
-from kubestow.studies import demonstrations
+from kubestow.cli import main
+from kubestow.studies import comparisons, demonstrations, measures, sweeps
+
+SHORT = ("duration=40m", "maintenance[0].start=10m", "cluster.nodes[0].count=14")
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demonstrations, "ORDERS", 12)
-    monkeypatch.setattr(demos, "_PLANNING_SECONDS", 0.5)
+    whole = demonstrations.plan
+
+    def plan(seeds: int) -> sweeps.Sweep:
+        return whole(seeds, SHORT)
+
+    monkeypatch.setattr(demonstrations, "plan", plan)
 
 
-def test_the_demonstration_shows_a_saving_and_writes_a_page(
+def test_the_demonstration_shows_three_ways_and_writes_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main.run(["demo", "--out", str(tmp_path)]) == 0
+    assert main.run(["demo", "--out", str(tmp_path), "--seeds", "2", "--jobs", "1"]) == 0
     shown = capsys.readouterr().out
-    assert "stock scheduler" in shown
-    assert "lower bound" in shown
+    for way in demonstrations.WAYS:
+        assert way.name in shown
     page = (tmp_path / "report.html").read_text()
-    assert "How many nodes does this cluster need?" in page
-    assert (tmp_path / "nodes.png").read_bytes().startswith(b"\x89PNG")
+    assert "A day of a shop" in page
+    assert (tmp_path / "day.png").read_bytes().startswith(b"\x89PNG")
     assert "vegaEmbed" in page
     assert not re.search(r"<(script|link)[^>]*(src|href)=", page)  # nothing to fetch
 
 
-def test_results_are_plain_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["demo", "--out", str(tmp_path), "-o", "json"]) == 0
+def test_results_are_those_of_the_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["demo", "--out", str(tmp_path), "--seeds", "1", "--jobs", "1", "-o", "json"]
+    assert main.run(arguments) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer == json.loads((tmp_path / "results.json").read_text())
-    nodes = {row["heuristic"]: row["nodes"] for row in answer["results"]}
-    assert answer["lower_bound"] <= answer["planned"]
-    assert answer["lower_bound"] <= nodes["adaptive"] < nodes["k8s-least"]
-    assert answer["pods"] == 1448
+    assert [one["label"] for one in answer["variants"]] == [w.name for w in demonstrations.WAYS]
+    for one in answer["variants"]:
+        row = one["rows"][0]
+        assert one["summary"]["cost"]["mean"] == row["cost"] > 0
+        waited = row["workloads"]["default/database"]["pending_pod_seconds"]
+        assert row["database_pending"] == waited
+    # Finished runs are kept: the second time nothing is computed.
+    assert len(list((tmp_path / "cells").iterdir())) == len(demonstrations.WAYS)
+
+
+def test_a_bad_number_of_seeds_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["demo", "--seeds", "0"]) == 2
+    assert "--seeds: 0: must be >= 1" in capsys.readouterr().err
+
+
+def test_a_cell_is_marked_only_if_every_seed_agrees(tmp_path: Path) -> None:
+    found = demonstrations.run(demonstrations.plan(2), tmp_path, 1, lambda *_: None)
+    rows = dict(demonstrations.table(found))
+    for measure in demonstrations.ROWS:
+        title = f"{measure.title} ({measure.unit})" if measure.unit else measure.title
+        cells = rows[title]
+        assert cells[0].verdict == ""
+        for one, cell in zip(found.results[1:], cells[1:], strict=True):
+            assert cell.verdict == _expected(found, one, measure.path, measure.better)
+
+
+def _expected(
+    found: comparisons.Comparison, one: comparisons.Result, path: str, better: str
+) -> str:
+    def values(result: comparisons.Result) -> list[float]:
+        flat = [record.measures for record in result.records]
+        return [measures.value_of(row, path) or 0.0 for row in flat]
+
+    pairs = list(zip(values(one), values(found.results[0]), strict=True))
+    if all(mine > stock for mine, stock in pairs):
+        return "good" if better == "higher" else "bad"
+    if all(mine < stock for mine, stock in pairs):
+        return "bad" if better == "higher" else "good"
+    return ""

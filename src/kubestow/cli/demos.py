@@ -1,44 +1,51 @@
-"""``kubestow demo``: stock Kubernetes against kubestow, on a bundled cluster, in seconds."""
+"""``kubestow demo``: stock Kubernetes against kubestow on a bundled scenario."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import progress
 from rich.table import Table
 
 from kubestow.cli import outputs
+from kubestow.model import errors
 from kubestow.reports import figures, files
-from kubestow.studies import demonstrations
+from kubestow.studies import comparisons, demonstrations
 
 app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
 
-_PLANNING_SECONDS = 6.0
+_COLOURS = {"good": "green", "bad": "red"}
 
 
 @app.command()
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Folder for report.html, nodes.png and results.json.")
+        Path, typer.Option(help="Folder for report.html, day.png, results.json and cells.")
     ] = Path("out/demo"),
-    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 1,
+    seeds: Annotated[int, typer.Option(help="Seeds every way runs with.")] = demonstrations.SEEDS,
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at the same time; one per core if not given.")
+    ] = None,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
-    """Compare stock Kubernetes with kubestow on a bundled synthetic cluster.
+    """Simulate a day of a shop three ways: stock Kubernetes, nodes filled, requests sized.
+
+    Finished runs are kept in DIR/cells, so that an interrupted demonstration goes on.
 
     Example:
       kubestow demo --out out/demo
     """
-    with outputs.progress_console().status("getting ready ...") as status:
-        found = demonstrations.run(
-            seed, _PLANNING_SECONDS, lambda doing: status.update(f"packing: {doing}")
-        )
-        status.update("writing the report")
-        files.write_text(out / "report.html", demonstrations.report(found))
-        files.write_json(out / "results.json", found.as_json())
-        picture = figures.render_png(demonstrations.chart(found).to_dict())
-        (out / "nodes.png").write_bytes(picture)
+    for name, value in (("--seeds", seeds), ("--jobs", jobs)):
+        if value is not None and value < 1:
+            raise errors.InputError(name, f"{value}: must be >= 1")
+    found = _run(out, seeds, jobs or os.cpu_count() or 1)
+    files.write_text(out / "report.html", demonstrations.report(found))
+    files.write_json(out / "results.json", found.as_json())
+    picture = figures.render_png(demonstrations.chart(found).to_dict())
+    files.write_bytes(out / "day.png", picture)
     if output is outputs.Output.JSON:
         outputs.print_json(found.as_json())
         return 0
@@ -47,20 +54,38 @@ def demo(
     return 0
 
 
-def _print(found: demonstrations.Demonstration) -> None:
+def _run(out: Path, seeds: int, jobs: int) -> comparisons.Comparison:
+    sweep = demonstrations.plan(seeds)
+    columns = (
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+    )
+    with progress.Progress(*columns, console=outputs.progress_console(), transient=True) as bar:
+        task = bar.add_task("simulating a day of a shop", total=None)
+
+        def watch(done: int, total: int, label: str) -> None:
+            what = f"finished: {label}" if label else "simulating a day of a shop"
+            bar.update(task, completed=done, total=total, description=what)
+
+        return demonstrations.run(sweep, out / "cells", jobs, watch)
+
+
+def _print(found: comparisons.Comparison) -> None:
     console = outputs.console()
     console.print(
-        f"{found.pods} pods on nodes of 16 cores and 48 GiB, "
-        f"{demonstrations.ORDERS} random orders of arrival"
+        f"A day of a shop with a rush hour and a maintenance morning, {len(found.seeds)} seeds "
+        "(mean ± 95 %)"
     )
-    table = Table("PLACED BY", "REACHED BY", "NODES (mean ± 95 %)", "SAVED AGAINST STOCK")
-    for row in found.rows:
-        saved = f"{100 * row.saving:.2f} % ± {100 * row.saving_half_width:.2f}"
-        nodes = f"{row.nodes:.2f} ± {row.half_width:.2f}"
-        stock = row.name == demonstrations.STOCK
-        table.add_row(row.name, row.how, nodes, "" if stock else saved)
-    table.add_section()
-    proof = "proven optimal" if found.optimal else "planned, all pods known"
-    table.add_row("all pods known", proof, str(found.planned), "")
-    table.add_row("lower bound", "", str(found.lower_bound), "")
+    table = Table("", *(way.name for way in demonstrations.WAYS))
+    for title, cells in demonstrations.table(found):
+        shown = [
+            f"[{_COLOURS[cell.verdict]}]{cell.text}[/]" if cell.verdict else cell.text
+            for cell in cells
+        ]
+        table.add_row(title, *shown)
     console.print(table)
+    console.print("green: better than stock in every seed; red: worse in every seed")
+    for way in demonstrations.WAYS:
+        console.print(f"  {way.name}: {way.how}", highlight=False)

@@ -139,6 +139,7 @@ class LiveWorkload:
         scaling: The scaling policy that is meant for it.
         sizing: The sizing policy that is meant for it.
         replicas: How many pods are wanted.
+        version: Raised whenever one of its pods changes.
         pods: All that are not gone, in order of creation.
         service: Row of its service, or ``NONE``.
         requests: Requests by container for new pods, where a recommender has set them.
@@ -153,6 +154,7 @@ class LiveWorkload:
     sizing: loops.Sizing
     stream: int
     replicas: int
+    version: int = 0
     service: int = NONE
     pods: dict[str, LivePod] = field(default_factory=dict)
     requests: dict[str, resources.ResourceList] = field(default_factory=dict)

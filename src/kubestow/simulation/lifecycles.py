@@ -47,6 +47,7 @@ def create(
         changed_s=created_s,
     )
     workload.pods[name] = live
+    workload.version += 1
     now_s = world.now_s
     workload.existing.add(now_s, 1)
     workload.pending.add(now_s, 1)
@@ -70,6 +71,7 @@ def _reserve(world: World, live: LivePod, sign: int) -> None:
 
 def bind(world: World, live: LivePod, node: LiveNode, *, warm: bool = False) -> None:
     """Bind a pod to a node, where it starts; a warm one is ready at once."""
+    live.workload.version += 1
     now_s = world.now_s
     live.pod = dataclasses.replace(live.pod, node_name=node.name)
     world.place(live.pod, node)
@@ -173,6 +175,7 @@ def _await_ready(world: World, live: LivePod) -> None:
 
 
 def _become_ready(world: World, live: LivePod) -> None:
+    live.workload.version += 1
     now_s = world.now_s
     live.phase, live.ready_s, live.ticket = Phase.READY, now_s, None
     if live.first_ready_s is not None or live.created_s >= 0.0:  # else ready since its creation
@@ -198,6 +201,7 @@ def _become_ready(world: World, live: LivePod) -> None:
 
 def _leave_service(world: World, live: LivePod) -> None:
     """Send a pod no more requests."""
+    live.workload.version += 1
     if live.ready_s is not None:
         live.workload.ready.add(world.now_s, -1)
         live.ready_s = None
@@ -208,6 +212,7 @@ def _leave_service(world: World, live: LivePod) -> None:
 
 def crash(world: World, live: LivePod, row: int) -> None:
     """Restart a container that was killed for its memory; the pod stays on its node."""
+    live.workload.version += 1
     now_s = world.now_s
     live.restarts += 1
     world.ledger.count("oom_kills")
@@ -235,6 +240,7 @@ def _back_off(live: LivePod, row: int, ran_s: float) -> float:
 
 def _restart(world: World, live: LivePod, row: int) -> None:
     """Start a container again; the pod starts when none is down any more."""
+    live.workload.version += 1
     rows = world.units.rows
     rows["since_s"][row] = world.now_s
     world.units.start(RUNNING, row, world.now_s)
@@ -268,6 +274,7 @@ def finish(world: World, live: LivePod) -> None:
 
 def stop(world: World, live: LivePod, reason: str) -> None:
     """Tell a pod to stop; it is gone after its grace period, at once if it never started."""
+    live.workload.version += 1
     if not live.stays:
         return
     live.call_off()
@@ -292,6 +299,7 @@ def stop(world: World, live: LivePod, reason: str) -> None:
 
 def evict(world: World, live: LivePod) -> None:
     """Remove a pod from a node that runs out of memory, without grace."""
+    live.workload.version += 1
     world.ledger.count("evictions")
     world.ledger.note(world.now_s, "evicted", live.key)
     live.call_off()
@@ -312,6 +320,7 @@ def discard(world: World, live: LivePod) -> None:
 
 def lose(world: World, live: LivePod) -> None:
     """Cut a pod off: its node is dead, but requests are still sent to it."""
+    live.workload.version += 1
     live.call_off()
     _drop_requests(world, live)
     for row in live.units:
@@ -344,6 +353,7 @@ def recover(world: World, live: LivePod) -> None:
 
 def _vanish(world: World, live: LivePod) -> None:
     """Remove what is left of a pod."""
+    live.workload.version += 1
     now_s = world.now_s
     _leave_service(world, live)
     if live.node is not None:
@@ -363,6 +373,7 @@ def _vanish(world: World, live: LivePod) -> None:
 
 def resize(world: World, live: LivePod, pod_spec: pods.PodSpec) -> None:
     """Give a running pod other requests and limits in place; the caller has checked the room."""
+    live.workload.version += 1
     if live.node is None:
         return
     world.remove(live.pod, live.node)

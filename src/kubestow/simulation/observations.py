@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kubestow.policies.placing.packing.compiling import compiled
 from kubestow.simulation import draws, worlds
 from kubestow.simulation.units import Records
 from kubestow.simulation.worlds import World
@@ -56,6 +57,28 @@ class Samples:
     present: Mask
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """Samples of all containers at one scrape, by row."""
+
+    number: int
+    time_s: float
+    window_s: float
+    stream: NDArray[np.int64]
+    cpu: Floats
+    memory: Floats
+    present: Mask
+
+
+@compiled
+def _lost(streams: NDArray[np.int64], salt: int, number: int, share: float) -> Mask:
+    """Tell whose samples of a scrape are missing."""
+    found = np.zeros(len(streams), dtype=np.bool_)
+    for row in range(len(streams)):
+        found[row] = draws.uniform(streams[row] ^ salt, number) < share
+    return found
+
+
 class Observer:
     """The metrics pipeline."""
 
@@ -69,6 +92,7 @@ class Observer:
         self._scrapes = 0
         self._stream = world.stream("missing samples")
         self._period_s = metrics.scrape
+        self._seen: View | None = None
 
     def start(self) -> None:
         """Scrape from now on."""
@@ -104,51 +128,77 @@ class Observer:
             return None
         return readable[-1], readable[max(len(readable) - 1 - self._back, 0)]
 
-    def read(self, units: Sequence[int]) -> Samples:
-        """Return the newest samples of some containers."""
-        rows = np.array(units, dtype=np.int64)
-        nothing = np.zeros(len(rows))
+    def read(
+        self,
+        units: Sequence[int] | NDArray[np.int64],
+        streams: NDArray[np.int64] | None = None,
+    ) -> Samples:
+        """Return the newest samples of some containers.
+
+        Args:
+            units: Their rows.
+            streams: Their streams, where the caller knows them.
+        """
+        rows = np.asarray(units, dtype=np.int64)
+        view = self._view()
+        if view is None or not len(view.stream):
+            nothing = np.zeros(len(rows))
+            return Samples(0.0, 0.0, nothing, nothing, np.zeros(len(rows), dtype=np.bool_))
+        if streams is None:
+            streams = self.streams(rows)
+        at = rows
+        if len(rows) and rows.max() >= len(view.stream):  # some came after the scrape
+            at = np.where(rows < len(view.stream), rows, 0)
+        # A row may have gone to another container since it was scraped; a row that was not there
+        # yet is looked at as row 0, whose stream is another one.
+        present = view.present[at] & (view.stream[at] == streams)
+        return Samples(view.time_s, view.window_s, view.cpu[at], view.memory[at], present)
+
+    def streams(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what tells containers apart."""
+        streams: NDArray[np.int64] = self._world.units.rows["stream"][rows]
+        return streams
+
+    def _view(self) -> View | None:
+        """Return the samples of all containers, worked out once per scrape."""
         pair = self._pair()
         if pair is None:
-            return Samples(0.0, 0.0, nothing, nothing, np.zeros(len(rows), dtype=np.bool_))
+            return None
         new, old = pair
-        streams = self._world.units.rows["stream"][rows]
-        known = rows < len(new.stream)
-        at = np.where(known, rows, 0)
-        present = known & (new.stream[at] == streams)
-        before, start_s = self._starting_points(rows, streams, new, old)
-        time_s = new.time_s - start_s
-        present &= time_s > 1e-9
-        cpu = np.where(present, (new.cpu_total[at] - before) / np.maximum(time_s, 1e-9), 0.0)
-        if self._missing > 0.0:
-            present &= ~self._lost(streams, new.number)
-        window_s = new.time_s - old.time_s
-        return Samples(new.time_s, window_s, cpu, new.memory[at], present)
+        if self._seen is None or self._seen.number != new.number:
+            self._seen = self._look(new, old)
+        return self._seen
 
-    def _starting_points(
-        self, rows: NDArray[np.int64], streams: NDArray[np.int64], new: Scrape, old: Scrape
-    ) -> tuple[Floats, Floats]:
-        """Return counter and time at the first scrape within the window that saw a container."""
-        before = np.full(len(rows), np.inf)
-        start_s = np.full(len(rows), np.inf)
-        newest_since_s = new.since_s[np.where(rows < len(new.stream), rows, 0)]
+    def _look(self, new: Scrape, old: Scrape) -> View:
+        count = len(new.stream)
+        before = np.full(count, np.inf)
+        start_s = np.full(count, np.inf)
         for scrape in self._kept:
             if not old.time_s <= scrape.time_s <= new.time_s:
                 continue
-            at = np.where(rows < len(scrape.stream), rows, 0)
-            seen = (rows < len(scrape.stream)) & (scrape.stream[at] == streams)
+            most = min(count, len(scrape.stream))
             # Counters begin again with every start of a container (metrics-server: StartTime).
-            seen &= scrape.since_s[at] == newest_since_s
-            first = seen & np.isinf(start_s)
-            before[first] = scrape.cpu_total[at[first]]
-            start_s[first] = scrape.time_s
-        return before, start_s
-
-    def _lost(self, streams: NDArray[np.int64], number: int) -> Mask:
-        chances = [
-            draws.uniform(int(stream) ^ self._stream, number) < self._missing for stream in streams
-        ]
-        return np.array(chances, dtype=np.bool_)
+            seen = (scrape.stream[:most] == new.stream[:most]) & (
+                scrape.since_s[:most] == new.since_s[:most]
+            )
+            first = seen & np.isinf(start_s[:most])
+            before[:most][first] = scrape.cpu_total[:most][first]
+            start_s[:most][first] = scrape.time_s
+        time_s = new.time_s - start_s
+        present = (new.stream >= 0) & (time_s > 1e-9)
+        cpu = np.zeros(count)
+        cpu[present] = (new.cpu_total - before)[present] / time_s[present]
+        if self._missing > 0.0:
+            present &= ~_lost(new.stream, self._stream, new.number, self._missing)
+        return View(
+            number=new.number,
+            time_s=new.time_s,
+            window_s=new.time_s - old.time_s,
+            stream=new.stream,
+            cpu=cpu,
+            memory=new.memory,
+            present=present,
+        )
 
     def request_rate(self, service: int) -> float | None:
         """Return the requests per second a service was offered over the window."""

@@ -24,6 +24,7 @@ Ints = NDArray[np.int64]
 
 ROOM = 4096  # requests a pod can hold; further ones are refused
 _NO_QUOTA = 1e-12  # core-seconds
+_ALMOST = 1e-10  # core-seconds that a finished request may lack: sums of periods are rounded
 _PER_STEP = 1 << 24  # room for the random numbers of one step
 
 PLAY = np.dtype(
@@ -219,7 +220,7 @@ def play(
             if until_s == period_end_s:
                 state.period_end += period_s
                 state.quota_left = limit * period_s
-        if until_s == done_s:
+        if inside and (until_s == done_s or finish[0] - state.clock <= _ALMOST):
             state.clock = finish[0]
             record(now_s - arrived[0], slo_s, timeout_s, histogram, sums)
             pop(finish, arrived, inside)

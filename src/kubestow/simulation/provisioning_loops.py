@@ -47,10 +47,12 @@ class ProvisioningLoop:
         return sum(n.pool.name == pool.name and n.phase is not gone for n in self.world.nodes)
 
     def _scan(self) -> None:
-        waiting = self.host.waiting()
+        waiting = provisioning.unplaceable(
+            [pod.pod for pod in self.host.waiting()], self.world.state, self._scheduler
+        )
         coming = any(node.phase is NodePhase.ORDERED for node in self.world.nodes)
         if waiting and not coming:
-            self._grow([pod.pod for pod in waiting])
+            self._grow(waiting)
         elif not waiting and not coming:
             self._shrink()
 
@@ -101,7 +103,7 @@ class ProvisioningLoop:
                 node.unneeded_since_s = world.now_s
         if self._leaving is not None or world.now_s - self._last_added_s < rules.after_add:
             return
-        for node in candidates:
+        for node in sorted(candidates, key=_has_stayers):  # empty ones first
             since_s = node.unneeded_since_s
             if since_s is None or world.now_s - since_s < rules.unneeded:
                 continue

@@ -44,6 +44,8 @@ class ScalingLoop:
     workload: LiveWorkload
     scaler: registries.AnyScaler
     memory: Any
+    metrics: tuple[str, ...] = TARGETS
+    crowd: Crowd | None = None
 
     def start(self) -> None:
         """Look for the first time somewhere within the first interval, then in its rhythm."""
@@ -66,44 +68,94 @@ class ScalingLoop:
 
     def see(self) -> observations.ScalingObservation:
         """Return what the scaler sees now."""
-        pods = list(self.workload.pods.values())
-        samples = self._samples(pods)
+        if self.crowd is None or self.crowd.version != self.workload.version:
+            self.crowd = _crowd(self.workload, self.observer)
         return observations.ScalingObservation(
             time_s=self.world.now_s,
             current_replicas=self.workload.replicas,
-            status_replicas=sum(pod.stays for pod in pods),
-            metrics=samples,
-            pods=_table(pods),
+            status_replicas=self.crowd.staying,
+            metrics=self._samples(self.crowd),
+            pods=self.crowd.table,
         )
 
-    def _samples(self, pods: list[LivePod]) -> dict[str, observations.Reading]:
-        # Containers of one pod are added up; most pods have one.
-        owners = [index for index, pod in enumerate(pods) for _ in pod.units]
-        found = self.observer.read([row for pod in pods for row in pod.units])
-        count = len(pods)
-        present = np.bincount(owners, weights=found.present, minlength=count) > 0.0
-        whole = np.bincount(owners, weights=~found.present, minlength=count) == 0.0
-        present &= whole
-        cpu: Floats = np.bincount(owners, weights=found.cpu, minlength=count).astype(np.float64)
-        memory: Floats = np.bincount(owners, weights=found.memory, minlength=count).astype(
-            np.float64
-        )
+    def _samples(self, crowd: Crowd) -> dict[str, observations.Reading]:
+        found = self.observer.read(crowd.rows, crowd.streams)
         window_s = max(found.window_s, self.world.spec.metrics.scrape)
-        readings: dict[str, observations.Reading] = {
-            "cpu": observations.samples(_milli(cpu), found.time_s, window_s, present),
-            "memory": observations.samples(_milli(memory), found.time_s, window_s, present),
-        }
-        if self.workload.service != NONE:
-            readings[RATE] = self._rate(pods, found.time_s, window_s)
+        present = crowd.all_of(found.present)
+        readings: dict[str, observations.Reading] = {}
+        for name in self.metrics:
+            if name == RATE:
+                readings[name] = self._rate(crowd.ready, found.time_s, window_s)
+            else:
+                values = crowd.sum_of(found.cpu if name == "cpu" else found.memory)
+                readings[name] = observations.samples(
+                    _milli(values), found.time_s, window_s, present
+                )
         return readings
 
-    def _rate(self, pods: list[LivePod], time_s: float, window_s: float) -> observations.Reading:
+    def _rate(
+        self, ready: observations.Mask, time_s: float, window_s: float
+    ) -> observations.Reading:
         rate = self.observer.request_rate(self.workload.service)
-        ready = np.array([pod.ready_s is not None for pod in pods], dtype=np.bool_)
         if rate is None or not ready.any():
             return observations.FailedRead("no requests have been measured")
         per_pod = np.where(ready, rate / ready.sum(), 0.0)
         return observations.samples(_milli(per_pod), time_s, window_s, ready)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crowd:
+    """The pods of a workload as arrays; made again when one of them has changed.
+
+    Attributes:
+        version: Of the workload, when this was made.
+        rows: Rows of all containers.
+        streams: What tells them apart from others in the same rows.
+        owners: Which pod each container belongs to.
+        plain: Every pod has exactly one container, as most have.
+        table: What a scaler sees of the pods.
+        ready: Which pods are ready.
+        staying: How many are not on their way out.
+    """
+
+    version: int
+    rows: observations.Ints
+    streams: observations.Ints
+    owners: observations.Ints
+    plain: bool
+    table: observations.PodTable
+    ready: observations.Mask
+    staying: int
+
+    def sum_of(self, values: Floats) -> Floats:
+        """Add the containers of each pod up."""
+        if self.plain:
+            return values
+        return np.bincount(self.owners, values, len(self.ready)).astype(np.float64)
+
+    def all_of(self, flags: observations.Mask) -> observations.Mask:
+        """Tell of which pods all containers have something; those without any have nothing."""
+        if self.plain:
+            return flags
+        have = np.bincount(self.owners, flags, len(self.ready))
+        lack = np.bincount(self.owners, ~flags, len(self.ready))
+        whole: observations.Mask = (have > 0) & (lack == 0)
+        return whole
+
+
+def _crowd(workload: LiveWorkload, observer: Observer) -> Crowd:
+    pods = list(workload.pods.values())
+    rows = np.array([row for pod in pods for row in pod.units], dtype=np.int64)
+    return Crowd(
+        version=workload.version,
+        rows=rows,
+        streams=observer.streams(rows),
+        owners=np.array([i for i, pod in enumerate(pods) for _ in pod.units], dtype=np.int64),
+        plain=all(len(pod.units) == 1 for pod in pods),
+        table=_table(pods),
+        ready=np.array([pod.ready_s is not None for pod in pods], dtype=np.bool_),
+        staying=sum(pod.stays for pod in pods),
+    )
 
 
 def _milli(values: Floats) -> observations.Ints:
@@ -209,7 +261,8 @@ def start_all(world: World, observer: Observer) -> None:
     for workload in world.workloads:
         if is_scaled(workload):
             scaler = make_scaler(world, workload)
-            ScalingLoop(world, observer, workload, scaler, scaler.start()).start()
+            metrics = tuple(workload.scaling.target) or ("cpu",)
+            ScalingLoop(world, observer, workload, scaler, scaler.start(), metrics).start()
 
 
 def is_scaled(workload: LiveWorkload) -> bool:

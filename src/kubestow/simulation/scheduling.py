@@ -186,9 +186,10 @@ class SchedulerHost:
             if other.nominated == node.name and other.pod.spec.priority < priority:
                 self._nominate(other, None)
         self._nominate(pod, node.name)
-        for victim in found.victims:
-            world.ledger.count("preemptions")
-            lifecycles.stop(world, node.pods[victim.pod.key], "preempted")
+        for victim in (node.pods[running.pod.key] for running in found.victims):
+            if victim.stays:
+                world.ledger.count("preemptions")
+                lifecycles.stop(world, victim, "preempted")
         return True
 
     def _set_aside(self, pod: LivePod) -> None:
@@ -233,15 +234,15 @@ def _running(world: World, priority: int) -> dict[int, list[preemption.Running]]
     """Return the pods on every node that has one of lower priority."""
     found = {}
     for node in world.live_nodes():
-        staying = [pod for pod in node.pods.values() if pod.stays]
-        if any(pod.pod.spec.priority < priority for pod in staying):
+        bound = list(node.pods.values())  # those on their way out are victims without a price
+        if any(pod.pod.spec.priority < priority for pod in bound):
             found[world.state.rows[node.name]] = [
                 preemption.Running(
                     pod.pod,
                     _started_s(pod),
                     pod.workload.key if pod.workload.spec.disruption else "",
                 )
-                for pod in staying
+                for pod in bound
             ]
     return found
 

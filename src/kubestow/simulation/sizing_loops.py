@@ -17,7 +17,7 @@ from kubestow.model import daemons, decisions, fields, resources, structures
 from kubestow.policies.sizing import protocols, registry
 from kubestow.policies.sizing.recommendations import ContainerRecommendation
 from kubestow.policies.sizing.vpa import admissions, priorities, recommenders, updates
-from kubestow.policies.sizing.vpa.banks import VpaBank
+from kubestow.policies.sizing.vpa.banks import EstimateTable, VpaBank
 from kubestow.policies.sizing.vpa.parameters import VpaParameters
 from kubestow.policies.sizing.vpa.pod_containers import PodContainer
 from kubestow.policies.sizing.vpa.pods import LivePod as VpaPod
@@ -36,6 +36,7 @@ _MODES: dict[str, Mode] = {
     "recreate": "Recreate",
     "in-place-or-recreate": "InPlaceOrRecreate",
 }
+_UPDATED = ("recreate", "in-place-or-recreate")  # modes that change running pods
 Recommended = tuple[ContainerRecommendation, ...]
 
 
@@ -53,6 +54,7 @@ class VpaLoop:
     _slots: dict[int, int] = field(default_factory=dict)  # by stream of the container
     _recommended: dict[int, Recommended] = field(default_factory=dict)
     _memories: dict[int, updates.UpdaterMemory] = field(default_factory=dict)
+    _keys: dict[int, tuple[bytes, bytes]] = field(default_factory=dict)
     _known: set[int] = field(default_factory=set)  # workloads that have had a pod on a node
     _deferred: dict[str, float] = field(default_factory=dict)
     _killed: dict[str, tuple[int, float, float]] = field(default_factory=dict)
@@ -81,13 +83,20 @@ class VpaLoop:
 
     def _round(self) -> None:
         self._take_samples()
-        self._recommend()
+        table = self._bank.recommend()
         for workload in self.workloads:
-            if workload.number not in self._known:
+            if not self._is_known(workload):
                 continue
-            self._admit(workload)
-            if workload.sizing.mode in ("recreate", "in-place-or-recreate"):
+            updated = workload.sizing.mode in _UPDATED
+            if self._recommend(workload, table, bounds=updated):
+                self._admit(workload)
+            if updated:
                 self._update(workload)
+
+    def _is_known(self, workload: LiveWorkload) -> bool:
+        if workload.number not in self._known and any(p.units for p in workload.pods.values()):
+            self._known.add(workload.number)
+        return workload.number in self._known
 
     def _take_samples(self) -> None:
         found = [
@@ -106,21 +115,25 @@ class VpaLoop:
             time_s = EPOCH_S + seen.time_s
             self._bank.add(slots, time_s, seen.cpu[present], seen.memory[present])
 
-    def _recommend(self) -> None:
-        table = self._bank.recommend()
-        for workload in self.workloads:
-            if any(pod.units for pod in workload.pods.values()):
-                self._known.add(workload.number)
-            if workload.number not in self._known:
-                continue
-            names = [plan.name for plan in templates.containers_of(workload.spec)]
-            estimates = {
-                name: table.row(self._rows[workload.number, index])
-                for index, name in enumerate(names)
-            }
-            found = self._vpa.presented(estimates, ())
-            if found != self._recommended.get(workload.number):
-                self._recommended[workload.number] = found
+    def _recommend(self, workload: LiveWorkload, table: EstimateTable, *, bounds: bool) -> bool:
+        """Take up a recommendation; tell whether it differs from the last one.
+
+        Args:
+            workload: The workload.
+            table: Estimates of all workloads.
+            bounds: Whether a change of the bounds alone counts; they move all the time, and matter
+                to the updater only.
+        """
+        names = [plan.name for plan in templates.containers_of(workload.spec)]
+        rows = [self._rows[workload.number, index] for index in range(len(names))]
+        columns = slice(None) if bounds else slice(1)  # target, lower, upper
+        key = (table.cpu_m[rows, columns].tobytes(), table.memory_bytes[rows, columns].tobytes())
+        if key == self._keys.get(workload.number):
+            return False
+        self._keys[workload.number] = key
+        estimates = {name: table.row(row) for name, row in zip(names, rows, strict=True)}
+        self._recommended[workload.number] = self._vpa.presented(estimates, ())
+        return True
 
     def _admit(self, workload: LiveWorkload) -> None:
         """Set what new pods of a workload request."""

@@ -100,7 +100,7 @@ def _first_lost(before: pl.Series, after: pl.Series) -> object:
 
 
 def _numbers(path: Path, column: pl.Series) -> NDArray[np.float64]:
-    if not column.null_count() == len(column) and not column.dtype.is_numeric():
+    if column.null_count() != len(column) and not column.dtype.is_numeric():
         offender = _first_lost(column, column.cast(pl.Float64, strict=False))
         raise errors.InputError(f"{path}: {column.name}", f"{offender!r}: expected numbers")
     return column.cast(pl.Float64).to_numpy().astype(np.float64)

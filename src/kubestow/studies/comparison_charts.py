@@ -159,15 +159,24 @@ def _dots(
 
 
 def timeline_chart(
-    found: comparisons.Comparison, shown: Sequence[comparisons.Result]
+    found: comparisons.Comparison,
+    shown: Sequence[comparisons.Result],
+    only: Sequence[str] = (),
 ) -> alt.TopLevelMixin:
-    """Return time lines of the first seed, one line per variant."""
+    """Return time lines of the first seed, one line per variant.
+
+    Args:
+        found: The comparison.
+        shown: The variants to draw.
+        only: Which panels to draw; all if empty.
+    """
     lines = colours(found)
     time = time_charts.axis(shown[0].records[0].measures["simulated_seconds"])
     table = pl.concat([_series(one.label, one.records[0]) for one in shown])
     rows = time_charts.records(time_charts.thin(table, ("variant",), highest=("pending",)), time)
     titles = {
         "demand": "requests per second",
+        "nodes": "nodes",
         "response": "response (ms)",
         "late": "late or lost per second",
         "ready": "ready pods",
@@ -177,7 +186,9 @@ def timeline_chart(
     panels = [
         time_charts.Panel(title, lines, field)
         for field, title in titles.items()
-        if any(row.get(field) for row in rows)
+        if (not only or field in only)
+        and any(row.get(field) for row in rows)
+        and (field != "nodes" or len({row["nodes"] for row in rows}) > 1)
     ]
     return time_charts.overlay(rows, panels, "variant", time)
 
@@ -189,6 +200,7 @@ def _series(label: str, record: sweep_cells.Record) -> pl.DataFrame:
             "time_s": found["time_s"],
             "variant": [label] * len(found["time_s"]),
             "demand": found["demand"],
+            "nodes": found["nodes"],
             "response": 1000 * found["response_s"],
             "late": found["missed"],
             "ready": found["ready"],

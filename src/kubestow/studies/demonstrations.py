@@ -1,223 +1,196 @@
-"""The demonstration: stock Kubernetes against kubestow on a bundled synthetic cluster.
+"""The demonstration: stock Kubernetes against kubestow, one day of a bundled shop, several seeds.
 
-68 workloads of a made-up shop, 1448 pods, on nodes of 16 cores and 48 GiB. Pods arrive in random
-order, many times over, so that luck with one order does not decide.
+Guessed requests, services with a rush hour, builds around the clock, and in the morning all nodes
+are drained for maintenance; nodes are rented as they are needed. Everything that is shown comes
+out of the runs; what is better and what is worse stands side by side.
 """
 
 from __future__ import annotations
 
-import csv
-import math
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import altair as alt
-import numpy as np
 
-from kubestow.model import quantities
-from kubestow.policies.placing.packing import bounds, exact, heuristics, instances, verifying
 from kubestow.reports import pages
-from kubestow.studies import packings
+from kubestow.studies import (
+    comparison_charts,
+    comparisons,
+    engines,
+    measures,
+    scenario_files,
+    sweep_cells,
+    sweeps,
+)
 
-CAPACITY = {"cpu": "16", "memory": "48Gi"}
-ORDERS = 300  # random orders of arrival
-STOCK = "k8s-least"
+STOCK = "stock Kubernetes"
+SEEDS = 4
 
-_HOW = {
-    "k8s-least": "stock scheduler",
-    "k8s-most": "scheduler configuration",
-    "k8s-reweighted": "scheduler configuration",
-}
+Watcher = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One way to place pods: mean nodes over the orders, its 95 % half-width, the saving."""
+class Way:
+    """A way to run the cluster.
+
+    Attributes:
+        name: What the table calls it.
+        how: What one has to do for it.
+        changes: What differs from the bundled scenario, as for ``simulate --set``.
+    """
 
     name: str
     how: str
-    nodes: float
-    half_width: float
-    saving: float
-    saving_half_width: float
+    changes: tuple[str, ...] = ()
+
+
+_FILL = "policies.placing.profile=most-allocated"
+_SIZE = "policies.sizing={recommender: vpa, mode: in-place-or-recreate}"
+WAYS = (
+    Way(STOCK, "default scheduler, requests as guessed"),
+    Way("nodes filled", "scheduler configuration from `kubestow place`", (_FILL,)),
+    Way("filled and sized", "also requests that follow use (VPA, in place)", (_FILL, _SIZE)),
+)
+
+ROWS = (
+    measures.Measure("cost", "rent of nodes for the day", digits=1),
+    measures.Measure("node_hours", "node hours", digits=0),
+    measures.Measure("eru.cpu", "processor used, of what is reserved", "%", 100.0, better="higher"),
+    measures.Measure("eru.memory", "memory used, of what is reserved", "%", 100.0, better="higher"),
+    measures.Measure("response.p95", "95 % of requests answered within", "ms", 1000.0),
+    measures.Measure("slo_violation_ratio", "requests late or lost", "%", 100.0, digits=4),
+    measures.Measure("database_pending", "databases waiting for a node", "min", 1 / 60),
+    measures.Measure("pending_pod_seconds", "all pods waiting for a node", "h", 1 / 3600),
+    measures.Measure("oom_kills", "containers killed for memory", digits=1),
+)
+"""What the table shows, in words for people who pay for clusters."""
+
+
+def plan(seeds: int = SEEDS, changes: tuple[str, ...] = ()) -> sweeps.Sweep:
+    """Lay out the runs.
+
+    Args:
+        seeds: Seeds every way runs with.
+        changes: What differs from the bundled scenario in all ways, for tests.
+    """
+    source = str(resources.files("kubestow.studies") / "data" / "demo_scenario.yaml")
+    variants = []
+    for way in WAYS:
+        loaded = scenario_files.load(source, (*changes, *way.changes))
+        paths: dict[str, Any] = dict(scenario_files.split_change(c) for c in way.changes)
+        variants.append(sweeps.Variant(way.name, paths, loaded))
+    first = variants[0].loaded.scenario
+    return sweeps.Sweep(
+        name=first.metadata.name,
+        folder=Path(source).parent,
+        axes=(),
+        variants=tuple(variants),
+        seeds=tuple(range(first.spec.seed, first.spec.seed + seeds)),
+        baseline=STOCK,
+    )
+
+
+def run(
+    sweep: sweeps.Sweep, folder: Path | None, jobs: int, watch: Watcher
+) -> comparisons.Comparison:
+    """Run the demonstration; finished runs are kept in the folder."""
+    tasks = sweep_cells.make_tasks(sweep)
+    engine = engines.get(engines.LOCAL)
+    records = sweep_cells.run_cells(tasks, folder, engine, jobs, watch)
+    return comparisons.make(sweep, [_with_databases(record) for record in records])
+
+
+def _with_databases(record: sweep_cells.Record) -> sweep_cells.Record:
+    """Add how long the databases waited, which measures of the whole cluster do not tell."""
+    waited = record.measures["workloads"]["default/database"]["pending_pod_seconds"]
+    found = {**record.measures, "database_pending": waited}
+    return sweep_cells.Record(record.key, found, record.series)
 
 
 @dataclass(frozen=True, slots=True)
-class Demonstration:
-    """What the demonstration found."""
+class Cell:
+    """One value of the table: the text, and whether it is better or worse than stock for sure."""
 
-    pods: int
-    rows: tuple[Row, ...]
-    lower_bound: int
-    planned: int
-    optimal: bool
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the demonstration as plain values."""
-        return {
-            "pods": self.pods,
-            "orders": ORDERS,
-            "capacity": CAPACITY,
-            "lower_bound": self.lower_bound,
-            "planned": self.planned,
-            "optimal": self.optimal,
-            "results": [
-                {
-                    "heuristic": row.name,
-                    "how": row.how,
-                    "nodes": round(row.nodes, 3),
-                    "half_width": round(row.half_width, 3),
-                    "saving": round(row.saving, 5),
-                    "saving_half_width": round(row.saving_half_width, 5),
-                }
-                for row in self.rows
-            ],
-        }
+    text: str
+    verdict: str = ""
 
 
-def bundled() -> instances.Instance:
-    """Return the bundled cluster as an instance, pods in the order of the file."""
-    path = resources.files("kubestow.studies") / "data" / "demo_cluster.csv"
-    with path.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    counts = [int(row["count"]) for row in rows]
-    demands = [
-        [quantities.parse(row["cpu"]).milli(), quantities.parse(row["memory"]).value()]
-        for row in rows
+def table(found: comparisons.Comparison) -> list[tuple[str, list[Cell]]]:
+    """Return the rows of the table: title and one cell per way."""
+    rows = []
+    for measure in ROWS:
+        cells = [_cell(one, measure, found) for one in found.results]
+        title = f"{measure.title} ({measure.unit})" if measure.unit else measure.title
+        rows.append((title, cells))
+    return rows
+
+
+def _cell(
+    one: comparisons.Result, measure: measures.Measure, found: comparisons.Comparison
+) -> Cell:
+    summary = one.summary.get(measure.path)
+    if summary is None:
+        return Cell("-")
+    text = measure.interval(summary.mean, summary.half_width)
+    if one.label == found.baseline:
+        return Cell(text)
+    stock = next(r for r in found.results if r.label == found.baseline)
+    paired = [
+        (
+            measures.value_of(mine.measures, measure.path) or 0.0,
+            measures.value_of(theirs.measures, measure.path) or 0.0,
+        )
+        for mine, theirs in zip(one.records, stock.records, strict=True)
     ]
-    node = [
-        quantities.parse(CAPACITY["cpu"]).milli(),
-        quantities.parse(CAPACITY["memory"]).value(),
-    ]
-    return instances.make_instance(
-        np.repeat(np.array(demands), counts, axis=0),
-        node,
-        name="bundled shop",
-        resources=tuple(CAPACITY),
-        items=[row["name"] for row, count in zip(rows, counts, strict=True) for _ in range(count)],
-    )
+    signs = {(mine > theirs) - (mine < theirs) for mine, theirs in paired}
+    if signs in ({1}, {-1}):  # the same way in every seed
+        higher = signs == {1}
+        good = higher == (measure.better == measures.HIGHER)
+        return Cell(text, "good" if good else "bad")
+    return Cell(text)
 
 
-def run(seed: int, seconds: float, watch: packings.Watch = lambda _: None) -> Demonstration:
-    """Run the demonstration.
-
-    Args:
-        seed: Seed of the orders and of the search.
-        seconds: How long to plan with all pods known, for the last line.
-        watch: Told what is being done.
-    """
-    instance = bundled()
-    rng = np.random.default_rng(seed)
-    shares = instance.demands / instance.shapes.capacity[0]
-    lists = np.array([rng.permutation(shares) for _ in range(ORDERS)])
-    counts = {}
-    for name, heuristic in heuristics.REGISTRY.items():
-        watch(name)
-        counts[name] = heuristics.count_nodes(lists, heuristic).astype(np.float64)
-    watch("planning with all pods known")
-    exact.warm_up()
-    end = time.monotonic() + seconds
-    planned = exact.solve(instance, lambda: end - time.monotonic(), rng=rng)
-    verifying.verify(instance, planned.packing)
-    bound = max(planned.lower_bound, bounds.quick_bound(instance).value)
-    rows = [_row(name, found, counts[STOCK]) for name, found in counts.items()]
-    return Demonstration(
-        pods=len(instance.demands),
-        rows=tuple(sorted(rows, key=lambda row: -row.nodes)),
-        lower_bound=bound,
-        planned=planned.packing.opened,
-        optimal=planned.optimal,
-    )
+def chart(found: comparisons.Comparison) -> alt.TopLevelMixin:
+    """Return the time line of one seed: what nodes cost and what services felt."""
+    panels = ("demand", "nodes", "response", "pending")
+    return comparison_charts.timeline_chart(found, comparison_charts.drawn(found), panels)
 
 
-def _row(name: str, found: instances.FloatArray, stock: instances.FloatArray) -> Row:
-    saved = 1.0 - found / stock  # paired: the same orders
-    return Row(
-        name=name,
-        how=_HOW.get(name, "kubestow" if name == "adaptive" else "scheduler plugin"),
-        nodes=float(found.mean()),
-        half_width=_half_width(found),
-        saving=float(saved.mean()),
-        saving_half_width=_half_width(saved),
-    )
-
-
-def _half_width(values: instances.FloatArray) -> float:
-    """Return half the width of a 95 % interval of the mean."""
-    return float(1.96 * values.std(ddof=1) / math.sqrt(len(values)))
-
-
-def chart(found: Demonstration) -> alt.TopLevelMixin:
-    """Return the nodes each way of placing needs, with intervals and the lower bound as a line."""
-    ways = {
-        "stock scheduler": "#5b6472",
-        "scheduler configuration": "#c98a1b",
-        "scheduler plugin": "#7fa7d4",
-        "kubestow": "#17663a",
-        "planned, all pods known": "#8a3ffc",
-    }
-    base = alt.Chart(alt.InlineData(values=_chart_rows(found))).encode(
-        y=alt.Y("name:N", sort=alt.EncodingSortField("nodes", order="descending"), title=None),
-        color=alt.Color(
-            "how:N",
-            title="reached by",
-            scale=alt.Scale(domain=list(ways), range=list(ways.values())),
-        ),
-    )
-    axis = alt.X("nodes:Q", title="nodes needed (mean, 95 % interval)", scale=alt.Scale(zero=False))
-    bound = alt.Chart(alt.InlineData(values=[{"nodes": found.lower_bound}]))
-    line = bound.mark_rule(strokeDash=[5, 4], color="#a3271b").encode(x="nodes:Q")
-    label = bound.mark_text(
-        text="lower bound", align="left", dx=5, dy=-6, y=0, color="#a3271b", baseline="bottom"
-    ).encode(x="nodes:Q")
-    points = base.mark_point(filled=True, size=90, opacity=1).encode(x=axis)
-    spread = base.mark_rule(strokeWidth=3).encode(x="low:Q", x2="high:Q")
-    return alt.layer(line, label, spread, points).properties(width=620, height=alt.Step(26))
-
-
-def report(found: Demonstration) -> str:
+def report(found: comparisons.Comparison) -> str:
     """Return the demonstration as a page that opens offline."""
-    rows = [
-        [row.name, row.how, f"{row.nodes:.2f} ± {row.half_width:.2f}", _percent(row)]
-        for row in found.rows
+    rows = table(found)
+    marks = {
+        (r, c + 1): cell.verdict
+        for r, (_, cells) in enumerate(rows)
+        for c, cell in enumerate(cells)
+        if cell.verdict
+    }
+    ways = "; ".join(f"{way.name}: {way.how}" for way in WAYS)
+    blocks: list[pages.Block] = [
+        pages.Paragraph(
+            "One day of a made-up shop: web services with a rush hour at six, 24 back ends whose "
+            "requests were guessed, three databases of half a node each, builds around the clock. "
+            "From ten o'clock all nodes are drained for maintenance, one after another; nodes are "
+            "rented when pods wait and given back when they are hardly used."
+        ),
+        pages.Paragraph(f"Ways to run it. {ways}."),
+        pages.Table(
+            ("", *(way.name for way in WAYS)),
+            [[title, *(cell.text for cell in cells)] for title, cells in rows],
+            caption=f"Mean over {len(found.seeds)} seeds and 95 % interval. Green: better than "
+            "stock in every seed; red: worse in every seed.",
+            marks=marks,
+        ),
+        pages.make_figure(
+            chart(found), f"The run with seed {found.seeds[0]} of every way, minute by minute."
+        ),
+        pages.Heading("Cost against quality"),
+        pages.make_figure(
+            comparison_charts.pareto_chart(found),
+            "Means over seeds with 95 % intervals.",
+        ),
     ]
-    rows.append(["all pods known", "planned", str(found.planned), ""])
-    rows.append(["lower bound", "nobody can do better", str(found.lower_bound), ""])
-    return pages.render(
-        "How many nodes does this cluster need?",
-        [
-            pages.Paragraph(
-                f"{found.pods} pods of a synthetic shop on nodes of 16 cores and 48 GiB, placed "
-                f"one by one in {ORDERS} random orders. Stock Kubernetes spreads pods; a change "
-                "of its configuration fills nodes instead; kubestow's adaptive heuristic also "
-                "looks at the shape of what is free."
-            ),
-            pages.make_figure(chart(found), "Nodes needed, mean over all orders of arrival."),
-            pages.Table(
-                ("placed by", "reached by", "nodes", "saved against stock"),
-                rows,
-                caption="Mean and 95 % interval; savings are paired over the same orders.",
-            ),
-        ],
-    )
-
-
-def _percent(row: Row) -> str:
-    return f"{100 * row.saving:.2f} % ± {100 * row.saving_half_width:.2f}"
-
-
-def _chart_rows(found: Demonstration) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = [
-        {
-            "name": row.name,
-            "how": row.how,
-            "nodes": round(row.nodes, 3),
-            "low": round(row.nodes - row.half_width, 3),
-            "high": round(row.nodes + row.half_width, 3),
-        }
-        for row in found.rows
-    ]
-    planned = dict.fromkeys(("nodes", "low", "high"), found.planned)
-    return [*rows, {"name": "all pods known", "how": "planned, all pods known", **planned}]
+    return pages.render("A day of a shop, run three ways", blocks)

@@ -23,7 +23,7 @@ from kubestow.reports import files
 from kubestow.simulation import outcomes, runs, timelines
 from kubestow.studies import engines, scenario_files, sweeps
 
-FORMAT = 1
+FORMAT = 2
 """Raise it when simulator or policies change, so that kept cells are not reused."""
 
 MINUTE_S = 60.0
@@ -153,7 +153,8 @@ def minutes(outcome: outcomes.Outcome) -> dict[str, list[float | None]]:
     """Return the time line minute by minute; looks that are further apart stay as they are.
 
     ``eru_cpu`` and ``response_s`` are those of request-driven workloads (use is the mean of the
-    minute, requests of CPU those at its end); cores and pods are those of all workloads.
+    minute, requests of CPU those at its end); cores and pods are those of all workloads, and
+    ``nodes`` those that are there.
     """
     table = timelines.workloads(outcome).with_columns(
         minute_s=(pl.col("time_s") / MINUTE_S).ceil() * MINUTE_S,
@@ -173,7 +174,20 @@ def minutes(outcome: outcomes.Outcome) -> dict[str, list[float | None]]:
         "ready",
         "pending",
     )
-    return {column.name: _short(column) for column in shown.iter_columns()}
+    series = {column.name: _short(column) for column in shown.iter_columns()}
+    return {**series, "nodes": nodes_at(outcome, shown["time_s"].to_numpy())}
+
+
+def nodes_at(
+    outcome: outcomes.Outcome, times_s: np.ndarray[tuple[int], np.dtype[np.float64]]
+) -> list[float | None]:
+    """Return how many nodes there were at some times: those of the start, come and gone."""
+    world = outcome.world
+    count = np.full(len(times_s), float(sum(pool.count for pool in world.spec.cluster.nodes)))
+    for what, sign in (("joined", 1.0), ("retired", -1.0)):
+        moments_s = [time_s for time_s, event, *_ in world.ledger.events if event == what]
+        count += sign * np.searchsorted(np.array(moments_s), times_s, side="right")
+    return [float(value) for value in count]
 
 
 def _sums() -> list[pl.Expr]:

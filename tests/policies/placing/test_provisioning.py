@@ -88,3 +88,15 @@ def test_pods_do_not_stand_in_their_own_way() -> None:
     state.place(alone, 0)
     assert provisioning.can_move([alone], state, 0, SCHEDULER)
     assert state.count_matching(selectors.from_labels({"app": "x"}), "default").tolist() == [1, 0]
+
+
+def test_pods_that_would_fit_by_now_need_no_node() -> None:
+    state = cluster(make.node("a", cpu="2", memory="8Gi"))
+    urgent = make.pod(make.container(cpu="2", memory="1Gi"), name="urgent", priority=5)
+    waiting = [pod("p", "1"), urgent, pod("q", "1")]
+    before = state.requested.copy()
+    left = provisioning.unplaceable(waiting, state, SCHEDULER)
+    assert [found.name for found in left] == ["p", "q"]  # the urgent one takes the whole node
+    left = provisioning.unplaceable([pod("p", "1"), pod("q", "1")], state, SCHEDULER)
+    assert left == []
+    assert np.array_equal(state.requested, before)

@@ -52,6 +52,35 @@ def nodes_needed(
     return len(made), taken
 
 
+def unplaceable(
+    waiting: Sequence[pods.Pod], state: states.ClusterState, scheduler: schedulers.Scheduler
+) -> list[pods.Pod]:
+    """Return the pods that fit nowhere, the more important ones placed first in thought.
+
+    Pods that only wait for their next attempt need no new node (``filterOutSchedulable``). The
+    state ends as it began.
+
+    Args:
+        waiting: Pods that were found to fit nowhere.
+        state: The cluster as it is now.
+        scheduler: Whose filters decide.
+    """
+    placed: list[tuple[pods.Pod, int]] = []
+    left: list[pods.Pod] = []
+    hopeless: set[int] = set()  # by identity: pods of one workload share their specification
+    for pod in sorted(waiting, key=lambda pod: -pod.spec.priority):
+        row = None if id(pod.spec) in hopeless else scheduler.place(pod, state).row
+        if row is None:
+            hopeless.add(id(pod.spec))
+            left.append(pod)
+        else:
+            state.place(pod, row)
+            placed.append((pod, row))
+    for pod, row in placed:
+        state.remove(pod, row)
+    return left
+
+
 def _state(
     made: list[nodes.Node], placed: list[tuple[pods.Pod, int]], daemons: Sequence[pods.Pod]
 ) -> states.ClusterState:

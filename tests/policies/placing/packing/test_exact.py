@@ -1,15 +1,16 @@
 """The exact answer against arc flow and brute force, its limits, and its determinism."""
 
+import csv
 import math
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from kubestow.model import errors
+from kubestow.model import errors, quantities
 from kubestow.policies.placing.packing import bounds, exact, instances, offline, verifying
-from kubestow.studies import demonstrations
 from tests.policies.placing.packing import arcflow, drawing
 
 
@@ -104,9 +105,22 @@ def test_a_better_start_is_kept() -> None:
     assert answer.packing.opened == 40
 
 
+def shop_cluster() -> instances.Instance:
+    """Return 1448 pods of a made-up shop, for nodes of 16 cores and 48 GiB."""
+    path = Path(__file__).parents[3] / "data" / "shop_cluster.csv"
+    with path.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    demands = [
+        [quantities.parse(row["cpu"]).milli(), quantities.parse(row["memory"]).value()]
+        for row in rows
+        for _ in range(int(row["count"]))
+    ]
+    return instances.make_instance(demands, [16_000, 48 * 2**30])
+
+
 def test_many_small_items_begin_with_mixed_orders() -> None:
     # Some fifteen pods to a node: whatever sorts them first is far from the best.
-    instance = demonstrations.bundled()
+    instance = shop_cluster()
     sorted_first = offline.get("completion").pack(instance).opened
     answer = exact.solve(instance, lambda: 0.0, rng=np.random.default_rng(0))
     verifying.verify(instance, answer.packing)
