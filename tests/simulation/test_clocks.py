@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import pytest
@@ -15,10 +16,14 @@ from kubestow.simulation.clocks import Clock
 def test_actions_run_by_time_then_priority_then_order_of_asking(
     asked: list[tuple[int, int]],
 ) -> None:
-    clock, done = Clock(), []
+    clock = Clock()
+    done: list[tuple[int, int, int, float]] = []
+
+    def note(time_s: int, priority: int, number: int) -> None:
+        done.append((time_s, priority, number, clock.now_s))
+
     for number, (time_s, priority) in enumerate(asked):
-        entry = (time_s, priority, number)
-        clock.at(time_s, lambda entry=entry: done.append((*entry, clock.now_s)), priority)
+        clock.at(time_s, functools.partial(note, time_s, priority, number), priority)
     clock.run(10)
     assert [found[:3] for found in done] == sorted((*a, i) for i, a in enumerate(asked))
     assert all(now_s == time_s for time_s, _, _, now_s in done)
@@ -26,9 +31,10 @@ def test_actions_run_by_time_then_priority_then_order_of_asking(
 
 
 def test_the_end_is_included_and_what_comes_later_waits() -> None:
-    clock, done = Clock(), []
+    clock = Clock()
+    done: list[float] = []
     for time_s in (1.0, 2.0, 2.5):
-        clock.at(time_s, lambda time_s=time_s: done.append(time_s))
+        clock.at(time_s, functools.partial(done.append, time_s))
     clock.run(2.0)
     assert (done, clock.now_s, clock.next_s) == ([1.0, 2.0], 2.0, 2.5)
     clock.run(2.4)

@@ -56,7 +56,7 @@ def test_balance_is_measured_over_nodes() -> None:
 
 
 def test_no_nodes_have_no_balance() -> None:
-    empty = {name: [] for name in balances.NodeTable.__slots__}
+    empty: dict[str, list[float]] = {name: [] for name in balances.NodeTable.__slots__}
     assert balances.measure(table(**empty)) == {}
     assert balances.jain(np.zeros(3)) == 1.0
     assert balances.fragmentation(np.ones(2), np.ones(2)) == 0.0

@@ -10,6 +10,13 @@ from kubestow.simulation import lifecycles
 from tests.simulation import make
 
 CYCLE_S = 0.005
+# A pod that comes and goes twice a second, so that something is freed all the time.
+TICKS = make.workload(
+    "tick",
+    kind="Pipeline",
+    pod=make.pods(cpu="1m", startup=0),
+    work={"duration": "100ms", "every": "500ms", "parallelism": 9},
+)
 
 
 def full(*others: dict[str, object], **spec: object) -> make.Play:
@@ -37,13 +44,7 @@ def test_one_pod_at_a_time_takes_its_cycle(cycle_s: float) -> None:
 
 def test_back_off_doubles_from_1_s_to_10_s() -> None:
     waiting = make.workload("late", start=10, pod=make.pods(cpu="2"))
-    ticks = make.workload(
-        "tick",
-        kind="Pipeline",
-        pod=make.pods(cpu="1m", startup=0),
-        work={"duration": "100ms", "every": "500ms", "parallelism": 9},
-    )
-    play = full(waiting, ticks).until(60)
+    play = full(waiting, TICKS).until(60)
     # Something is freed twice a second, so that only the back-off counts: 1, 2, 4, 8, 10, 10 s.
     tries = play.times("unschedulable", "late-0")
     gaps = [b - a for a, b in itertools.pairwise(tries)]
@@ -72,12 +73,6 @@ def test_a_pod_that_is_gone_makes_room_after_the_back_off() -> None:
 
 
 def test_pods_that_wait_for_their_back_off_still_count_as_waiting() -> None:
-    ticks = make.workload(
-        "tick",
-        kind="Pipeline",
-        pod=make.pods(cpu="1m", startup=0),
-        work={"duration": "100ms", "every": "500ms", "parallelism": 9},
-    )
     pools = [
         {"name": "n", "count": 1, "max": 2, "provision": 5, "allocatable": make.NODE},
     ]
@@ -85,7 +80,7 @@ def test_pods_that_wait_for_their_back_off_still_count_as_waiting() -> None:
     late = make.workload("late", start=11, pod=make.pods(cpu="2"))
     play = make.start(
         make.document(
-            filler, ticks, late, nodes=pools, policies={"provisioning": {"enabled": True}}
+            filler, TICKS, late, nodes=pools, policies={"provisioning": {"enabled": True}}
         )
     ).until(30)
     assert play.times("ordered") == [20.0]
@@ -120,20 +115,20 @@ def test_several_pods_preempt_at_the_same_time() -> None:
 
 
 def test_room_that_was_made_is_not_taken_by_others() -> None:
-    # A pod of lower priority comes while the victim leaves; it would fit into the room first.
-    low = make.workload("low", replicas=2, pod=make.pods(cpu="2", grace=20))
-    high = make.workload("high", start=50, priority=100, pod=make.pods(cpu="2"))
+    # Something is freed twice a second, so that the pod of high priority tries in vain at 50, 51,
+    # 53, 57 and 65 s. Its victim is gone at 70 s, it comes again at 75 s; meanwhile, at 71 s, a pod
+    # of lower priority comes that would fit into the room.
+    low = make.workload("low", replicas=2, pod=make.pods(cpu="1900m", grace=20))
+    high = make.workload("high", start=50, priority=100, pod=make.pods(cpu="1900m"))
     cuckoo = make.workload("cuckoo", start=71, priority=50, pod=make.pods(cpu="1"))
-    keep = make.workload("keep", pod=make.pods(cpu="3900m"), priority=1000)
-    play = make.start(make.document(keep, low, high, cuckoo, duration="1h"))
-    play.until(60)
-    assert len(play.events("preempted")) == 1
-    # Hold the high one back in its back-off for longer than the victim takes to leave.
-    entry = play.pod("high-0")
-    assert entry.nominated is not None
-    play.until(120)
-    assert set(play.phases("high").values()) == {"ready"}
-    assert len(play.events("preempted")) == 2  # the cuckoo had to find a victim of its own
+    keep = make.workload("keep", pod=make.pods(cpu="3900m"), priority=1000)  # the other node
+    play = make.start(make.document(keep, low, high, cuckoo, TICKS, duration="1h")).until(120)
+    assert play.times("gone", play.events("preempted")[0][2]) == [pytest.approx(70 + CYCLE_S)]
+    (high_s,) = play.times("bound", "high-0")
+    assert high_s == pytest.approx(75.3, abs=0.8)
+    # The other one had to find a victim of its own, which took 20 s to leave.
+    (cuckoo_s,) = play.times("bound", "cuckoo-0")
+    assert cuckoo_s > 91.0
 
 
 def test_a_budget_protects_victims_where_others_will_do() -> None:

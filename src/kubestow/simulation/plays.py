@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kubestow.policies.placing.packing.compiling import compiled
-from kubestow.simulation import draws, responses
+from kubestow.simulation import draws, records, responses
 from kubestow.simulation.units import NONE, Record, Records
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,7 @@ _NO_QUOTA = 1e-12  # core-seconds
 _ALMOST = 1e-10  # core-seconds that a finished request may lack: sums of periods are rounded
 _PER_STEP = 1 << 24  # room for the random numbers of one step
 
-PLAY = np.dtype(
+PLAY = records.make(
     [
         ("stream", np.int64),  # of the container that holds the row
         ("inside", np.int64),  # requests
@@ -204,7 +204,10 @@ def play(
         if limited and state.quota_left <= _NO_QUOTA:
             speed = 0.0
         arrival_s = times[following] if following < count else math.inf
-        done_s = now_s + (finish[0] - state.clock) / speed if speed > 0.0 else math.inf
+        left = finish[0] - state.clock if inside else math.inf
+        done_s = now_s + left / speed if speed > 0.0 else math.inf
+        if left <= _ALMOST:
+            done_s = now_s
         period_end_s = state.period_end if limited else math.inf
         empty_s = now_s + state.quota_left / (speed * inside) if limited and speed else math.inf
         until_s = max(min(arrival_s, done_s, end_s, period_end_s, empty_s), now_s)
@@ -220,7 +223,7 @@ def play(
             if until_s == period_end_s:
                 state.period_end += period_s
                 state.quota_left = limit * period_s
-        if inside and (until_s == done_s or finish[0] - state.clock <= _ALMOST):
+        if until_s == done_s:
             state.clock = finish[0]
             record(now_s - arrived[0], slo_s, timeout_s, histogram, sums)
             pop(finish, arrived, inside)

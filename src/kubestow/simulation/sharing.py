@@ -99,7 +99,7 @@ def want(
                 network += due * service.network / step_s
                 disk += due * service.disk / step_s
         unit.own = own
-        most = unit.cpu_limit * running
+        most = unit.cpu_limit * running if running > 0.0 else 0.0
         unit.throttling = 1.0 if own + wanted > most * (1.0 + 1e-9) else 0.0
         unit.wanted = min(own + wanted, most)
         unit.cpu = unit.wanted

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-SIGNAL = np.dtype(
+from kubestow.simulation import records
+
+SIGNAL = records.make(
     [
         ("value", np.float64),  # in this step
         ("noise", np.float64),  # standard deviation of the relative noise
@@ -12,7 +14,7 @@ SIGNAL = np.dtype(
     ]
 )
 
-SERVICE = np.dtype(
+SERVICE = records.make(
     [
         ("pooled", np.bool_),  # requests go to whoever is free
         ("played", np.bool_),  # every request is played
@@ -49,7 +51,7 @@ SERVICE = np.dtype(
     ]
 )
 
-HOST = np.dtype(
+HOST = records.make(
     [
         ("crowded", np.bool_),  # more cores wanted than there are
         ("cores", np.float64),

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kubestow.simulation import records
+
 NONE = -1
 _FIRST_ROOM = 256
 
@@ -20,7 +22,7 @@ _FIRST_ROOM = 256
 Records = NDArray[Any]
 Record = Any  # one row of them; type checkers know nothing of its members
 
-UNIT = np.dtype(
+UNIT = records.make(
     [
         ("used", np.bool_),  # the row belongs to a container
         ("lost", np.bool_),  # requests are still sent to it though its node is dead

@@ -127,8 +127,8 @@ def near_empty_row(runs: Runs, profile: str, setting: str) -> Row:
     return {
         **_head(setting, profile, "more lowly loaded nodes after", "more", "more-near-empty"),
         **_summary(after),
-        "found": f"{np.mean(after):.1f} nodes with DaemonSet pods only; spreading {np.mean(before):.1f}"
-        f" before and {np.mean(control):.1f} after the same drain",
+        "found": f"{np.mean(after):.1f} nodes with DaemonSet pods only; spreading "
+        f"{np.mean(before):.1f} before and {np.mean(control):.1f} after the same drain",
         "against_before": _interval(differences[0]),
         "against_drain_alone": _interval(differences[1]),
         **_verdict(holds=holds),
@@ -169,8 +169,8 @@ def memory_row(runs: Runs, profile: str, setting: str, what: str) -> Row:
         **_summary(over),
         "share_of_nodes": summaries.rounded(float(np.mean(over)) / len(values[0])),
         "above_whole_percent": summaries.rounded(float(np.mean(enforced))),
-        "found": f"{np.mean(over):.1f} nodes above 40.8 GiB, {np.mean(enforced):.1f} at 86 % or more; "
-        f"largest {largest:.1f} GiB",
+        "found": f"{np.mean(over):.1f} nodes above 40.8 GiB, {np.mean(enforced):.1f} at 86 % "
+        f"or more; largest {largest:.1f} GiB",
         **_verdict(holds=max(over) == 0.0),
     }
 
@@ -181,7 +181,7 @@ def cpu_row(runs: Runs, profile: str, setting: str) -> Row:
     over = [[node for node in run.after if node.requested_cpu > limit] for run in runs[profile]]
     unexplained = [float(count(some, lambda node: node.big == 0)) for some in over]
     counts = [float(len(some)) for some in over]
-    holds = 0 < min(counts) and max(counts) <= BIG_PODS and max(unexplained) == 0.0
+    holds = min(counts) > 0 and max(counts) <= BIG_PODS and max(unexplained) == 0.0
     return {
         **_head(
             setting,

@@ -14,7 +14,7 @@ task's 900 mCPU, while the loads themselves go on rising.
 from __future__ import annotations
 
 import contextlib
-import datetime
+import datetime as dt
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +68,7 @@ class Plan:
     """
 
     cpu_levels: tuple[float, ...] = (0, 20, 40, 60, 70, 80, 85, 90, 95, 98, 100)
-    memory_levels: tuple[float, ...] = (0, 25, 50, 60, 70, 75, 80, 82, 84.375, 87.5, 93.75)
+    memory_levels: tuple[float, ...] = (0, 40, 60, 70, 80, 84.375, 87.5, 93.75)
     repeats: int = 60
     rounds: int = 2
     pause_s: float = 0.1
@@ -169,9 +169,9 @@ def make_blocks(plan: Plan, machine: Machine) -> list[Block]:
     # The first rounds take one measurement more where they cannot all have the same number.
     counts = [len(range(visit, plan.repeats, plan.rounds)) for visit in range(plan.rounds)]
     return [
-        Block(*levels[index], visit, counts[visit])
+        Block(kind, variant, level, visit, counts[visit])
         for visit in range(plan.rounds)
-        for index in rng.permutation(len(levels))
+        for kind, variant, level in (levels[i] for i in rng.permutation(len(levels)).tolist())
         if counts[visit]
     ]
 
@@ -219,7 +219,7 @@ def read_record(path: Path, key: str) -> Record | None:
 
 def measure(plan: Plan, machine: Machine, block: Block, key: str) -> Record:
     """Hold a level and time the task."""
-    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    started = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     with contextlib.ExitStack() as stack:
         groups = _make_groups(stack, machine, block)
         server = stack.enter_context(machine_children.start_server())
@@ -303,14 +303,6 @@ def ask_safely(
     if needed and machine_readings.available_bytes() - needed < machine.floor_bytes // 2:
         return None
     return float(server.ask(order)["seconds"])
-
-
-def warm_up(plan: Plan, machine: Machine) -> None:
-    """Touch all memory that will be held once: a virtual machine gets its pages only then."""
-    safe = [level for level in plan.memory_levels if is_safe(plan, machine, level)]
-    block = Block(MEMORY, PLAIN, max(safe, default=0.0), 0, 0)
-    with machine_children.start_loads(make_orders(machine, block)):
-        return
 
 
 def unsafe_levels(plan: Plan, machine: Machine) -> Sequence[float]:

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TextIO, cast
 
 from kubestow.studies import machine_readings
 
@@ -31,6 +31,8 @@ class Child:
     """A running child process."""
 
     process: subprocess.Popen[str]
+    orders: TextIO
+    answers: TextIO
 
     @property
     def pid(self) -> int:
@@ -39,14 +41,11 @@ class Child:
 
     def say(self, value: Mapping[str, Any]) -> None:
         """Send one line."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(value) + "\n")
-        self.process.stdin.flush()
+        print(json.dumps(value), file=self.orders, flush=True)
 
     def hear(self) -> dict[str, Any]:
         """Wait for one line."""
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+        line = self.answers.readline()
         if not line:
             raise ChildError(f"a child process ended with code {self.process.wait()}")
         answer: dict[str, Any] = json.loads(line)
@@ -59,10 +58,9 @@ class Child:
 
     def end(self) -> None:
         """Close its input, wait, and kill it if it does not go."""
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
+        for stream in (self.orders, self.answers):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
         try:
             self.process.wait(_PATIENCE_S)
         except BaseException:
@@ -74,14 +72,15 @@ class Child:
 @contextlib.contextmanager
 def start(module: str) -> Iterator[Child]:
     """Start a module as a process of its own, and end it whatever happens."""
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603 - our own module, no input of others
         [sys.executable, "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
-    child = Child(process)
+    # Both are there, as pipes were asked for; the types cannot say so.
+    child = Child(process, cast("TextIO", process.stdin), cast("TextIO", process.stdout))
     try:
         yield child
     finally:

@@ -7,7 +7,13 @@ from types import MappingProxyType
 from typing import Any
 
 from kubestow.model import errors
-from kubestow.studies import adaptive_packing, cells, schubert_packing, vector_packing
+from kubestow.studies import (
+    adaptive_packing,
+    cells,
+    schubert_limits,
+    schubert_packing,
+    vector_packing,
+)
 from kubestow.studies.options import Options
 
 Run = Callable[[Options, cells.Watcher], dict[str, Any]]
@@ -43,6 +49,11 @@ _ALL = (
         "vector-packing",
         "Heuristics, search and exact answers on public instances with proven optima.",
         vector_packing.run,
+    ),
+    Study(
+        "schubert-limits",
+        "How full may a node get: this machine under load, and a cluster before and after packing.",
+        schubert_limits.run,
     ),
 )
 

@@ -131,14 +131,15 @@ def group(
             ready += 1
             total += values[row]
             requested += requests[row]
+    # Plain integers also where the loop is not compiled, for sums that go beyond 64 bits.
     return (
         ready,
         unready,
         missing,
-        total,
-        requested,
-        unready_requested,
-        missing_requested,
-        fallback,
+        int(total),
+        int(requested),
+        int(unready_requested),
+        int(missing_requested),
+        int(fallback),
         faulty,
     )
