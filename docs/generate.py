@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from kubestow.cli import main as program
 from kubestow.model import structures
+from kubestow.policies.moving import registries as movers
 from kubestow.policies.placing import catalogs, configurations, profiles, versions
 from kubestow.policies.placing.packing import heuristics, offline
 from kubestow.policies.scaling import registries as scalers
@@ -155,11 +156,12 @@ def _type(member: dict[str, Any]) -> str:
 
 
 def policy_page() -> str:
-    """Return the page of scalers and recommenders with their parameters."""
-    lines = ["# Scalers and recommenders", ""]
+    """Return the page of scalers, recommenders and movers with their parameters."""
+    lines = ["# Scalers, recommenders, movers", ""]
     for title, found in (
         ("Scalers", scalers.registry.values()),
         ("Recommenders", recommenders.REGISTRY.values()),
+        ("Movers", movers.REGISTRY.values()),
     ):
         lines += [f"## {title}", ""]
         for entry in found:

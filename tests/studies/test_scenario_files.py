@@ -288,9 +288,9 @@ MISTAKES: list[Mistake] = [
     ),
     (
         "spec.policies.moving",
-        {"enabled": True},
-        "spec.policies.moving.enabled: True: expected false; there is no plan that moves pods",
-        False,
+        {"plan": "shuffle"},
+        "spec.policies.moving.plan: 'shuffle': expected one of compact",
+        True,
     ),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubestow.model import errors, fields, structures
+from kubestow.policies.moving import registries as movers
 from kubestow.policies.scaling import configurations, registries, versions
 from kubestow.policies.sizing import registry as sizing_registry
 from kubestow.simulation import scaling_loops, settings
@@ -19,9 +20,9 @@ def check(spec: documents.Spec, place: str) -> None:
     """
     _check_scaling(spec.policies.scaling, fields.Field(None, place, "spec.policies.scaling"))
     _check_sizing(spec.policies.sizing, fields.Field(None, place, "spec.policies.sizing"))
-    if spec.policies.moving.enabled:
-        where = fields.Field(None, place, "spec.policies.moving")
-        raise _refuse(where, "enabled", True, "expected false; there is no plan that moves pods")
+    moving = spec.policies.moving
+    raw = fields.Field(moving.parameters or {}, place, "spec.policies.moving.parameters")
+    structures.read(movers.REGISTRY[moving.plan].parameters, raw)
     for index, workload in enumerate(spec.workloads):
         path = f"spec.workloads[{index}]"
         if workload.scaling is not None:

@@ -18,7 +18,7 @@ from kubestow.simulation.worlds import World
 
 _HOUR_S = 3600.0
 _PERCENTILES = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
-_COUNTS = ("oom_kills", "evictions", "restarts", "scale_actions", "resizes", "preemptions")
+_COUNTS = ("oom_kills", "evictions", "restarts", "scale_actions", "resizes", "preemptions", "moves")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

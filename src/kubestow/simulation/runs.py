@@ -13,6 +13,7 @@ from kubestow.simulation import (
     lifecycles,
     machines,
     maintenances,
+    moving_loops,
     observations,
     outcomes,
     provisioning_loops,
@@ -77,6 +78,7 @@ def start(scenario: documents.Spec, seed: int, inputs: Inputs) -> World:
     observer.start()
     scaling_loops.start_all(world, observer)
     sizing_loops.start_all(world, observer)
+    moving_loops.start(world, inputs.profile)
     if scenario.policies.provisioning.enabled:
         provisioning_loops.ProvisioningLoop(world, scheduler, inputs.profile).start()
     return world

@@ -9,7 +9,7 @@ latest start of its most important victims, and then the first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,12 +82,11 @@ def _promising(
     state: states.ClusterState,
     running: Mapping[int, Sequence[Running]],
     offset: int,
-) -> list[int]:
-    """Return rows where enough would be free without the pods of lower priority."""
+) -> Iterator[int]:
+    """Find rows where enough would be free without the pods of lower priority, one by one."""
     wanted = state.occupied(requests.occupancy(pod, use_status=False, pod_level=state.pod_level))
     free = state.allocatable - state.requested
     rows = [(offset + step) % len(state) for step in range(len(state))]
-    promising = []
     for row in rows:
         lower = [r.pod for r in running.get(row, ()) if r.pod.spec.priority < pod.spec.priority]
         if not lower:
@@ -96,8 +95,7 @@ def _promising(
             (state.occupied(_taken(victim, state)) for victim in lower), np.zeros_like(wanted)
         )
         if np.all((wanted <= free[row] + freed) | (wanted == 0)):
-            promising.append(row)
-    return promising
+            yield row
 
 
 def _taken(pod: pods.Pod, state: states.ClusterState) -> requests.Occupancy:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
+
 from kubestow.model import clusters, nodes, pods, requests, resources, states
 from kubestow.policies.placing import schedulers
 
@@ -31,8 +33,7 @@ def nodes_needed(
         most: Nodes there may be at most.
     """
     made: list[nodes.Node] = []
-    placed: list[tuple[pods.Pod, int]] = []
-    state = _state(made, placed, daemons)
+    state = states.from_cluster(clusters.Cluster())
     taken = 0
     for pod in sorted(waiting, key=lambda pod: -_size(pod, template)):
         row = scheduler.place(pod, state).row
@@ -40,16 +41,23 @@ def nodes_needed(
             name = f"{template.name}-new-{len(made)}"
             labels = {**template.labels, nodes.HOSTNAME_LABEL: name}
             made.append(dataclasses.replace(template, name=name, labels=labels))
-            state = _state(made, placed, daemons)
+            state = _with_first(state, made)
+            for daemon in daemons:
+                state.place(daemon, len(made) - 1)
             row = scheduler.place(pod, state).row
             if row is None:  # not even an empty node helps
                 made.pop()
-                state = _state(made, placed, daemons)
+                state = _with_first(state, made)
         if row is not None:
             state.place(pod, row)
-            placed.append((pod, row))
             taken += 1
     return len(made), taken
+
+
+def _with_first(state: states.ClusterState, made: list[nodes.Node]) -> states.ClusterState:
+    """Return the state with one node more or less at its end."""
+    kept = np.arange(min(len(state), len(made)), dtype=np.int64)
+    return state.with_nodes(kept, clusters.Cluster(nodes=tuple(made)))
 
 
 def unplaceable(
@@ -79,18 +87,6 @@ def unplaceable(
     for pod, row in placed:
         state.remove(pod, row)
     return left
-
-
-def _state(
-    made: list[nodes.Node], placed: list[tuple[pods.Pod, int]], daemons: Sequence[pods.Pod]
-) -> states.ClusterState:
-    state = states.from_cluster(clusters.Cluster(nodes=tuple(made)))
-    for row in range(len(made)):
-        for daemon in daemons:
-            state.place(daemon, row)
-    for pod, row in placed:
-        state.place(pod, row)
-    return state
 
 
 def _size(pod: pods.Pod, node: nodes.Node) -> float:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from kubestow.model import fields
 from kubestow.model.structures import Bounds, OneOf, Seconds
+from kubestow.policies.moving import registries as movers
 from kubestow.policies.placing import catalogs, versions
 from kubestow.simulation.scenarios.workloads import PositiveSeconds
 
@@ -117,7 +118,7 @@ class Moving:
     """
 
     enabled: bool = False
-    plan: str = "none"
+    plan: Annotated[str, OneOf(tuple(movers.REGISTRY))] = "compact"
     interval: PositiveSeconds = 300.0
     parameters: Any = None
 

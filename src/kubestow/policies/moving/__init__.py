@@ -1,0 +1,1 @@
+"""Which running pods to move: plans as pure functions of the cluster."""
