@@ -99,7 +99,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for block, record in limit_measurements.run_blocks(TINY, machine, folder, ignore):
         assert len(record.values) == 2
         assert min(record.values) > 0.0
-        assert (record.load_reached > 0.0) == (block.level > 0.0)
+        # Processor time is told in hundredths of a second, so that a short load may show none.
+        assert record.load_reached == 0.0 or block.level > 0.0
     return folder
 
 

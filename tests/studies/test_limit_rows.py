@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -114,3 +115,24 @@ def test_series_carry_what_the_rule_found() -> None:
     (series,) = limit_rows.make_series(limit_rows.merge_levels(blocks))
     assert (series["last_good"], series["first_bad"]) == (50.0, 100.0)
     assert [change["slower"] for change in series["changes"]] == [False, True]
+
+
+def test_a_machine_that_is_not_quiet_reproduces_nothing() -> None:
+    blocks = make_blocks(CPU, PLAIN, {0.0: 1.0, 100.0: 1.0})
+    machine = Machine(4, 8 * GIB, 7 * GIB, "no groups")
+    noisy = [
+        (block, msgspec.structs.replace(record, busy=record.load_reached + 0.4))
+        for block, record in blocks
+    ]
+    # Of four cores the task has one at most: 0.4 - 0.25 is the work of others.
+    levels = limit_rows.merge_levels(noisy, 0.0, 4)
+    assert {level["others"] for level in levels} == {0.15}
+    row = row_of(limit_rows.make_rows(levels, PLAN, machine), "CPU, without control groups")
+    assert (row["verdict"], row["verdict_if_quiet"]) == ("not reproduced", "reproduced")
+    assert row["found"].endswith("other work took up to 15% of all cores")
+
+
+def test_a_pause_is_no_time_of_the_task() -> None:
+    record = Record("", [0.1] * 4, 0.0, 0.5, 0, 0, "now")
+    # Timed 0.4 of 0.8 s on one of two cores: a quarter; the other quarter is the work of others.
+    assert limit_rows.others_share(record, 0.1, 2) == pytest.approx(0.25)

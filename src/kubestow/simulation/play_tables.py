@@ -170,7 +170,8 @@ def serve_played(
                 histograms[row],
                 table.sums,
             )
-            unit.cpu = min(unit.own, unit.cpu_limit * running) + used_s / step_s
+            taken = used_s / step_s
+            unit.cpu = taken + min(unit.own, max(unit.cpu - taken, 0.0))
             unit.throttling = min((table.sums[PAUSED_S] - paused_s) / unit.running_s, 1.0)
             unit.in_system = table.states[unit.play].inside
             service.queue += unit.in_system

@@ -79,7 +79,10 @@ def serve(top: int, step_s: float, units: Records, services: Records, hosts: Rec
         service = services[unit.service]
         if service.played:
             continue
-        unit.cpu = own + serve_unit(unit, service, hosts[unit.node], step_s)
+        given = unit.cpu
+        taken = serve_unit(unit, service, hosts[unit.node], step_s)
+        # Requests get a little even where its own work wants everything, which then gives way.
+        unit.cpu = taken + min(own, max(given - taken, 0.0))
         service.queue += unit.in_system
 
 

@@ -34,16 +34,22 @@ def deal_out(top: int, step_s: float, units: Records, services: Records) -> None
         service = services[service_row]
         service.shares_s = 0.0
         service.received_s = 0.0
+        service.stopped_s = 0.0
     for row in range(top):
         unit = units[row]
         if unit.used and unit.service != NONE:
             service = services[unit.service]
             service.shares_s += unit.serving_s
-            service.received_s = max(service.received_s, unit.serving_s)
+            if unit.serving_from < math.inf:
+                service.received_s = max(service.received_s, unit.serving_s)
+            else:
+                service.stopped_s = max(service.stopped_s, unit.serving_s)
     for service_row in range(len(services)):
         service = services[service_row]
         service.offered = service.rate * step_s
-        service.taken = service.offered * (service.received_s / step_s)
+        # Who stopped received from the beginning on, who receives did so up to the end.
+        received_s = min(service.received_s + service.stopped_s, step_s)
+        service.taken = service.offered * (received_s / step_s)
         service.dropped = service.offered - service.taken
 
 
@@ -89,7 +95,8 @@ def want(
             network = signals[unit.network_signal].value * running
         if unit.disk_signal != NONE:
             disk = signals[unit.disk_signal].value * running
-        wanted = min(unit.work_cores, unit.work_left / step_s) * running
+        working = max(unit.running_s - unit.starting_s, 0.0) / step_s
+        wanted = min(unit.work_cores, unit.work_left / step_s) * working
         if unit.service != NONE:
             service = services[unit.service]
             own += service.base_cpu * running

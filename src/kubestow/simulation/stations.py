@@ -139,12 +139,12 @@ def throughput(
             low = rate
         # Not the exact derivative, but close where it matters: near saturation.
         slope = alone_s + time_s + queued / max(rate * (1.0 - rate * work_s / cores), 1e-12)
+        if abs(excess) <= _PRECISE * total or high - low <= _PRECISE * _PRECISE * high:
+            return rate
         following = rate - excess / slope
-        if not low < following < high:
-            following = (low + high) / 2.0
-        if abs(following - rate) <= _PRECISE * rate:
-            return following
-        rate = following
+        # At saturation the slope has no end, and steps of its size lead nowhere.
+        stuck = abs(following - rate) <= _PRECISE * rate
+        rate = (low + high) / 2.0 if stuck or not low < following < high else following
     return rate
 
 

@@ -32,7 +32,8 @@ SERVICE = records.make(
         ("timeout_s", np.float64),
         ("variability", np.float64),
         ("shares_s", np.float64),  # seconds of all receivers in this step
-        ("received_s", np.float64),  # seconds of this step in which somebody received
+        ("received_s", np.float64),  # seconds of this step, of those that still receive
+        ("stopped_s", np.float64),  # seconds of this step, of those that receive no more
         ("capacity", np.float64),  # cores of a pooled service
         ("offered", np.float64),  # requests of this step
         ("taken", np.float64),  # those that somebody received

@@ -150,7 +150,8 @@ def memory_in_use(
     unit: Record, step: int, end_s: float, signals: Records, services: Records
 ) -> float:
     """Return the memory a container has in use, page cache apart."""
-    memory = unit.leak * (end_s - unit.since_s) if unit.leak > 0.0 else 0.0
+    # Containers that are there from the start are as good as new: a leak begins at time 0.
+    memory = unit.leak * (end_s - max(unit.since_s, 0.0)) if unit.leak > 0.0 else 0.0
     if unit.memory_signal != NONE:
         signal = signals[unit.memory_signal]
         factor = 1.0

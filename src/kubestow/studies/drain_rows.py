@@ -169,6 +169,7 @@ def memory_row(runs: Runs, profile: str, setting: str, what: str) -> Row:
         **_summary(over),
         "share_of_nodes": summaries.rounded(float(np.mean(over)) / len(values[0])),
         "above_whole_percent": summaries.rounded(float(np.mean(enforced))),
+        "within_whole_percent": max(enforced) == 0.0,
         "found": f"{np.mean(over):.1f} nodes above 40.8 GiB, {np.mean(enforced):.1f} at 86 % "
         f"or more; largest {largest:.1f} GiB",
         **_verdict(holds=max(over) == 0.0),
@@ -180,6 +181,10 @@ def cpu_row(runs: Runs, profile: str, setting: str) -> Row:
     limit = LIMIT * CORES
     over = [[node for node in run.after if node.requested_cpu > limit] for run in runs[profile]]
     unexplained = [float(count(some, lambda node: node.big == 0)) for some in over]
+    seen = [
+        float(count(some, lambda node: node.big == 0 and node.requested_cpu >= ENFORCED * CORES))
+        for some in over
+    ]
     counts = [float(len(some)) for some in over]
     holds = min(counts) > 0 and max(counts) <= BIG_PODS and max(unexplained) == 0.0
     return {
@@ -192,9 +197,10 @@ def cpu_row(runs: Runs, profile: str, setting: str) -> Row:
         ),
         **_summary(counts),
         "without_big_pod": _summary(unexplained),
+        "within_whole_percent": max(seen) == 0.0,
         "share_of_nodes": summaries.rounded(float(np.mean(counts)) / len(runs[profile][0].after)),
         "found": f"{np.mean(counts):.1f} nodes above 6.8 cores, {np.mean(unexplained):.1f} of them "
-        "without a 4-core pod",
+        f"without a 4-core pod, {np.mean(seen):.1f} of these at 86 % or more",
         **_verdict(holds=holds),
     }
 

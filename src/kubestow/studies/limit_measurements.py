@@ -135,7 +135,7 @@ class Machine:
     @property
     def floor_bytes(self) -> int:
         """Memory that must stay available whatever is measured."""
-        return int((1.0 - SAFE_SHARE) * self.available_bytes)
+        return self.available_bytes - int(SAFE_SHARE * self.available_bytes)
 
 
 def look_at_machine() -> Machine:

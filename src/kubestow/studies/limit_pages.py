@@ -38,7 +38,7 @@ def make_page(report: dict[str, Any]) -> str:
         pages.Heading("Measured on this machine"),
         pages.Paragraph(_describe(measured)),
         *(_boxes(measured["levels"], kind) for kind in (CPU, MEMORY)),
-        pages.Paragraph(f"Rule: {report['rules']['change']}."),
+        pages.Paragraph(f"Rule: {report['rules']['change']}; {report['rules']['quiet']}."),
         _levels(measured),
         pages.Heading("Simulated: before and after"),
         pages.Paragraph(
@@ -130,6 +130,7 @@ def _levels(measured: dict[str, Any]) -> pages.Table:
             f"{row['level_percent']:g} %",
             f"{100 * row['load_reached']:.0f} %",
             f"{100 * row['busy']:.0f} %",
+            f"{100 * row['others']:.0f} %",
             f"{row['held_gib']:.1f}",
             f"{1000 * row['median_s']:.1f}",
             f"{1000 * row['quartiles_s'][0]:.1f} - {1000 * row['quartiles_s'][1]:.1f}",
@@ -142,6 +143,7 @@ def _levels(measured: dict[str, Any]) -> pages.Table:
         "level",
         "load reached",
         "busy in all",
+        "others at least",
         "GiB held",
         "median (ms)",
         "quartiles (ms)",
@@ -192,7 +194,7 @@ def _panel(row: Row, title: str, colour: str) -> alt.LayerChart | alt.FacetChart
     quantity, width = row["quantity"], row["bin_width"]
     label, _, end = QUANTITIES[quantity]
     data = [
-        {"from": index * width, "to": (index + 1) * width, "nodes": value}
+        {"from": index * width, "to": (index + 1) * width, "nodes": value, "zero": 0}
         for index, value in enumerate(row["nodes"])
     ]
     bars = (
@@ -202,6 +204,7 @@ def _panel(row: Row, title: str, colour: str) -> alt.LayerChart | alt.FacetChart
             x=alt.X("from:Q", title=label, scale=alt.Scale(domain=[0, end])),
             x2="to:Q",
             y=alt.Y("nodes:Q", title="nodes", scale=alt.Scale(domainMin=0)),
+            y2="zero:Q",
         )
     )
     layers = [bars]

@@ -35,8 +35,12 @@ THESIS_USE: Final = (27 / 32, 28 / 32)
 IMPROVES_FROM: Final = 98.0
 HIGH_FROM: Final = 90.0
 
+QUIET: Final = 0.10
+
 RULES: Final = {
     "change": limit_rules.RULE,
+    "quiet": "nothing measured is reproduced if work that does not belong to the study took 10 % "
+    "of all cores or more at any level of the same kind",
     "memory-limit": "reproduced if the interval of tolerable use overlaps the thesis' 27 to 28 of "
     "32 GiB, the task's own memory included",
     "no-limit": "reproduced if the rule `change` finds no limit either",
@@ -50,14 +54,38 @@ RULES: Final = {
 }
 
 
-def merge_levels(blocks: Sequence[tuple[Block, Record]]) -> list[Row]:
-    """Return one entry per series and level, the values of its rounds together."""
+def merge_levels(
+    blocks: Sequence[tuple[Block, Record]], pause_s: float = 0.0, cores: int = 1
+) -> list[Row]:
+    """Return one entry per series and level, the values of its rounds together.
+
+    Args:
+        blocks: What was measured.
+        pause_s: Time between two measurements.
+        cores: Cores of the machine.
+    """
     found: dict[tuple[str, str, float], list[Record]] = {}
     for block, record in blocks:
         found.setdefault((block.kind, block.variant, block.level), []).append(record)
     return [
-        _level(*key, found[key]) for key in sorted(found) if sum(len(r.values) for r in found[key])
+        {
+            **_level(*key, found[key]),
+            "others": _mean([others_share(record, pause_s, cores) for record in found[key]]),
+        }
+        for key in sorted(found)
+        if sum(len(record.values) for record in found[key])
     ]
+
+
+def others_share(record: Record, pause_s: float, cores: int) -> float:
+    """Return the least share of all cores that neither loads nor task can have had.
+
+    The task has one core at most while it is timed, and none in a pause.
+    """
+    timed_s = sum(record.values)
+    wall_s = timed_s + pause_s * len(record.values)
+    task = timed_s / wall_s / cores if wall_s > 0.0 else 0.0
+    return max(record.busy - record.load_reached - task, 0.0)
 
 
 def _level(kind: str, variant: str, level: float, records: Sequence[Record]) -> Row:
@@ -118,12 +146,28 @@ def make_series(levels: Sequence[Row]) -> list[Row]:
 def make_rows(levels: Sequence[Row], plan: Plan, machine: Machine) -> list[Row]:
     """Return the statements of the thesis with verdicts."""
     why = machine.parent if isinstance(machine.parent, str) else ""
-    return [
-        memory_row(levels, plan, machine),
+    cpu_rows = [
         *_cpu_rows(levels, REQUESTS, why),
         *_limit_rows(levels, why),
         *([plain_row(levels)] if why else []),
     ]
+    return [
+        demand_quiet(memory_row(levels, plan, machine), levels, MEMORY),
+        *(demand_quiet(row, levels, CPU) for row in cpu_rows),
+    ]
+
+
+def demand_quiet(row: Row, levels: Sequence[Row], kind: str) -> Row:
+    """Take a good verdict away if other work on the machine may have made it."""
+    others = max((level["others"] for level in levels if level["kind"] == kind), default=0.0)
+    if others < QUIET or row["rule"] == "not-measured":
+        return row
+    return {
+        **row,
+        "verdict": "not reproduced",
+        "verdict_if_quiet": row["verdict"],
+        "found": f"{row['found']}; not quiet: other work took up to {others:.0%} of all cores",
+    }
 
 
 def _row(experiment: str, statement: str, thesis: Any, rule: str, **measured: Any) -> Row:

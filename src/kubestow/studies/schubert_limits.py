@@ -66,8 +66,8 @@ def make_plan(options: Options) -> limit_measurements.Plan:
     """Return what is measured on this machine; ``--lists`` sets the measurements per level."""
     if options.quick:
         return limit_measurements.Plan(
-            cpu_levels=(0, 50, 100),
-            memory_levels=(0, 5, 10),
+            cpu_levels=(0, 100),
+            memory_levels=(0, 5),
             repeats=options.sample(QUICK_REPEATS, QUICK_REPEATS),
             rounds=1,
             pause_s=0.0,
@@ -111,7 +111,7 @@ def measure(
     """Return the measured part: it belongs to this machine and this hour."""
     described = machine_readings.describe()
     blocks = limit_measurements.run_blocks(plan, machine, options.out / "blocks", watch)
-    levels = limit_rows.merge_levels(blocks)
+    levels = limit_rows.merge_levels(blocks, plan.pause_s, machine.cores)
     return {
         "part": "measured",
         "machine": described,
