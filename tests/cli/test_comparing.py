@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,12 +87,12 @@ def test_an_interrupt_leaves_with_130_and_the_next_run_goes_on(
 ) -> None:
     real, count = runs.run, 0
 
-    def interrupted(*arguments: object, **named: object) -> object:
+    def interrupted(*arguments: Any, **named: Any) -> object:
         nonlocal count
         count += 1
         if count == 3:
             raise KeyboardInterrupt
-        return real(*arguments, **named)  # type: ignore[arg-type]
+        return real(*arguments, **named)
 
     monkeypatch.setattr(runs, "run", interrupted)
     arguments = ["--seeds", "2", "--jobs", "1", "--out", str(tmp_path / "out")]

@@ -55,7 +55,7 @@ def test_closing_ends_what_is_still_running() -> None:
     before = set(multiprocessing.active_children())
     answers = engines.run_local(dawdle, [0, 1, 2], 2)
     begun = time.monotonic()
-    with contextlib.closing(answers):  # type: ignore[type-var]
+    with contextlib.closing(answers):
         assert next(answers) == (0, b"done")
     assert time.monotonic() - begun < 60.0
     assert set(multiprocessing.active_children()) == before

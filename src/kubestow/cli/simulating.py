@@ -60,7 +60,9 @@ def simulate(
         simulations.write(outcome, out)
         files.write_text(out / "report.html", simulation_pages.make_page(outcome))
     if output is outputs.Output.JSON:
-        outputs.print_json({**outcome.measures, "wall_seconds": round(wall_s, 3)})
+        kept = None if out is None else simulations.DECISIONS
+        found = {**outcome.measures, "decisions": kept, "wall_seconds": round(wall_s, 3)}
+        outputs.print_json(found)
     else:
         _print(outcome.measures, wall_s, out)
     return 0

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.policies.compiling import compiled
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 # Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators": SplitMix64.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.policies.compiling import compiled
 from kubestow.simulation import draws, worlds
 from kubestow.simulation.units import Records
 from kubestow.simulation.worlds import World

@@ -13,7 +13,7 @@ from kubestow.simulation import responses
 from kubestow.simulation.actors import LiveWorkload
 from kubestow.simulation.areas import Area
 from kubestow.simulation.recorders import Recorder
-from kubestow.simulation.units import NONE
+from kubestow.simulation.units import NONE, Records
 from kubestow.simulation.worlds import World
 
 _HOUR_S = 3600.0
@@ -49,7 +49,7 @@ def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:
             "cpu": _ratio(float(recorder.used_cpu.sum()), reserved_cpu),
             "memory": _ratio(float(recorder.used_memory.sum()), reserved_memory),
         },
-        "response": _response(world.histograms.sum(axis=0), world.services["all_response"].sum()),
+        "response": _response(world.histograms.sum(axis=0), world.services),
         "slo_violation_ratio": _ratio(missed, offered),
         "requests": _requests(world, offered),
         "node_hours": sum(area.until(now_s) for area in pools.values()) / _HOUR_S,
@@ -72,7 +72,7 @@ def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:
         "near_empty_nodes": balance.get("near_empty"),
         "decisions_made": world.ledger.counts.get("decisions", 0),
         "workloads": {w.key: _workload(world, recorder, w) for w in found},
-        "decisions": "decisions.jsonl",
+        "decisions": None,  # where they are kept, once they are
     }
 
 
@@ -84,11 +84,15 @@ def _pair(balance: dict[str, float], name: str) -> dict[str, float | None]:
     return {resource: balance.get(f"{name}_{resource}") for resource in ("cpu", "memory")}
 
 
-def _response(histogram: responses.Floats, total_s: float) -> dict[str, float | None]:
-    count = float(histogram.sum())
-    mean = _ratio(float(total_s), count)
-    shares = {name: responses.percentile(histogram, share) for name, share in _PERCENTILES}
-    return {"mean": mean, **shares}
+def _response(histogram: responses.Floats, services: Records) -> dict[str, float | None]:
+    mean = _ratio(float(services["all_response"].sum()), float(histogram.sum()))
+    # Within a bucket percentiles are interpolated; nobody waits for longer than the time-out.
+    most_s = float(services["timeout_s"].max(initial=0.0))
+    found: dict[str, float | None] = {"mean": mean}
+    for name, share in _PERCENTILES:
+        value = responses.percentile(histogram, share)
+        found[name] = None if value is None else min(value, most_s)
+    return found
 
 
 def _requests(world: World, offered: float) -> dict[str, float]:
@@ -149,7 +153,8 @@ def _workload(world: World, recorder: Recorder, workload: LiveWorkload) -> dict[
     if workload.service != NONE:
         service = world.services[workload.service]
         missed = float(service["all_late"] + service["all_dropped"])
-        found["response"] = _response(world.histograms[workload.service], service["all_response"])
+        only = world.services[workload.service : workload.service + 1]
+        found["response"] = _response(world.histograms[workload.service], only)
         found["slo_violation_ratio"] = _ratio(missed, float(service["all_offered"]))
         found["dropped"] = float(service["all_dropped"])
     return found

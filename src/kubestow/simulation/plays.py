@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.policies.compiling import compiled
 from kubestow.simulation import draws, records, responses
 from kubestow.simulation.units import NONE, Record, Records
 

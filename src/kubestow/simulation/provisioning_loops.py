@@ -62,11 +62,10 @@ class ProvisioningLoop:
             room = (pool.max if pool.max is not None else pool.count) - self._count(pool)
             template = machines.template(pool, self._made[pool.name])
             own = [
-                daemons_pod
+                pod_model.Pod(w.name, w.pod_spec(), w.spec.namespace)
                 for w in self.world.workloads
                 if w.spec.kind == workload_spec.DAEMON_SET
                 and daemons.runs_on(w.pod_spec(), template)
-                for daemons_pod in [pod_model.Pod(w.name, w.pod_spec(), w.spec.namespace)]
             ]
             count, taken = provisioning.nodes_needed(
                 waiting, template, own, self._scheduler, max(room, 0)

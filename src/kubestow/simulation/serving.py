@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.policies.compiling import compiled
 from kubestow.simulation import sharing, stations
 from kubestow.simulation.units import NONE, Record, Records
 

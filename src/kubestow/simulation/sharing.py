@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.policies.compiling import compiled
 from kubestow.simulation import draws
 from kubestow.simulation.units import NONE, Records
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 
-from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.policies.compiling import compiled
 
 _NEAR_SATURATION = 1.0 - 1e-12
 _ROUNDS = 80

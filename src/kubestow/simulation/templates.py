@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kubestow.model import daemons, pods, quantities, resources, selectors, taints, workloads
-from kubestow.simulation import scenarios  # noqa: F401 - the structures read here
+from kubestow.model import pods, quantities, resources, selectors, taints, workloads
 from kubestow.simulation.scenarios import workloads as spec
 
 MAIN = "main"
@@ -129,11 +128,6 @@ def _with_limits(
 ) -> dict[str, quantities.Quantity]:
     """Return requests as the API server completes them: a limit without a request is one."""
     return {**limits, **requests}
-
-
-def pinned(found: pods.PodSpec, node_name: str) -> pods.PodSpec:
-    """Return the specification of a DaemonSet's pod on one node."""
-    return daemons.pinned(found, node_name)
 
 
 def stay_s(workload: spec.Workload, key: str) -> float | None:

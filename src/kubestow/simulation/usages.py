@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.policies.compiling import compiled
 from kubestow.simulation import play_tables, responses, serving, sharing
 from kubestow.simulation.units import NONE, Record, Records
 

@@ -12,7 +12,7 @@ import logging
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from kubestow.model import errors
@@ -21,7 +21,7 @@ LOCAL, RAY = "local", "ray"
 NAMES = (LOCAL, RAY)
 
 Task = TypeVar("Task")
-Answers = Iterator[tuple[int, bytes]]
+Answers = Generator[tuple[int, bytes]]
 
 
 class Engine(Protocol):

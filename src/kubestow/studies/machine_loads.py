@@ -20,7 +20,7 @@ from typing import Any, Final, TextIO
 
 import numpy as np
 
-from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.policies.compiling import compiled
 from kubestow.studies import machine_readings
 from kubestow.studies.machine_tasks import Bytes
 

@@ -19,7 +19,7 @@ from typing import Any, Final, TextIO
 import numpy as np
 import numpy.typing as npt
 
-from kubestow.policies.placing.packing.compiling import compiled
+from kubestow.policies.compiling import compiled
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]

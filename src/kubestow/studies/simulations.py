@@ -26,7 +26,7 @@ def write(outcome: Outcome, folder: Path) -> None:
         files.write_bytes(folder / name, parquet(make(outcome)))
     lines = [msgspec.json.encode(record.as_json()) for record in outcome.world.ledger.decisions]
     files.write_bytes(folder / DECISIONS, b"".join(line + b"\n" for line in lines))
-    files.write_json(folder / RESULTS, outcome.measures)
+    files.write_json(folder / RESULTS, {**outcome.measures, "decisions": DECISIONS})
 
 
 def parquet(table: pl.DataFrame) -> bytes:

@@ -23,7 +23,7 @@ from kubestow.reports import files
 from kubestow.simulation import outcomes, runs, timelines
 from kubestow.studies import engines, scenario_files, sweeps
 
-FORMAT = 3
+FORMAT = 4
 """Raise it when simulator or policies change, so that kept cells are not reused."""
 
 MINUTE_S = 60.0
@@ -112,7 +112,7 @@ def run_cells(
     done = len(tasks) - len(missing)
     watch(done, len(tasks), "")
     answers = engine(compute, [tasks[index] for index in missing], jobs)
-    with contextlib.closing(answers):  # type: ignore[type-var]
+    with contextlib.closing(answers):
         for position, content in answers:
             task = tasks[missing[position]]
             if folder is not None:

@@ -33,14 +33,16 @@ def plan(
     found: clusters.Cluster,
     budget: plans.MoveBudget = PLENTY,
     budget_of: str = "",
-    **parameters: float,
+    *,
+    threshold: float = 0.2,
+    most_moves: int = 20,
 ) -> plans.MovePlan:
     state = states.from_cluster(found)
     before = state.requested.copy(), state.nonzero.copy(), state.nodes
     running: dict[int, list[plans.Movable]] = {}
     for pod in found.bound:
         running.setdefault(state.rows[pod.node_name], []).append(plans.Movable(pod, budget_of))
-    mover = registries.REGISTRY["compact"].make(compaction.CompactParameters(**parameters))  # type: ignore[arg-type]
+    mover = registries.REGISTRY["compact"].make(compaction.CompactParameters(threshold, most_moves))
     planned = mover.plan(state, running, SCHEDULER, budget)
     assert np.array_equal(state.requested, before[0])
     assert np.array_equal(state.nonzero, before[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,9 +25,9 @@ CURRENT = protocols.ContainerResources(
 )
 
 
-def context(time_s: float = START_S, **more: object) -> protocols.SizingContext:
-    given: dict[str, object] = {"current": {"web": CURRENT}, **more}
-    return protocols.SizingContext("shop/Deployment/web", time_s, **given)  # type: ignore[arg-type]
+def context(time_s: float = START_S, **more: Any) -> protocols.SizingContext:
+    given: dict[str, Any] = {"current": {"web": CURRENT}, **more}
+    return protocols.SizingContext("shop/Deployment/web", time_s, **given)
 
 
 def series(

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from kubestow.policies.compiling import compiled, compiled_finite
 from kubestow.policies.placing.batch_resources import (
     AFFINITY,
     IMAGES,
@@ -35,7 +36,6 @@ from kubestow.policies.placing.batch_tables import (
     Statics,
     Tallies,
 )
-from kubestow.policies.placing.packing.compiling import compiled, compiled_finite
 
 
 @compiled

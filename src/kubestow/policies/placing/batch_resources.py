@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kubestow.policies.compiling import compiled, inlined
 from kubestow.policies.placing.batch_tables import (
     Block,
     Cache,
@@ -19,7 +20,6 @@ from kubestow.policies.placing.batch_tables import (
     Room,
     Rules,
 )
-from kubestow.policies.placing.packing.compiling import compiled, inlined
 
 LEAST, MOST, RATIO = 0, 1, 2
 # Places in ``Rules.weights``.

@@ -5,10 +5,9 @@ Each flag names the first release that has it; the table is the only place where
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from kubestow.model import errors
+from kubestow.model import releases
 
 OLDEST, NEWEST = (1, 29), (1, 37)
 DEFAULT = "1.37"
@@ -47,15 +46,9 @@ def features(version: str = DEFAULT) -> Features:
     Raises:
         InputError: If the text is no version, or one whose rules are not known here.
     """
-    match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.\d+)?", version)
-    known = f"expected {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
-    if match is None:
-        raise errors.InputError("version", f"{version!r}: {known}")
-    release = (int(match[1]), int(match[2]))
-    if not OLDEST <= release <= NEWEST:
-        raise errors.InputError("version", f"{version!r}: {known}")
+    release = releases.parse(version, OLDEST, NEWEST)
     return Features(
-        version=f"{release[0]}.{release[1]}",
+        version=releases.text(release),
         init_images=release >= (1, 30),
         resized_pods=release >= (1, 33),
         sidecar_ports=release >= (1, 33),

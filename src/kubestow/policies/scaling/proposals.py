@@ -280,7 +280,7 @@ def _object(
     calculator: Calculator,
     metric: specs.MetricSpec,
     seen: observations.ScalingObservation,
-    now_ns: int,  # noqa: ARG001 - all proposers take the same
+    _now_ns: int,
 ) -> Proposal:
     """Hold a metric of one object at a value, or at an amount per replica."""
     if not metric.target:
@@ -309,7 +309,7 @@ def _external(
     calculator: Calculator,
     metric: specs.MetricSpec,
     seen: observations.ScalingObservation,
-    now_ns: int,  # noqa: ARG001 - all proposers take the same
+    _now_ns: int,
 ) -> Proposal:
     """Hold a metric from outside at a value, or at an amount per replica."""
     reading = seen.metrics.get(metric.key)

@@ -6,10 +6,9 @@ gates at their defaults. The table is the only place where versions count.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from kubestow.model import errors
+from kubestow.model import releases
 
 OLDEST, NEWEST = (1, 29), (1, 37)
 DEFAULT = "1.37"
@@ -56,13 +55,9 @@ def features(version: str = DEFAULT) -> Features:
     Raises:
         InputError: If the text is no version, or one whose rules are not known here.
     """
-    match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.\d+)?", version)
-    release = (int(match[1]), int(match[2])) if match else (0, 0)
-    if not OLDEST <= release <= NEWEST:
-        known = f"expected {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
-        raise errors.InputError("version", f"{version!r}: {known}")
+    release = releases.parse(version, OLDEST, NEWEST)
     return Features(
-        version=f"{release[0]}.{release[1]}",
+        version=releases.text(release),
         tolerance_bounds=release >= (1, 33),
         partial_containers=release >= (1, 33),
         pod_level=release >= (1, 34),

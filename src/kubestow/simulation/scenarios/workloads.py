@@ -87,7 +87,7 @@ class Toleration:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A topology spread constraint, or with ``apart`` an anti-affinity, among the own pods.
+    """A topology spread constraint among the own pods.
 
     Attributes:
         key: Label of nodes that makes the domains.

@@ -19,8 +19,8 @@ that shrinks when pods get heavier.
 
 import numpy as np
 
+from kubestow.policies.compiling import buried, inlined
 from kubestow.policies.placing.packing import instances
-from kubestow.policies.placing.packing.compiling import buried, inlined
 from kubestow.policies.placing.packing.states import Item
 
 FloatArray = instances.FloatArray

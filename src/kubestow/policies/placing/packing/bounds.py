@@ -17,13 +17,13 @@ from typing import Final
 
 import numpy as np
 
+from kubestow.policies.compiling import compiled
 from kubestow.policies.placing.packing import (
     batches,
     columns,
     completions,
     instances,
 )
-from kubestow.policies.placing.packing.compiling import compiled
 
 FloatArray = instances.FloatArray
 IntArray = instances.IntArray

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 from ortools.sat.python import cp_model
 
+from kubestow.policies.compiling import compiled
 from kubestow.policies.placing.packing import batches, columns, instances, knapsacks
-from kubestow.policies.placing.packing.compiling import compiled
 
 FloatArray = instances.FloatArray
 IntArray = instances.IntArray

@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
+from kubestow.policies.compiling import compiled
 from kubestow.policies.placing.packing import instances, measures, tables
-from kubestow.policies.placing.packing.compiling import compiled
 
 FloatArray = instances.FloatArray
 IntArray = instances.IntArray

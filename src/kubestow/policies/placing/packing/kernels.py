@@ -8,9 +8,9 @@ nor their number. Offline variants sort the items before they call it.
 
 import numpy as np
 
+from kubestow.policies.compiling import buried, compiled
 from kubestow.policies.placing.packing import instances, states
 from kubestow.policies.placing.packing.adaptive import HEAD, adapt_window, observe_item, weigh_item
-from kubestow.policies.placing.packing.compiling import buried, compiled
 from kubestow.policies.placing.packing.scores import (
     BLEND,
     BLEND_BY_DEMAND,

@@ -10,8 +10,8 @@ Work is counted in sizes looked at, so that limits are the same on every machine
 
 import numpy as np
 
+from kubestow.policies.compiling import compiled
 from kubestow.policies.placing.packing import instances
-from kubestow.policies.placing.packing.compiling import compiled
 
 FloatArray = instances.FloatArray
 IntArray = instances.IntArray

@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
+from kubestow.policies.compiling import buried, inlined
 from kubestow.policies.placing.packing import instances
-from kubestow.policies.placing.packing.compiling import buried, inlined
 from kubestow.policies.placing.packing.states import Item, Nodes
 
 FloatArray = instances.FloatArray

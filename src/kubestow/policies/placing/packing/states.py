@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kubestow.policies.compiling import buried, inlined
 from kubestow.policies.placing.packing import instances
-from kubestow.policies.placing.packing.compiling import buried, inlined
 
 FloatArray = instances.FloatArray
 IntArray = instances.IntArray

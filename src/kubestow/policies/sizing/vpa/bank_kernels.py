@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kubestow.policies.placing.packing.compiling import buried, compiled
+from kubestow.policies.compiling import buried, compiled
 from kubestow.policies.sizing.vpa.buckets import EPSILON, LEAST_WEIGHT
 from kubestow.policies.sizing.vpa.floats import inlined_exp2, inlined_log, inlined_power
 from kubestow.policies.sizing.vpa.histograms import MOST_EXPONENT

@@ -207,6 +207,19 @@ class VpaBank:
             "free": list(self._free),
         }
 
+    def restore(self, saved: fields.Field) -> None:
+        """Take over the state that ``as_json`` of a bank with the same rows wrote.
+
+        Raises:
+            InputError: If it is not of that form.
+        """
+        _read(self._cpu, saved["cpu"])
+        _read(self._memory, saved["memory"])
+        self._slots = Slots(*(_whole_numbers(item) for item in saved["slots"].items()))
+        for values, item in zip(self._rows, saved["rows"].items(), strict=True):
+            values[:] = _whole_numbers(item)
+        self._free = _whole_numbers(saved["free"]).tolist()
+
 
 def read(saved: fields.Field, parameters: VpaParameters | None = None) -> VpaBank:
     """Read a bank that ``as_json`` wrote.
@@ -215,13 +228,7 @@ def read(saved: fields.Field, parameters: VpaParameters | None = None) -> VpaBan
         InputError: If it is not of that form.
     """
     bank = VpaBank([item.integer(least=1) for item in saved["siblings"].items()], parameters)
-    _read(bank._cpu, saved["cpu"])  # noqa: SLF001 - the module's own class
-    _read(bank._memory, saved["memory"])  # noqa: SLF001
-    slots = [_whole_numbers(item) for item in saved["slots"].items()]
-    bank._slots = Slots(*slots)  # noqa: SLF001
-    for values, item in zip(bank._rows, saved["rows"].items(), strict=True):  # noqa: SLF001
-        values[:] = _whole_numbers(item)
-    bank._free = _whole_numbers(saved["free"]).tolist()  # noqa: SLF001
+    bank.restore(saved)
     return bank
 
 

@@ -9,7 +9,7 @@ in compiled shape.
 
 import math
 
-from kubestow.policies.placing.packing.compiling import inlined
+from kubestow.policies.compiling import inlined
 
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10

@@ -5,10 +5,9 @@ Compared were the modules 1.3.1, 1.7.3 and 1.8.1; each flag names the first rele
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from kubestow.model import errors
+from kubestow.model import releases
 
 OLDEST, NEWEST = (1, 3), (1, 8)
 DEFAULT = "1.7"
@@ -39,15 +38,9 @@ def features(version: str = DEFAULT) -> Features:
     Raises:
         InputError: If the text is no version, or one whose rules are not known here.
     """
-    match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.\d+)?", version)
-    known = f"expected {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
-    if match is None:
-        raise errors.InputError("version", f"{version!r}: {known}")
-    release = (int(match[1]), int(match[2]))
-    if not OLDEST <= release <= NEWEST:
-        raise errors.InputError("version", f"{version!r}: {known}")
+    release = releases.parse(version, OLDEST, NEWEST)
     return Features(
-        version=f"{release[0]}.{release[1]}",
+        version=releases.text(release),
         constant_weights=release >= (1, 4),
         oom_age_by_sample=release >= (1, 8),
     )
