@@ -5,9 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-INTERPRETED := tests/policies/placing/packing tests/policies/placing/test_batches.py
+INTERPRETED := tests/policies/placing/packing tests/policies/placing/test_batches.py \
+	tests/policies/forecasting/test_arima_kernels.py tests/policies/forecasting/test_gru_cells.py
 
-.PHONY: setup demo test browser e2e bench lint docs lock clean
+.PHONY: setup demo test browser prometheus e2e bench lint docs lock clean
 
 setup: $(STAMP)
 
@@ -33,8 +34,18 @@ browser:
 		&& echo "installing chromium for the page tests ..." && apt-get update -qq \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } || true
 
+# The server that the tests of its client start themselves; a policy of exit 101 keeps the package
+# from starting one as a service. Without it, and without root, they are skipped.
+prometheus:
+	@command -v prometheus >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& echo "installing prometheus for the tests of its client ..." && apt-get update -qq \
+		&& { test -e /usr/sbin/policy-rc.d || { trap 'rm -f /usr/sbin/policy-rc.d' EXIT \
+		&& printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d; }; } \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		prometheus >/dev/null; } || true
+
 # The second run interprets the kernels instead of compiling them, so that coverage sees inside.
-test: lint browser
+test: lint browser prometheus
 	$(BIN)/python -m pytest -m 'not e2e' -n 2 --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(INTERPRETED) --cov --cov-append \
 		--cov-report=term --cov-fail-under=90

@@ -178,7 +178,18 @@ def _table(pods: list[LivePod]) -> observations.PodTable:
             _CPU: np.array([pod.requests[0] for pod in pods], dtype=np.int64),
             _MEMORY: np.array([pod.requests[1] * 1000 for pod in pods], dtype=np.int64),
         },
+        startups_s=np.array([_startup(pod) for pod in pods]),
     )
+
+
+def _startup(pod: LivePod) -> float:
+    """Return how long a pod took from its creation until it was ready; NaN if it never was."""
+    if pod.first_ready_s is None:
+        return float("nan")
+    if pod.created_s < 0.0:  # there from the beginning: what its start took before the run
+        startup = pod.workload.spec.pod.startup
+        return draws.lognormal(pod.stream, 1, startup.mean, startup.jitter)
+    return pod.first_ready_s - pod.created_s
 
 
 def _started(pod: LivePod) -> float:
@@ -261,8 +272,15 @@ def start_all(world: World, observer: Observer) -> None:
     for workload in world.workloads:
         if is_scaled(workload):
             scaler = make_scaler(world, workload)
-            metrics = tuple(workload.scaling.target) or ("cpu",)
+            metrics = _metrics(workload)
             ScalingLoop(world, observer, workload, scaler, scaler.start(), metrics).start()
+
+
+def _metrics(workload: LiveWorkload) -> tuple[str, ...]:
+    """Return what a scaler reads: its targets, and what else it knows how to use."""
+    targets = tuple(workload.scaling.target) or ("cpu",)
+    wishes = () if workload.service == NONE else registries.find(workload.scaling.scaler).reads
+    return (*targets, *(name for name in wishes if name not in targets))
 
 
 def is_scaled(workload: LiveWorkload) -> bool:

@@ -1,12 +1,16 @@
 """Time series out of files: CSV or Parquet, with a ``timestamp`` and one column per series.
 
-Times are ISO 8601 or seconds since the epoch. Rows are brought in order; of several rows with one
-time the mean counts; a value holds until the next one, so a gap repeats the last value. What had to
-be mended is counted, for the reader to see.
+Times are ISO 8601 or seconds since the epoch; CSV may be packed (``.csv.gz``). What had to be
+mended is counted, for the reader to see.
+
+``read`` gives one series at the times it has: rows are brought in order, of several rows with one
+time the mean counts, a value holds until the next one. ``read_grid`` gives several series at equal
+steps, by the rules of ``grids``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kubestow.model import errors
+from kubestow.model import errors, time_series
+from kubestow.sources import grids
 
 TIMESTAMP = "timestamp"
 _MOST_BYTES = 2 * 1024**3
@@ -45,26 +50,69 @@ def read(path: Path, column: str | None = None) -> Series:
     """Read one series.
 
     Args:
-        path: A ``.csv`` or ``.parquet`` file.
+        path: A ``.csv``, ``.csv.gz`` or ``.parquet`` file.
         column: Which column; the first one beside the times if left out.
 
     Raises:
         InputError: If the file cannot be read or has no such column.
     """
-    table = _table(path)
-    if TIMESTAMP not in table.columns:
+    table = load(path)
+    chosen = _choose(path, table, TIMESTAMP, None if column is None else (column,))[0]
+    return _series(path, chosen, seconds(path, table[TIMESTAMP]), numbers(path, table[chosen]))
+
+
+def read_grid(
+    path: Path,
+    columns: Sequence[str] | None = None,
+    *,
+    step_s: float | None = None,
+    times: str = TIMESTAMP,
+) -> time_series.Grid:
+    """Read several series and bring them to equal steps.
+
+    Args:
+        path: A ``.csv``, ``.csv.gz`` or ``.parquet`` file.
+        columns: Which columns; all beside the times if left out.
+        step_s: Distance of two points; the usual distance of two rows if left out.
+        times: Column of the times.
+
+    Raises:
+        InputError: If the file cannot be read or has no such columns.
+    """
+    table = load(path)
+    names = _choose(path, table, times, columns)
+    values = np.stack([numbers(path, table[name]) for name in names])
+    return grids.make(str(path), tuple(names), seconds(path, table[times]), values, step_s)
+
+
+def first_column(path: Path) -> str:
+    """Return the name of the first column beside the times."""
+    return _choose(path, load(path), TIMESTAMP, None)[0]
+
+
+def _choose(
+    path: Path, table: pl.DataFrame, times: str, columns: Sequence[str] | None
+) -> Sequence[str]:
+    """Return the columns asked for, or all beside the times."""
+    if times not in table.columns:
         found = ", ".join(table.columns[:5])
-        raise errors.InputError(str(path), f"has no column {TIMESTAMP!r}; found {found}")
-    others = [name for name in table.columns if name != TIMESTAMP]
-    chosen = column if column is not None else (others[0] if others else "")
-    if chosen not in others:
-        raise errors.InputError(
-            str(path), f"has no column {chosen!r}; expected one of {', '.join(others[:8])}"
-        )
-    return _series(path, chosen, _seconds(path, table[TIMESTAMP]), _numbers(path, table[chosen]))
+        raise errors.InputError(str(path), f"has no column {times!r}; found {found}")
+    others = [name for name in table.columns if name != times]
+    chosen = columns if columns is not None else (others or [""])
+    for name in chosen:
+        if name not in others:
+            raise errors.InputError(
+                str(path), f"has no column {name!r}; expected one of {', '.join(others[:8])}"
+            )
+    return chosen
 
 
-def _table(path: Path) -> pl.DataFrame:
+def load(path: Path) -> pl.DataFrame:
+    """Return a file as a table.
+
+    Raises:
+        InputError: If there is no such file, or it is too large or no table.
+    """
     if not path.is_file():
         raise errors.InputError(str(path), "no such file")
     if path.stat().st_size > _MOST_BYTES:
@@ -77,19 +125,20 @@ def _table(path: Path) -> pl.DataFrame:
         raise errors.InputError(str(path), f"is not a table: {err}") from err
 
 
-def _seconds(path: Path, column: pl.Series) -> NDArray[np.float64]:
+def seconds(path: Path, column: pl.Series) -> NDArray[np.float64]:
+    """Return times in seconds since the epoch."""
     if column.dtype.is_temporal():
         return column.cast(pl.Datetime("us")).dt.epoch("us").to_numpy().astype(np.float64) / 1e6
     if column.dtype.is_numeric():
         return column.to_numpy().astype(np.float64)
     expectation = "expected ISO 8601 or seconds since the epoch"
     if column.dtype != pl.String:
-        raise errors.InputError(f"{path}: {TIMESTAMP}", f"{column.dtype}: {expectation}")
+        raise errors.InputError(f"{path}: {column.name}", f"{column.dtype}: {expectation}")
     try:
         parsed = column.str.to_datetime(time_unit="us", time_zone="UTC")
     except pl.exceptions.PolarsError:
         offender = _first_lost(column, column.str.to_datetime(time_zone="UTC", strict=False))
-        raise errors.InputError(f"{path}: {TIMESTAMP}", f"{offender!r}: {expectation}") from None
+        raise errors.InputError(f"{path}: {column.name}", f"{offender!r}: {expectation}") from None
     return parsed.dt.epoch("us").to_numpy().astype(np.float64) / 1e6
 
 
@@ -99,7 +148,8 @@ def _first_lost(before: pl.Series, after: pl.Series) -> object:
     return lost[0] if len(lost) else before.drop_nulls().first()
 
 
-def _numbers(path: Path, column: pl.Series) -> NDArray[np.float64]:
+def numbers(path: Path, column: pl.Series) -> NDArray[np.float64]:
+    """Return a column as numbers, ``nan`` where there is none."""
     if column.null_count() != len(column) and not column.dtype.is_numeric():
         offender = _first_lost(column, column.cast(pl.Float64, strict=False))
         raise errors.InputError(f"{path}: {column.name}", f"{offender!r}: expected numbers")

@@ -15,12 +15,11 @@ from kubestow.model import decisions as records
 from kubestow.policies.scaling import (
     conversions,
     decisions,
-    limits,
     memories,
     metric_sets,
     observations,
+    paces,
     proposals,
-    stabilizations,
     versions,
 )
 from kubestow.policies.scaling import specifications as specs
@@ -107,8 +106,7 @@ class Hpa:
         self.spec = spec
         self.parameters = parameters or HpaParameters()
         self.features = features or versions.features(self.parameters.version)
-        self._down_ns = conversions.nanoseconds(self.parameters.downscale_stabilization_s)
-        self._calculator = _calculator(spec, self.parameters, self.features)
+        self._calculator = calculator(spec, self.parameters, self.features)
         self._metrics = metric_sets.MetricSet(spec.metrics)
         self._single = any(metric.single for metric in spec.metrics)
 
@@ -189,19 +187,9 @@ class Hpa:
         current, spec = seen.current_replicas, self.spec
         wanted = max(outcome.replicas or 0, 0)
         reason = _compare(wanted, current, outcome.metric)
-        behavior = spec.behavior
-        if behavior is None:
-            stable, entries = stabilizations.by_rules(entries, wanted, self._down_ns, now_ns)
-            why = stabilizations.DOWN
-            limited = limits.by_rules(current, stable, spec.min_replicas, spec.max_replicas)
-        else:
-            up_ns, down_ns = self._windows(behavior)
-            stable, entries = stabilizations.by_behavior(
-                entries, current, wanted, up_ns, down_ns, now_ns
-            )
-            why = stabilizations.UP if wanted >= current else stabilizations.DOWN
-            limited = limits.by_behavior(spec, behavior, memory, current, stable, now_ns)
-        desired = limited.replicas
+        down_s = self.parameters.downscale_stabilization_s
+        paced = paces.follow(spec, memory, entries, (current, wanted), down_s, now_ns)
+        desired, stable, why, limited, entries = paced
         able = _READY if stable == wanted else decisions.Condition("AbleToScale", "True", *why)
         held = "True" if desired != stable else "False"
         conditions = (
@@ -221,24 +209,13 @@ class Hpa:
         features = self.features
         return features.zero_condition and features.scale_to_zero and memory.scaled_to_zero
 
-    def _windows(self, behavior: specs.Behavior) -> tuple[int, int]:
-        """Return both stabilisation windows in nanoseconds."""
-        up_s, down_s = behavior.up.window_s or 0, behavior.down.window_s
-        if down_s is None:
-            down_s = int(self.parameters.downscale_stabilization_s)
-        return up_s * conversions.SECOND_NS, down_s * conversions.SECOND_NS
-
     def _remember(
         self, memory: memories.HpaMemory, plan: _Plan, current: int, now_ns: int
     ) -> memories.HpaMemory:
-        up, down, zero = memory.up_events, memory.down_events, memory.scaled_to_zero
+        zero = memory.scaled_to_zero
         change = plan.desired - current
+        up, down = paces.events(self.spec, memory, change, now_ns)
         if change:
-            behavior = self.spec.behavior
-            if behavior is not None and change > 0:
-                up = memories.store_event(up, change, _longest_ns(behavior.up), now_ns)
-            elif behavior is not None:
-                down = memories.store_event(down, -change, _longest_ns(behavior.down), now_ns)
             zero = (
                 self.features.scale_to_zero
                 and current > 0
@@ -286,9 +263,10 @@ class Hpa:
         )
 
 
-def _calculator(
+def calculator(
     spec: specs.AutoscalerSpec, parameters: HpaParameters, features: versions.Features
 ) -> proposals.Calculator:
+    """Return what works out proposals from metrics under some settings."""
     up = down = parameters.tolerance
     if spec.behavior is not None and features.configurable_tolerance:
         up = up if spec.behavior.up.tolerance is None else spec.behavior.up.tolerance
@@ -322,8 +300,3 @@ def _rescaled(
         f"the HPA controller was able to update the target scale to {desired}",
     )
     return (done, *conditions[1:])
-
-
-def _longest_ns(rules: specs.ScalingRules) -> int:
-    longest_s = max((policy.period_s for policy in rules.policies), default=0)
-    return longest_s * conversions.SECOND_NS

@@ -66,8 +66,13 @@ class LegacyHpa:
         self, seen: observations.ScalingObservation, memory: LegacyMemory
     ) -> tuple[decisions.ScalingDecision, LegacyMemory]:
         """Do one sync."""
+        return self.decide_on(seen, memory, usages.level(seen, self._metric.key))
+
+    def decide_on(
+        self, seen: observations.ScalingObservation, memory: LegacyMemory, level: float | None
+    ) -> tuple[decisions.ScalingDecision, LegacyMemory]:
+        """Do one sync as if the metric had a value, such as one that is foretold."""
         current = seen.current_replicas
-        level = usages.level(seen, self._metric.key)
         proposed, reason = self._propose(current, level)
         wanted = current if proposed is None else proposed
         desired = current
@@ -85,7 +90,7 @@ class LegacyHpa:
             reason=reason,
             conditions=(),
             error="" if proposed is not None else f"no value of {self._metric.key}",
-            _record=lambda decision: self._record(decision, level),
+            _record=lambda decision: self.record(decision, level),
         )
         return decision, memory
 
@@ -122,9 +127,10 @@ class LegacyHpa:
         )
         return now_s > memory.rescaled_s + window_s
 
-    def _record(
+    def record(
         self, decision: decisions.ScalingDecision, level: float | None
     ) -> records.DecisionRecord:
+        """Return the record of a decision on a value."""
         numbers = {"current": float(decision.current), "target": self._target()}
         if level is not None:
             numbers["level"] = level

@@ -42,6 +42,8 @@ class PodTable:
         requests_milli: Request of each pod by resource and container in thousandths (of a core,
             of a byte); negative codes where there is none.
         names: Names; may be empty, they only serve messages.
+        startups_s: Time from each pod's creation to its first readiness; NaN if it was never
+            ready or is not known. ``None`` where the host does not measure it.
     """
 
     phases: Codes
@@ -51,6 +53,7 @@ class PodTable:
     ready_since_s: Floats
     requests_milli: Mapping[RequestKey, Ints] = field(default_factory=dict)
     names: Sequence[str] = ()
+    startups_s: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.phases)

@@ -7,7 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubestow.model import errors
-from kubestow.policies.scaling import decisions, hpas, legacy_hpas, statics, thresholds
+from kubestow.policies.scaling import (
+    autos,
+    decisions,
+    demands,
+    hpas,
+    legacy_hpas,
+    model_scalers,
+    modellers,
+    queueing,
+    receding,
+    statics,
+    thresholds,
+    trend_scalers,
+)
 from kubestow.policies.scaling import specifications as specs
 
 AnyScaler = decisions.Scaler[Any]
@@ -22,13 +35,18 @@ class Entry:
         summary: One line for lists.
         parameters: The type of its parameters: a frozen dataclass with defaults.
         make: Makes it from a specification and parameters.
+        reads: Metrics it knows how to use beside those of the specification.
     """
 
     name: str
     summary: str
     parameters: type
     make: Callable[[specs.AutoscalerSpec, Any], AnyScaler]
+    reads: tuple[str, ...] = ()
 
+
+# Requests per second tell of demand while pods are saturated.
+_EXTRA = (demands.RATE,)
 
 registry: dict[str, Entry] = {
     entry.name: entry
@@ -46,6 +64,51 @@ registry: dict[str, Entry] = {
             "the autoscaler of 2016 with forbidden windows",
             legacy_hpas.LegacyParameters,
             legacy_hpas.LegacyHpa,
+        ),
+        Entry(
+            "derivative",
+            "demand one start-up ahead by its derivative",
+            trend_scalers.DerivativeParameters,
+            trend_scalers.make_derivative,
+            _EXTRA,
+        ),
+        Entry(
+            "line-fit",
+            "demand one start-up ahead by a line of best fit",
+            trend_scalers.LineFitParameters,
+            trend_scalers.make_line_fit,
+            _EXTRA,
+        ),
+        *(
+            Entry(
+                name,
+                f"demand one start-up ahead by {name}, while it has skill",
+                modellers.ModelParameters,
+                model_scalers.make(name),
+                (*_EXTRA, "memory"),
+            )
+            for name in model_scalers.NAMES
+        ),
+        Entry(
+            queueing.NAME,
+            "the fewest pods whose queue meets a response time",
+            queueing.QueueingParameters,
+            queueing.make,
+            _EXTRA,
+        ),
+        Entry(
+            receding.NAME,
+            "the cheapest plan over a horizon, one step at a time",
+            receding.RecedingParameters,
+            receding.make,
+            _EXTRA,
+        ),
+        Entry(
+            autos.NAME,
+            "one start-up ahead, as far as the forecast has skill",
+            autos.AutoParameters,
+            autos.make,
+            _EXTRA,
         ),
     )
 }

@@ -1,0 +1,1 @@
+"""Forecasts of demand and use: models, intervals, back-tests, and the gate before decisions."""

@@ -1,0 +1,166 @@
+"""Back-tests: forecasts made again along the past, each with what was known at its origin.
+
+The origin rolls over the points behind a first part on which the model is fitted. Parameters stay,
+the state moves on; on demand the model is fitted again after every so many origins. All horizons
+are read off the same looks ahead. Seconds are told by a clock that is handed in.
+
+``find_leak`` runs a back-test twice, the second time with another future: what was forecast before
+must not change by a single bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kubestow.policies.forecasting import histories, protocols, seasons
+
+Clock = Callable[[], float]
+Watch = Callable[[int], None]
+
+_MOST_NUMBERS = 1_000_000
+"""Numbers of one look along the points: 8 MB."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Backtest:
+    """Forecasts along the past.
+
+    Attributes:
+        horizons: Steps ahead.
+        origins: Points known at each origin.
+        actual: What came, by series, origin and horizon; ``nan`` behind the end.
+        predicted: What was expected, of the same shape.
+        fit_s: Seconds spent on fitting, all fits together.
+        predict_s: Seconds spent on moving on and looking ahead.
+        fits: How often the model was fitted.
+    """
+
+    horizons: tuple[int, ...]
+    origins: seasons.Lengths
+    actual: protocols.Floats
+    predicted: protocols.Floats
+    fit_s: float
+    predict_s: float
+    fits: int
+
+
+def run(
+    forecaster: protocols.PointForecaster,
+    values: protocols.Floats,
+    begin: int,
+    horizons: Sequence[int],
+    *,
+    stride: int = 1,
+    refit_every: int = 0,
+    clock: Clock = lambda: 0.0,
+    watch: Watch = lambda _: None,
+) -> Backtest:
+    """Roll a point model over the past.
+
+    Args:
+        forecaster: The model.
+        values: One row per series.
+        begin: Points known at the first origin; the first fit takes just these.
+        horizons: Steps ahead.
+        stride: Points between two origins.
+        refit_every: Origins after which the model is fitted again to all that is known by then;
+            0 for never.
+        clock: Tells seconds.
+        watch: Called with the number of origins that are done.
+    """
+    rows = histories.as_rows(values)
+    steps, origins = tuple(horizons), place_origins(rows.shape[1], begin, horizons, stride)
+    predicted = np.empty((len(rows), len(origins), len(steps)))
+    fit_s = predict_s = 0.0
+    fits = done = 0
+    block = refit_every or len(origins)
+    for first in range(0, len(origins), block):
+        started = clock()
+        fitted = forecaster.fit(rows[:, : origins[first]])
+        between = clock()
+        part = origins[first : first + block]
+        for looked in _look_ahead(fitted, rows, part, stride, steps):
+            predicted[:, done : done + looked.shape[1]] = looked
+            done += looked.shape[1]
+            watch(done)
+        fit_s, predict_s = fit_s + between - started, predict_s + clock() - between
+        fits += 1
+    actual = take_actual(rows, origins, steps)
+    return Backtest(steps, origins, actual, predicted, fit_s, predict_s, fits)
+
+
+def place_origins(
+    points: int, begin: int, horizons: Sequence[int], stride: int = 1
+) -> seasons.Lengths:
+    """Return the origins at which at least the shortest horizon has come true."""
+    return np.arange(begin, points - min(horizons) + 1, stride, dtype=np.int64)
+
+
+def take_actual(
+    values: protocols.Floats, origins: seasons.Lengths, horizons: Sequence[int]
+) -> protocols.Floats:
+    """Return what came after each origin at each horizon; ``nan`` behind the end."""
+    places = origins[:, None] + np.asarray(horizons, dtype=np.int64) - 1
+    known = places < values.shape[1]
+    return np.where(known, values[:, np.where(known, places, 0)], np.nan)
+
+
+def _look_ahead(
+    fitted: protocols.PointFitted,
+    rows: protocols.Floats,
+    origins: seasons.Lengths,
+    stride: int,
+    horizons: tuple[int, ...],
+) -> list[protocols.Floats]:
+    """Return what is expected from each origin on; the model stands at the first one."""
+    columns, most = np.asarray(horizons) - 1, max(horizons)
+    found = [fitted.means(most)[:, None, columns]]
+    # Rolling looks ahead after every point, which is waste where origins are far apart.
+    chunk = stride if stride > 1 else max(1, _MOST_NUMBERS // (len(rows) * most))
+    here, last = int(origins[0]), int(origins[-1])
+    while here < last:
+        points = rows[:, here : min(here + chunk, last)]
+        if stride > 1:
+            fitted = fitted.update(points)
+            found.append(fitted.means(most)[:, None, columns])
+        else:
+            found.append(fitted.roll(points, most)[:, :, columns])
+            fitted = fitted.update(points)
+        here += points.shape[1]
+    return found
+
+
+def find_leak(
+    forecaster: protocols.PointForecaster,
+    values: protocols.Floats,
+    begin: int,
+    horizons: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    cuts: int = 3,
+) -> str | None:
+    """Tell where a forecast depends on what came after its origin; ``None`` if nowhere.
+
+    Args:
+        forecaster: The model.
+        values: One row per series, with points behind ``begin``.
+        begin: Points known at the first origin.
+        horizons: Steps ahead.
+        rng: Draws the other futures.
+        cuts: How many places are tried behind which the future is another one.
+    """
+    before = run(forecaster, values, begin, horizons)
+    spread = 1.0 + np.abs(values).max()
+    for cut in np.linspace(begin, values.shape[1] - 1, cuts, dtype=np.int64):
+        other = values.copy()
+        other[:, cut:] += spread * rng.standard_normal(other[:, cut:].shape)
+        after = run(forecaster, other, begin, horizons)
+        known = before.origins <= cut
+        differs = (before.predicted[:, known] != after.predicted[:, known]).any(axis=(0, 2))
+        if differs.any():
+            origin = int(before.origins[known][differs][0])
+            return f"{forecaster.name}: from origin {origin} points at or after {cut} are seen"
+    return None

@@ -1,0 +1,64 @@
+"""The past as forecasters take it: rows of finite numbers, long enough, and tails of it.
+
+Every point model calls ``check`` first and keeps no more of the past than it needs: a *tail*, one
+row per series. Rolling along new points is then looking through windows of tail and points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kubestow.model import errors
+from kubestow.policies.forecasting import protocols
+
+
+def check(values: protocols.Floats, least: int, name: str) -> protocols.Floats:
+    """Return the past as contiguous rows of floats.
+
+    Args:
+        values: One row per series, one column per point.
+        least: How many points are needed.
+        name: Who needs them, for the message.
+
+    Raises:
+        InputError: If there are too few points, or one is not a finite number.
+    """
+    rows = as_rows(values)
+    if rows.shape[1] < least:
+        raise errors.InputError(
+            name, f"{rows.shape[1]} points are too few; expected at least {least}"
+        )
+    if not np.isfinite(rows).all():
+        series, point = np.argwhere(~np.isfinite(rows))[0]
+        raise errors.InputError(
+            name,
+            f"series {series}, point {point}: {rows[series, point]} is not a finite number; "
+            "expected gaps to be closed before",
+        )
+    return rows
+
+
+def as_rows(values: protocols.Floats) -> protocols.Floats:
+    """Return points as contiguous rows of floats, without looking at them."""
+    rows = np.ascontiguousarray(values, dtype=np.float64)
+    if rows.ndim != 2:
+        raise ValueError(f"expected one row per series, got an array of shape {rows.shape}")
+    return rows
+
+
+def extend(tail: protocols.Floats, points: protocols.Floats) -> protocols.Floats:
+    """Return the tail moved on by new points, as long as before."""
+    return np.concatenate((tail, as_rows(points)), axis=1)[:, -tail.shape[1] :]
+
+
+def take_tail(values: protocols.Floats, length: int) -> protocols.Floats:
+    """Return the last points; where the past is shorter its first point is repeated."""
+    missing = max(0, length - values.shape[1])
+    padding = np.repeat(values[:, :1], missing, axis=1)
+    return np.concatenate((padding, values[:, values.shape[1] - (length - missing) :]), axis=1)
+
+
+def look_through(tail: protocols.Floats, points: protocols.Floats) -> protocols.Floats:
+    """Return what the tail would be after each point: one entry per series, point and place."""
+    joined = np.concatenate((tail, as_rows(points)), axis=1)
+    return np.lib.stride_tricks.sliding_window_view(joined, tail.shape[1], axis=1)[:, 1:]

@@ -1,0 +1,224 @@
+"""Quantiles around any point model, from the errors it made lately at each step ahead.
+
+A model is rolled over the past, and the errors of its forecasts, step by step ahead, fill a ring
+per series and step. Quantiles are the point forecast plus quantiles of the ring, corrected for
+small samples (``interval_kernels``). New points push new errors into the rings, so that intervals
+follow what happens. Where errors for the rings come from depends on the model: one with a few
+parameters is fitted once and rolled over the past it was fitted to; any other is fitted to the
+first part of the past and rolled over the rest, and then fitted again to all of it.
+
+Errors can be measured in a *scale* that moves with the series: its level, or how much it changed
+lately. Intervals then widen and narrow at once, not only after the ring has filled.
+
+Where the past was never negative, means and quantiles are not, either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from kubestow.policies.forecasting import histories, protocols, scales, seasons
+from kubestow.policies.forecasting import interval_kernels as kernels
+
+HELD_OUT = 0.3
+"""Share of the past whose errors fill the rings of models with many parameters."""
+
+_BEGUN = 0.25
+"""Share of the past before the first error of models with few parameters."""
+
+
+@runtime_checkable
+class Restarting(Protocol):
+    """A fitted model that can stand at the end of another past with the same parameters."""
+
+    def restart(self, values: protocols.Floats) -> protocols.PointFitted:
+        """Return the same model at the end of another past."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """A point model with quantiles around it.
+
+    Attributes:
+        point: The model.
+        steps: Steps ahead whose errors are watched; further ones are as wide as random walks make
+            them, by the root of the distance.
+        few: Whether the model has only a few parameters, so that it may be tried on the past it was
+            fitted to.
+        ring: Errors kept per series and step.
+        scaling: What errors are measured in.
+    """
+
+    point: protocols.PointForecaster
+    steps: int = 1
+    few: bool = False
+    ring: int = 500
+    scaling: scales.Kind = scales.Kind.CHANGE
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.point.name
+
+    def fit(self, values: protocols.Floats) -> Interval:
+        """Fit the model and learn its errors."""
+        rows = histories.check(values, self.point.least_points, self.name)
+        fitted = self.point.fit(rows)
+        tried, begin = self._try(fitted, rows)
+        count = len(rows)
+        fresh = Interval(
+            point=tried,
+            scale=scales.begin(self.scaling, rows[:, : max(begin, 1)]),
+            rings=np.zeros((count, self.steps, self.ring)),
+            counts=np.zeros((count, self.steps), dtype=np.int64),
+            pending=np.full((count, self.steps, self.steps), np.nan),
+            sizes=np.ones((count, self.steps)),
+            lowest=np.where(rows.min(axis=1) >= 0.0, 0.0, -np.inf),
+        ).stand()
+        return replace(fresh.update(rows[:, begin:]), point=fitted)
+
+    def _try(
+        self, fitted: protocols.PointFitted, rows: protocols.Floats
+    ) -> tuple[protocols.PointFitted, int]:
+        """Return a model that stands somewhere in the past, and where."""
+        least, count = max(1, self.point.least_points), rows.shape[1]
+        # More errors than the rings hold would be forgotten at once.
+        earliest = max(least, count - self.ring - self.steps)
+        if self.few and isinstance(fitted, Restarting):
+            begin = min(max(earliest, int(_BEGUN * count)), count)
+            return fitted.restart(rows[:, :begin]), begin
+        begin = min(max(earliest, int((1.0 - HELD_OUT) * count)), count)
+        return (fitted if begin == count else self.point.fit(rows[:, :begin])), begin
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rolled:
+    """Means and quantiles after each of some points: by series, point, step (and level)."""
+
+    mean: protocols.Floats
+    levels: tuple[float, ...]
+    quantiles: protocols.Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval:
+    """A fitted point model with its rings of errors.
+
+    Attributes:
+        point: The model.
+        scale: What errors are measured in, at the last point.
+        rings: Errors in that scale, by series, step and place.
+        counts: How many errors ever came, by series and step.
+        pending: Means looked ahead from the last origins, oldest first, by series, origin and step.
+        sizes: The scale at these origins.
+        lowest: Least value each series is forecast to have.
+    """
+
+    point: protocols.PointFitted
+    scale: scales.Scale
+    rings: protocols.Floats
+    counts: seasons.Lengths
+    pending: protocols.Floats
+    sizes: protocols.Floats
+    lowest: protocols.Floats
+
+    def stand(self) -> Interval:
+        """Return the model with what it expects now as the last of what is pending."""
+        looked = self.point.means(self.steps)[:, None, :]
+        return replace(
+            self,
+            pending=_shift(self.pending, looked),
+            sizes=_shift(self.sizes, self.scale.size()[:, None]),
+        )
+
+    @property
+    def steps(self) -> int:
+        """Steps ahead whose errors are watched."""
+        return int(self.rings.shape[1])
+
+    def update(self, points: protocols.Floats) -> Interval:
+        """Move on by new points and learn from how far they were from what was expected."""
+        rows = histories.as_rows(points)
+        looked = self.point.roll(rows, self.steps)
+        sizes = self.scale.roll(rows)
+        rings, counts = self.rings.copy(), self.counts.copy()
+        kernels.push(rings, counts, self._errors(rows, looked, sizes))
+        return replace(
+            self,
+            point=self.point.update(rows),
+            scale=self.scale.update(rows),
+            rings=rings,
+            counts=counts,
+            pending=_shift(self.pending, looked),
+            sizes=_shift(self.sizes, sizes),
+        )
+
+    def predict(self, steps: int, levels: Sequence[float] = ()) -> protocols.Forecast:
+        """Return means and quantiles of the next steps."""
+        rising = check_levels(levels)
+        means = np.maximum(self.point.means(steps), self.lowest[:, None])
+        offsets = np.empty((*self.counts.shape, len(rising)))
+        kernels.read_all(self.rings, self.counts, np.array(rising), offsets)
+        wide = self._widen(offsets, steps) * self.scale.size()[:, None, None]
+        lowest = self.lowest[:, None, None]
+        return protocols.Forecast(means, rising, np.maximum(means[:, :, None] + wide, lowest))
+
+    def roll(self, points: protocols.Floats, steps: int, levels: Sequence[float] = ()) -> Rolled:
+        """Return means and quantiles after each of some points, learning along them."""
+        rows, rising = histories.as_rows(points), check_levels(levels)
+        looked = self.point.roll(rows, max(steps, self.steps))
+        sizes = self.scale.roll(rows)
+        offsets = np.empty((*rows.shape, self.steps, len(rising)))
+        kernels.roll(
+            self.rings.copy(),
+            self.counts.copy(),
+            self._errors(rows, looked[..., : self.steps], sizes),
+            np.array(rising),
+            offsets,
+        )
+        means = np.maximum(looked[..., :steps], self.lowest[:, None, None])
+        wide = self._widen(offsets, steps) * sizes[:, :, None, None]
+        quantiles = np.maximum(means[..., None] + wide, self.lowest[:, None, None, None])
+        return Rolled(means, rising, quantiles)
+
+    def _errors(
+        self, rows: protocols.Floats, looked: protocols.Floats, sizes: protocols.Floats
+    ) -> protocols.Floats:
+        """Return how far points were from what was expected, by series, step and point."""
+        expected = np.concatenate((self.pending, looked), axis=1)
+        scale = np.concatenate((self.sizes, sizes), axis=1)
+        errors = np.empty((len(rows), self.steps, rows.shape[1]))
+        for h in range(1, self.steps + 1):
+            origins = slice(self.steps - h, self.steps - h + rows.shape[1])
+            errors[:, h - 1] = (rows - expected[:, origins, h - 1]) / scale[:, origins]
+        return errors
+
+    def _widen(self, offsets: protocols.Floats, steps: int) -> protocols.Floats:
+        """Return offsets for so many steps; behind the last one they grow with the root."""
+        ahead = np.arange(1, steps + 1)
+        near = offsets[..., np.minimum(ahead, self.steps) - 1, :]
+        widths = np.sqrt(np.maximum(ahead / self.steps, 1.0))
+        wide: protocols.Floats = near * widths[:, None]
+        return wide
+
+
+def check_levels(levels: Sequence[float]) -> tuple[float, ...]:
+    """Return levels in rising order.
+
+    Raises:
+        ValueError: If one is not between 0 and 1.
+    """
+    for level in levels:
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level {level!r}: expected more than 0 and less than 1")
+    return tuple(sorted(levels))
+
+
+def _shift(kept: protocols.Floats, new: protocols.Floats) -> protocols.Floats:
+    """Return the last of what is kept and what is new, as many as were kept."""
+    return np.concatenate((kept, new), axis=1)[:, -kept.shape[1] :]

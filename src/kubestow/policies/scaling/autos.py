@@ -1,0 +1,146 @@
+"""``auto``: order pods one start-up time ahead, as far as the forecast has shown that it can.
+
+Two conditions set the number of pods. The *expected* demand at the horizon is to meet the
+autoscaler's target utilisation. And the *upper end* of demand until then, exceeded with a stated
+risk, is to fit what the pods can do at most: halfway between the target and all of their request.
+The first is the HorizontalPodAutoscaler's rule with demand one start-up ahead; the second is what
+keeps bursts from being met too late, and costs little where demand is calm. Where no forecast beats
+persistence, what remains is reactive, and the record says so.
+
+Downwards the largest need of the last minutes counts, as upstream, but not without end: after a
+burst only a share more than the need of now stays, and while demand falls as foretold one pod.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+from kubestow.model import decisions as records
+from kubestow.policies.forecasting import outlooks
+from kubestow.policies.scaling import frames, looks, outlook_proposers
+from kubestow.policies.scaling import specifications as specs
+
+NAME = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class AutoParameters:
+    """How far to look ahead, and at what risk.
+
+    Attributes:
+        horizon: How far to look ahead.
+        outlook: What the forecast goes by.
+        reserve: How much of the room between target and request the upper end of demand may take:
+            0 holds it at the target, 1 lets it use everything.
+        pool: Up to this load in pods the room beyond the load shrinks with its root only (the
+            square-root rule of theses/004 5.4); 0 keeps the target's share at any load.
+        calm_s: For so long the largest need counts (upstream's stabilisation, 300 s).
+        spare: But only so far beyond the need of now, as a share, and one pod: what is left after
+            a burst goes at once.
+    """
+
+    horizon: looks.HorizonParameters = field(default_factory=looks.HorizonParameters)
+    outlook: outlooks.OutlookParameters = field(default_factory=outlooks.OutlookParameters)
+    reserve: float = 0.5
+    pool: float = 4.0
+    calm_s: float = 300.0
+    spare: float = 0.4
+
+
+class _Weigher:
+    """Weighs the outlook for one specification."""
+
+    def __init__(self, spec: specs.AutoscalerSpec, parameters: AutoParameters) -> None:
+        self._several = len(spec.metrics) > 1
+        self._parameters = parameters
+
+    def weigh(self, seen: frames.Seen, ahead: outlook_proposers.Ahead) -> frames.Proposed:
+        """Return the larger of what the expected demand and its upper end take."""
+        found, target = ahead.found, ahead.demand.target
+        most = max(target + (1.0 - target) * self._parameters.reserve, target)
+        expected = self._staff(found.mean, target)
+        upper = found.upper / most
+        wanted = math.ceil(round(max(expected, upper), 9))
+        candidates = [
+            records.Candidate("expected", {"load": found.mean, "at": target}, expected),
+            records.Candidate("upper", {"load": found.upper, "at": most}, upper),
+        ]
+        candidates.sort(key=lambda candidate: -(candidate.total or 0.0))
+        if self._several and seen.reactive is not None:  # other metrics count as they are now
+            wanted = max(wanted, seen.reactive)
+        return frames.Proposed(
+            replicas=wanted,
+            reason=_reason(found, upper > expected),
+            numbers=ahead.numbers(),
+            candidates=tuple(candidates),
+            rejected=_rejected(found),
+            backtest=_backtest(found),
+        )
+
+    def _staff(self, load: float, target: float) -> float:
+        """Return the pods a load takes: at the target, with relatively more room for a small load.
+
+        What a queue needs beyond its load grows with the root of the load, so a share that suits
+        many pods is too little for a few.
+        """
+        root = math.sqrt(max(load, 0.0) * self._parameters.pool)
+        return load + (1.0 / target - 1.0) * max(load, root)
+
+    def settle(
+        self, proposed: frames.Proposed, ahead: outlook_proposers.Ahead, now_s: float
+    ) -> tuple[frames.Proposed, outlook_proposers.OutlookMemory]:
+        """Hold on to what was needed of late, within reason."""
+        parameters, need = self._parameters, proposed.replicas or 0
+        recent = (entry for entry in ahead.memory.needs if entry[0] >= now_s - parameters.calm_s)
+        needs = (*recent, (now_s, need))
+        spare = 0.0 if ahead.found.falling else parameters.spare
+        most = math.ceil(need * (1.0 + spare)) + 1
+        kept = min(max(count for _, count in needs), most)
+        if kept > need:
+            proposed = replace(proposed, replicas=kept, reason=f"{proposed.reason}, some spared")
+        return proposed, replace(ahead.memory, needs=needs)
+
+
+def _reason(found: outlooks.Outlook, bound_by_upper: bool) -> str:
+    if bound_by_upper:
+        return "forecast: upper end by season" if found.seasonal else "forecast: upper end"
+    if found.trending:
+        return "forecast: trend"
+    if found.smoothing < 1.0:
+        return "forecast: smoothed level"
+    return f"{frames.REACTIVE}: nothing beats persistence"
+
+
+def _rejected(found: outlooks.Outlook) -> dict[str, str]:
+    if math.isnan(found.trend):
+        return {"trend": "no rise stands out of the noise"}
+    if found.trending:
+        return {}
+    if found.trend <= found.level:
+        return {"trend": "is not above the level"}
+    if math.isnan(found.skill):
+        return {"trend": "is not sure enough without any forecast judged"}
+    return {"trend": f"skill {found.skill:.2f} against persistence at this horizon"}
+
+
+def _backtest(found: outlooks.Outlook) -> dict[str, float]:
+    if math.isnan(found.skill):
+        return {"judged": found.judged}
+    return {"skill": found.skill, "judged": found.judged}
+
+
+def make(
+    spec: specs.AutoscalerSpec, parameters: AutoParameters
+) -> frames.Framed[outlook_proposers.OutlookMemory]:
+    """Return the scaler for one specification."""
+    weigher = _Weigher(spec, parameters)
+    proposer = outlook_proposers.OutlookProposer(
+        spec,
+        parameters.horizon,
+        parameters.outlook,
+        weigher.weigh,
+        parameters.horizon.hold_s,
+        weigher.settle,
+    )
+    return frames.Framed(NAME, spec, parameters, proposer)

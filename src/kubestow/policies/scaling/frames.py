@@ -1,0 +1,215 @@
+"""What all scalers that look ahead have in common: an autoscaler's rules around a proposal.
+
+A *proposer* says how many replicas it wants, and why. The frame asks the HorizontalPodAutoscaler's
+arithmetic what it would want (the reactive proposal, which is also the fallback), and obeys the
+autoscaler's bounds, policies and windows like ``hpa`` itself. Whoever hosts a frame is the only
+writer of ``spec.replicas``: a HorizontalPodAutoscaler is read as a specification, not run beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from kubestow.model import decisions as records
+from kubestow.policies.scaling import (
+    conversions,
+    decisions,
+    hpas,
+    memories,
+    metric_sets,
+    observations,
+    paces,
+    versions,
+)
+from kubestow.policies.scaling import specifications as specs
+
+REACTIVE = "reactive"
+AT_ZERO = "scaling is disabled since the replica count of the target is zero"
+
+Inner = TypeVar("Inner", bound=decisions.ScalerMemory)
+
+
+class Seen(NamedTuple):
+    """What a proposer goes by.
+
+    Attributes:
+        observation: What the host saw.
+        reactive: What the HorizontalPodAutoscaler would propose; ``None`` if metrics cannot tell.
+        cause: Why they cannot.
+    """
+
+    observation: observations.ScalingObservation
+    reactive: int | None
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What a proposer wants.
+
+    Attributes:
+        replicas: How many; ``None`` leaves things as they are.
+        reason: Why.
+        numbers: What it was worked out from.
+        candidates: What each part would have wanted.
+        rejected: Parts that were not heard, with the reason.
+        backtest: Measured error or skill of the forecast.
+        error: What went wrong.
+    """
+
+    replicas: int | None
+    reason: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    candidates: tuple[records.Candidate, ...] = ()
+    rejected: Mapping[str, str] = field(default_factory=dict)
+    backtest: Mapping[str, float] = field(default_factory=dict)
+    error: str = ""
+
+
+class Proposer(Protocol[Inner]):
+    """Says how many replicas there should be, before any rule of pace."""
+
+    @property
+    def down_s(self) -> float:
+        """How long the largest proposal counts, where the autoscaler does not say."""
+        ...
+
+    def start(self) -> Inner:
+        """Return the memory of a proposer that has seen nothing yet."""
+        ...
+
+    def restore(self, value: Mapping[str, Any]) -> Inner:
+        """Return the memory that ``as_json`` wrote."""
+        ...
+
+    def propose(self, seen: Seen, memory: Inner) -> tuple[Proposed, Inner]:
+        """Return what is wanted, and the new memory."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameMemory(Generic[Inner]):
+    """The autoscaler's memory and the proposer's own."""
+
+    pace: memories.HpaMemory
+    inner: Inner
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the memory as plain values, ready for JSON."""
+        return {"pace": self.pace.as_json(), "inner": self.inner.as_json()}
+
+
+class Framed(Generic[Inner]):
+    """A proposer within the rules of an autoscaler.
+
+    Args:
+        name: The name under which it is registered.
+        spec: What the autoscaler is told.
+        parameters: The proposer's parameters, for the record.
+        proposer: Says how many replicas there should be.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        spec: specs.AutoscalerSpec,
+        parameters: Any,
+        proposer: Proposer[Inner],
+    ) -> None:
+        self.name = name
+        self.spec = spec
+        self.parameters = parameters
+        self.proposer = proposer
+        settings = hpas.HpaParameters()
+        self._calculator = hpas.calculator(spec, settings, versions.features(settings.version))
+        self._metrics = metric_sets.MetricSet(spec.metrics)
+
+    def start(self) -> FrameMemory[Inner]:
+        """Return the memory of a scaler that has seen nothing yet."""
+        return FrameMemory(memories.HpaMemory(), self.proposer.start())
+
+    def restore(self, value: Mapping[str, Any]) -> FrameMemory[Inner]:
+        """Return the memory that ``as_json`` wrote."""
+        return FrameMemory(
+            memories.HpaMemory.from_json(value["pace"]), self.proposer.restore(value["inner"])
+        )
+
+    def decide(
+        self, seen: observations.ScalingObservation, memory: FrameMemory[Inner]
+    ) -> tuple[decisions.ScalingDecision, FrameMemory[Inner]]:
+        """Ask the proposer, and follow it as far as the rules allow."""
+        now_ns = conversions.nanoseconds(seen.time_s)
+        outcome = self._metrics.ask(self._calculator, seen, now_ns)
+        looked = Seen(seen, outcome.replicas, outcome.error or outcome.active.message)
+        proposed, inner = self.proposer.propose(looked, memory.inner)
+        desired, reason, pace = self._follow(seen.current_replicas, proposed, memory.pace, now_ns)
+        decision = decisions.ScalingDecision(
+            time_s=seen.time_s,
+            current=seen.current_replicas,
+            proposed=proposed.replicas,
+            desired=desired,
+            reason=reason,
+            conditions=(),
+            error=proposed.error,
+            _record=lambda decision: self._record(decision, proposed, outcome.replicas),
+        )
+        return decision, FrameMemory(pace, inner)
+
+    def _follow(
+        self, current: int, proposed: Proposed, pace: memories.HpaMemory, now_ns: int
+    ) -> tuple[int, str, memories.HpaMemory]:
+        spec = self.spec
+        entries = pace.recommendations
+        if entries is None:
+            entries = ((current, now_ns),)
+        desired, reason = current, proposed.reason
+        if current == 0 and spec.min_replicas > 0:
+            reason = AT_ZERO
+        elif current > spec.max_replicas:
+            desired, reason = spec.max_replicas, hpas.ABOVE
+        elif current < spec.min_replicas:
+            desired, reason = spec.min_replicas, hpas.BELOW
+        elif proposed.replicas is not None:
+            wanted = max(proposed.replicas, 0)
+            pair, down_s = (current, wanted), self.proposer.down_s
+            paced = paces.follow(spec, pace, entries, pair, down_s, now_ns)
+            desired, entries = paced.desired, paced.entries
+            if paced.stable != wanted:
+                reason = f"{reason}; {paced.why[0]}"
+            if desired != paced.stable:
+                reason = f"{reason}; {paced.limited.reason[0]}"
+        up, down = paces.events(spec, pace, desired - current, now_ns)
+        return desired, reason, memories.HpaMemory(entries, up, down, pace.scaled_to_zero)
+
+    def _record(
+        self, decision: decisions.ScalingDecision, proposed: Proposed, reactive: int | None
+    ) -> records.DecisionRecord:
+        numbers = {"current": float(decision.current), **proposed.numbers}
+        if reactive is not None:
+            numbers["reactive"] = float(reactive)
+        if proposed.replicas is not None:
+            numbers["proposed"] = float(proposed.replicas)
+        return records.DecisionRecord(
+            kind="scaling",
+            subject=self.spec.subject,
+            policy=self.name,
+            outcome=str(decision.desired),
+            parameters={**asdict(self.parameters), "reason": decision.reason},
+            time=decision.time_s,
+            candidates=proposed.candidates,
+            rejected=proposed.rejected,
+            numbers=numbers,
+            backtest=proposed.backtest,
+        )
+
+
+def fall_back(seen: Seen, why: str) -> Proposed:
+    """Return the reactive proposal, with the reason why nothing is foretold."""
+    if seen.reactive is None:
+        return Proposed(
+            None, f"{why}; no reactive proposal either", rejected={"forecast": why},
+            error=seen.cause or why,
+        )  # fmt: skip
+    return Proposed(seen.reactive, f"{REACTIVE}: {why}", rejected={"forecast": why})

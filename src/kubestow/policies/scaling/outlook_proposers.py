@@ -1,0 +1,145 @@
+"""Proposers that go by the outlook: they differ in how they weigh what is to be expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from kubestow.policies.forecasting import outlooks
+from kubestow.policies.scaling import demands, frames, looks, startups
+from kubestow.policies.scaling import specifications as specs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutlookMemory:
+    """What was seen, and what was learnt of demand.
+
+    Attributes:
+        look: What is remembered from look to look.
+        outlook: What was learnt of demand.
+        needs: When how many pods were needed, of late; kept by those who want it.
+    """
+
+    look: looks.LookMemory
+    outlook: outlooks.OutlookState
+    needs: tuple[tuple[float, int], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the memory as plain values, ready for JSON."""
+        return {
+            "look": self.look.as_json(),
+            "outlook": self.outlook.as_json(),
+            "needs": [list(need) for need in self.needs],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> OutlookMemory:
+        """Return the memory that ``as_json`` wrote."""
+        return cls(
+            looks.LookMemory.from_json(value["look"]),
+            outlooks.OutlookState.from_json(value["outlook"]),
+            tuple((float(time_s), int(need)) for time_s, need in value["needs"]),
+        )
+
+
+class Ahead(NamedTuple):
+    """What a weigher goes by.
+
+    Attributes:
+        look: What was seen now.
+        demand: The work there is.
+        found: What is to be expected.
+        steps: The horizon in steps.
+        memory: The memory with this look in it.
+    """
+
+    look: looks.Look
+    demand: demands.Demand
+    found: outlooks.Outlook
+    steps: int
+    memory: OutlookMemory
+
+    def numbers(self) -> dict[str, float]:
+        """Return what a record should tell."""
+        return {
+            "load": self.demand.load,
+            "level": self.found.level,
+            "mean": self.found.mean,
+            "upper": self.found.upper,
+            "target": self.demand.target,
+            "horizon_s": self.look.horizon_s,
+            "startup_s": self.look.startup_s,
+            "smoothing": self.found.smoothing,
+            "gate": float(self.found.trending),
+        }
+
+
+Weigh = Callable[[frames.Seen, Ahead], frames.Proposed]
+Settle = Callable[[frames.Proposed, Ahead, float], tuple[frames.Proposed, OutlookMemory]]
+
+
+def _keep(
+    proposed: frames.Proposed, ahead: Ahead, _: float
+) -> tuple[frames.Proposed, OutlookMemory]:
+    return proposed, ahead.memory
+
+
+class OutlookProposer:
+    """Takes every look into the outlook, then lets a function weigh it.
+
+    Args:
+        spec: What the autoscaler is told; its first metric is looked ahead.
+        horizon: How far to look ahead.
+        outlook: What the forecast goes by.
+        weigh: Makes a proposal.
+        down_s: How long the largest proposal counts, where the autoscaler does not say.
+        settle: Changes the proposal in the light of earlier ones.
+    """
+
+    def __init__(
+        self,
+        spec: specs.AutoscalerSpec,
+        horizon: looks.HorizonParameters,
+        outlook: outlooks.OutlookParameters,
+        weigh: Weigh,
+        down_s: float,
+        settle: Settle = _keep,
+    ) -> None:
+        self._metric = spec.metrics[0]
+        self._horizon = horizon
+        self._outlook = outlook
+        self._weigh = weigh
+        self._settle = settle
+        self._down_s = down_s
+
+    @property
+    def down_s(self) -> float:
+        """How long the largest proposal counts, where the autoscaler does not say."""
+        return self._down_s
+
+    def start(self) -> OutlookMemory:
+        """Return the memory of a proposer that has seen nothing yet."""
+        return OutlookMemory(looks.LookMemory(), outlooks.begin())
+
+    def restore(self, value: Mapping[str, Any]) -> OutlookMemory:
+        """Return the memory that ``as_json`` wrote."""
+        return OutlookMemory.from_json(value)
+
+    def propose(
+        self, seen: frames.Seen, memory: OutlookMemory
+    ) -> tuple[frames.Proposed, OutlookMemory]:
+        """Take in what is seen, and weigh what is to be expected."""
+        look, learnt = looks.take(seen.observation, self._metric, memory.look, self._horizon)
+        if isinstance(look.demand, str):
+            return frames.fall_back(seen, look.demand), replace(memory, look=learnt)
+        state = outlooks.begin() if look.steps < 0 else memory.outlook
+        step_s = learnt.step_s or looks.FIRST_STEP_S
+        steps = startups.steps(look.horizon_s, step_s)
+        for _ in range(max(look.steps, 1)):  # a look that was missed saw what this one sees
+            found, state = outlooks.advance(
+                state, look.demand.load, steps, step_s, self._outlook, look.window_s
+            )
+        after = OutlookMemory(learnt, state, memory.needs)
+        ahead = Ahead(look, look.demand, found, steps, after)
+        return self._settle(self._weigh(seen, ahead), ahead, seen.observation.time_s)

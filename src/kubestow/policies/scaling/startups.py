@@ -1,0 +1,79 @@
+"""How long a pod takes from its creation to its first readiness, as measured.
+
+Theses/004 3.4 records it for every pod and takes the mean over those that have been ready; later
+changes of readiness do not count. A scaler that wants pods in time looks at a high quantile, and
+adds the time until it decides again and the age of what it sees (theses/004 8.3).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from kubestow.policies.scaling import observations
+
+# So many start-up times are kept; more would only make changes of the image slower to notice.
+MOST = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Startups:
+    """Start-up times that were seen.
+
+    Attributes:
+        times_s: The latest ones, oldest first.
+        counted: Times of the pods that are there now, which have been taken in already.
+    """
+
+    times_s: tuple[float, ...] = ()
+    counted: tuple[float, ...] = ()
+
+    def take(self, pods: observations.PodTable) -> Startups:
+        """Take in the pods that have become ready since the last look."""
+        if pods.startups_s is None:
+            return self
+        known = pods.startups_s[np.isfinite(pods.startups_s)]
+        there = tuple(sorted(known.tolist()))
+        if there == self.counted:
+            return self
+        fresh = list(there)
+        for time_s in self.counted:
+            if time_s in fresh:
+                fresh.remove(time_s)
+        return Startups((*self.times_s, *fresh)[-MOST:], there)
+
+    def quantile(self, level: float, default_s: float) -> float:
+        """Return a quantile of the times, or the default where none is known."""
+        if not self.times_s:
+            return default_s
+        return float(np.quantile(np.array(self.times_s), level, method="higher"))
+
+
+def mean(pods: observations.PodTable, sigmas: float = 0.0) -> float | None:
+    """Return the mean start-up time of the pods that have been ready (theses/004 L512).
+
+    Args:
+        pods: The pods that are there.
+        sigmas: Times further from the mean than so many standard deviations do not count
+            (theses/004 L514); 0 counts all.
+    """
+    if pods.startups_s is None:
+        return None
+    known = pods.startups_s[np.isfinite(pods.startups_s)]
+    if not len(known):
+        return None
+    if sigmas > 0.0 and known.std() > 0.0:
+        near = np.abs(known - known.mean()) <= sigmas * known.std()
+        known = known[near] if near.any() else known
+    return float(known.mean())
+
+
+def steps(time_s: float, step_s: float) -> int:
+    """Return how many whole steps cover a time: one at least.
+
+    >>> steps(60.0, 15.0), steps(61.0, 15.0), steps(0.0, 15.0)
+    (4, 5, 1)
+    """
+    return max(math.ceil(time_s / step_s - 1e-9), 1)

@@ -1,0 +1,152 @@
+"""The scaling steps of theses/003 3.3 as printed, with a fitted model's prediction.
+
+1. The autoscaler's bounds are read; one that forbids scaling ends it. 2. Requests per pod and
+current replicas. 3. Predicted mean use per pod, (3.16). 4. and 5. Thresholds, (3.17). 6. (3.18).
+7. Rate rules, and a cool-down per direction. Defects of the text are kept: it scales to all of the
+request, not to a target (8.1 point 6), and per-pod use depends on past replicas (point 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from kubestow.model import decisions as records
+from kubestow.policies.scaling import (
+    conversions,
+    decisions,
+    limits,
+    looks,
+    memories,
+    model_memories,
+    modellers,
+    observations,
+    paces,
+    replica_formulas,
+    startups,
+)
+from kubestow.policies.scaling import specifications as specs
+
+RESOURCES = ("cpu", "memory")
+
+
+def mean_use(seen: observations.ScalingObservation, resource: str) -> tuple[float, int] | None:
+    """Return mean use and mean request per pod, in thousandths; ``None`` if unknown."""
+    reading = seen.metrics.get(resource)
+    requests = seen.pods.requests_milli.get((resource, ""))
+    if not isinstance(reading, observations.PodSamples) or requests is None:
+        return None
+    counted = reading.present & ~seen.pods.deleted & (requests > 0)
+    if not counted.any():
+        return None
+    return float(reading.values_milli[counted].mean()), round(float(requests[counted].mean()))
+
+
+class StrictModel:
+    """The elastic scaling module of theses/003 with one model.
+
+    Args:
+        name: The name under which it is registered.
+        spec: What the autoscaler is told.
+        parameters: Model, step, tolerance and cool-downs.
+    """
+
+    def __init__(
+        self, name: str, spec: specs.AutoscalerSpec, parameters: modellers.ModelParameters
+    ) -> None:
+        self.name = name
+        self.spec = spec
+        self.parameters = parameters
+        self._modeller = modellers.Modeller(name, parameters)
+        self._bounds = replica_formulas.bounds(
+            spec.min_replicas, spec.max_replicas, parameters.tolerance, strict=True
+        )
+
+    def start(self) -> model_memories.ModelMemory:
+        """Return the memory of a scaler that has seen nothing yet."""
+        return model_memories.ModelMemory()
+
+    def restore(self, value: Mapping[str, Any]) -> model_memories.ModelMemory:
+        """Return the memory that ``as_json`` wrote."""
+        return model_memories.restore(value, self._modeller.forecaster)
+
+    def decide(
+        self, seen: observations.ScalingObservation, memory: model_memories.ModelMemory
+    ) -> tuple[decisions.ScalingDecision, model_memories.ModelMemory]:
+        """Follow the printed steps."""
+        now_s, current = seen.time_s, seen.current_replicas
+        known = {name: use for name in RESOURCES if (use := mean_use(seen, name)) is not None}
+        proposed, reason, memory = self._propose(seen, memory, known)
+        desired = current
+        if proposed is not None and proposed != current and current > 0:
+            change, waits = proposed - current, self.parameters
+            if memory.cooldowns.blocks(change, now_s, waits.cooldown_up_s, waits.cooldown_down_s):
+                reason = f"{reason}; cool-down"
+            else:
+                desired = self._limit(current, proposed, memory.pace, now_s)
+        memory = self._note(memory, desired - current, now_s)
+        decision = decisions.ScalingDecision(
+            time_s=now_s, current=current, proposed=proposed, desired=desired, reason=reason,
+            conditions=(), error="" if known else "no use of cpu or memory is known",
+            _record=lambda decision: self._record(decision, known),
+        )  # fmt: skip
+        return decision, memory
+
+    def _propose(
+        self,
+        seen: observations.ScalingObservation,
+        memory: model_memories.ModelMemory,
+        known: Mapping[str, tuple[float, int]],
+    ) -> tuple[int | None, str, model_memories.ModelMemory]:
+        if not known:
+            return None, "no use is known", memory
+        look, learnt = looks.take(seen, self.spec.metrics[0], memory.look, self.parameters.horizon)
+        column = np.array([use for use, _ in known.values()])
+        memory = self._modeller.take(replace(memory, look=learnt), column, look.steps)
+        used, reason = column, "reactive: the model is not fitted yet"
+        if memory.fitted is not None:
+            steps = startups.steps(self.parameters.step_s, learnt.step_s or looks.FIRST_STEP_S)
+            used, reason = memory.fitted.predict(steps).mean[:, -1], "forecast: model"
+        whole = [max(round(float(use)), 0) if np.isfinite(use) else 0 for use in used]
+        requested = [request for _, request in known.values()]
+        wanted = replica_formulas.desired(seen.current_replicas, whole, requested)
+        if wanted is None:
+            return None, "no request is known", memory
+        return replica_formulas.clamp(wanted, *self._bounds), reason, memory
+
+    def _note(
+        self, memory: model_memories.ModelMemory, change: int, now_s: float
+    ) -> model_memories.ModelMemory:
+        now_ns = conversions.nanoseconds(now_s)
+        up, down = paces.events(self.spec, memory.pace, change, now_ns)
+        pace = replace(memory.pace, up_events=up, down_events=down)
+        return replace(memory, cooldowns=memory.cooldowns.note(change, now_s), pace=pace)
+
+    def _limit(self, current: int, proposed: int, pace: memories.HpaMemory, now_s: float) -> int:
+        """Obey the rate rules of a behaviour; its windows are what the cool-downs are for."""
+        behavior = self.spec.behavior
+        if behavior is None:
+            return proposed
+        now_ns = conversions.nanoseconds(now_s)
+        if proposed > current:
+            return min(proposed, limits.up_limit(current, behavior.up, pace, now_ns))
+        return max(proposed, limits.down_limit(current, behavior.down, pace, now_ns))
+
+    def _record(
+        self, decision: decisions.ScalingDecision, known: Mapping[str, tuple[float, int]]
+    ) -> records.DecisionRecord:
+        numbers = {"current": float(decision.current)}
+        numbers |= {f"{name}_used": use for name, (use, _) in known.items()}
+        numbers |= {f"{name}_requested": float(request) for name, (_, request) in known.items()}
+        return records.DecisionRecord(
+            kind="scaling",
+            subject=self.spec.subject,
+            policy=self.name,
+            outcome=str(decision.desired),
+            parameters={**asdict(self.parameters), "reason": decision.reason},
+            time=decision.time_s,
+            numbers=numbers,
+        )
