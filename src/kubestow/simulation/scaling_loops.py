@@ -15,6 +15,8 @@ from kubestow.policies.scaling import (
     configurations,
     hpas,
     observations,
+    perfects,
+    queueing,
     registries,
     specifications,
     statics,
@@ -216,6 +218,12 @@ def make_scaler(world: World, workload: LiveWorkload) -> registries.AnyScaler:
         parameters = replace(parameters, version=release, tolerance=tolerance)
     if isinstance(parameters, statics.StaticParameters):
         parameters = _informed(world, workload, parameters, raw)
+    if isinstance(parameters, perfects.PerfectParameters):
+        parameters = _foretold(world, workload, parameters)
+    if isinstance(parameters, queueing.QueueingParameters) and raw["sloS"].missing:
+        service = workload.spec.service
+        slo_s = parameters.slo_s if service is None else service.slo_millis / 1000.0
+        parameters = replace(parameters, slo_s=slo_s)
     return entry.make(found, parameters)
 
 
@@ -265,6 +273,24 @@ def _informed(
     said = {name for name in known if not raw[structures.key_of(name)].missing}
     changes: dict[str, Any] = {name: v for name, v in known.items() if name not in said}
     return replace(parameters, **changes)
+
+
+def _foretold(
+    world: World, workload: LiveWorkload, parameters: perfects.PerfectParameters
+) -> perfects.PerfectParameters:
+    """Tell ``perfect`` all demand to come, and how long pods take to start."""
+    service = workload.spec.service
+    if service is None:
+        return parameters
+    cpu = workload.spec.pod.requests.get("cpu")
+    cost = service.cpu_per_request / (float(cpu) if cpu else 1.0)
+    return replace(
+        parameters,
+        loads=tuple((world.demand[workload.service] * cost).tolist()),
+        step_s=world.spec.step,
+        startup_s=workload.spec.pod.startup.mean,
+        target=workload.scaling.target.get("cpu", parameters.target),
+    )
 
 
 def start_all(world: World, observer: Observer) -> None:

@@ -10,8 +10,11 @@ from kubestow.model import errors
 from kubestow.studies import (
     adaptive_packing,
     cells,
+    mcnaughton_scaling,
     schubert_limits,
     schubert_packing,
+    shi_scaling,
+    trace_scaling,
     vector_packing,
 )
 from kubestow.studies.options import Options
@@ -54,6 +57,21 @@ _ALL = (
         "schubert-limits",
         "How full may a node get: this machine under load, and a cluster before and after packing.",
         schubert_limits.run,
+    ),
+    Study(
+        "mcnaughton-scaling",
+        "Does scaling one pod start ahead pay: McNaughton 2016, all claims, and cost against time.",
+        mcnaughton_scaling.run,
+    ),
+    Study(
+        "shi-scaling",
+        "Replicas before the load arrives: the 600 s experiment of Shi 2023, with numbers.",
+        shi_scaling.run,
+    ),
+    Study(
+        "trace-scaling",
+        "Overloaded requests against cost on real request traces, beside a perfect forecast.",
+        trace_scaling.run,
     ),
 )
 

@@ -119,7 +119,7 @@ class Outlook(NamedTuple):
 
     Attributes:
         level: Demand now, noise smoothed away.
-        mean: Expected demand at the horizon.
+        mean: Expected demand at the horizon; at present while demand falls.
         upper: What demand until the horizon stays below but for the risk.
         trend: Forecast of the trend; NaN if there is none.
         skill: Skill of trends against persistence; NaN before there is any evidence.
@@ -159,6 +159,7 @@ def advance(
     step_s: float,
     parameters: OutlookParameters,
     window_s: float = 0.0,
+    until_s: float = 0.0,
 ) -> tuple[Outlook, OutlookState]:
     """Take in a value and look ahead.
 
@@ -170,6 +171,8 @@ def advance(
         parameters: What to go by.
         window_s: Over how long a value was measured; windows longer than a step overlap, so that
             neighbours are alike and slopes look surer than they are.
+        until_s: From the middle of what was measured to the next look; a fall is followed so far,
+            not beyond, for pods go at once.
     """
     ahead = min(max(horizon, 1), _KEPT - 1)
     most = max(round(parameters.history_s / step_s), 2 * _KEPT)
@@ -180,7 +183,7 @@ def advance(
     periods = np.array([round(p / step_s) for p in parameters.periods_s], dtype=np.int64)
     alike = max(window_s / step_s, 1.0) ** 0.5
     numbers = _advance(
-        tracks, levels, losses, sums, ahead, 1.0 - parameters.risk,
+        tracks, levels, losses, sums, ahead, until_s / step_s, 1.0 - parameters.risk,
         max(round(parameters.recent_s / step_s), 20), periods[periods > 2 * ahead],
         parameters.significance * alike, parameters.doubt * alike, parameters.damping,
         parameters.jump, float(parameters.evidence), parameters.memory,
@@ -239,6 +242,7 @@ def _advance(
     losses: Floats,
     sums: Floats,
     ahead: int,
+    lag: float,
     tau: float,
     recent: int,
     periods: NDArray[np.int64],
@@ -253,7 +257,7 @@ def _advance(
     now = tracks.shape[1] - 1
     best = _smooth(tracks[VALUE], levels, losses, sums, ahead, jump, memory)
     level = levels[best, levels.shape[1] - 1]
-    line, strength = _line(tracks[VALUE], ahead, significance, damping)
+    line, strength, present = _line(tracks[VALUE], ahead, lag, significance, damping)
     trend = line if strength > 0.0 else np.nan
     tracks[RISE, now] = trend
     tracks[FALL, now] = line if strength < 0.0 else np.nan
@@ -263,6 +267,8 @@ def _advance(
     trending = trend > level and (skill > 0.0 if known else strength > doubtful)
     falling = strength < 0.0 and (fall_skill > 0.0 if fall_known else strength < -doubtful)
     mean = trend if trending else level
+    if falling and present < mean:
+        mean = present
     tracks[MEAN, now] = mean
     _learn_excess(tracks, sums, ahead, tau)
     flat = _recent_quantile(tracks[EXCESS], now - ahead, recent, tau)
@@ -314,8 +320,14 @@ def _smooth(
 
 
 @compiled
-def _line(values: Floats, ahead: int, significance: float, damping: float) -> tuple[float, float]:
-    """Return what the shortest significant line foretells, and its slope in standard errors."""
+def _line(
+    values: Floats, ahead: int, lag: float, significance: float, damping: float
+) -> tuple[float, float, float]:
+    """Follow the shortest significant line.
+
+    Returns:
+        Its value at the horizon, its slope in standard errors, and its value at present.
+    """
     reach, share = 0.0, 1.0
     for _ in range(ahead):
         share *= damping
@@ -326,9 +338,11 @@ def _line(values: Floats, ahead: int, significance: float, damping: float) -> tu
             break
         mean, slope, error = _fit(values[end - window :])
         if slope != 0.0 and abs(slope) > significance * error:
-            line = mean + slope * ((window - 1) / 2.0 + reach)
-            return max(line, 0.0), slope / error
-    return np.nan, 0.0
+            half = (window - 1) / 2.0
+            line = mean + slope * (half + reach)
+            present = mean + slope * (half + lag)
+            return max(line, 0.0), slope / error, max(present, 0.0)
+    return np.nan, 0.0, np.nan
 
 
 @compiled

@@ -102,22 +102,6 @@ def _regression(
     return make
 
 
-def _small(name: str, *, logarithmic: bool = False) -> Make:
-    def make(task: Task) -> regressions.Regression:
-        return regressions.Regression(
-            task.knots(),
-            task.season,
-            task.hints(),
-            strength=30.0,
-            logarithmic=logarithmic,
-            lags=(1, 2, 3, 5),
-            windows=(5, 15, 60),
-            name=name,
-        )
-
-    return make
-
-
 _LIGHT = (
     Entry("persistence", "the last value", lambda _: naives.Persistence(), few=True),
     Entry(
@@ -161,28 +145,23 @@ _LIGHT = (
         _regression("regression", 3.0),
     ),
     Entry(
-        "regression-stiff",
-        "the same, drawn to the last value",
-        _regression("regression-stiff", 100.0),
-    ),
-    Entry(
         "regression-log",
         "the same on logarithms",
         _regression("regression-log", 3.0, logarithmic=True),
     ),
     Entry(
-        "regression-log-stiff",
-        "the same on logarithms, drawn to the last value",
-        _regression("regression-log-stiff", 100.0, logarithmic=True),
+        "regression-floating",
+        "the same without a mean, drawn to the last value",
+        _regression("regression-floating", 100.0, anchored=False),
     ),
-    Entry("regression-small", "the same with fewer lags", _small("regression-small")),
     Entry(
-        "regression-log-small",
-        "the same with fewer lags on logarithms",
-        _small("regression-log-small", logarithmic=True),
+        "regression-log-floating",
+        "the same on logarithms without a mean, drawn to the last value",
+        _regression("regression-log-floating", 100.0, logarithmic=True, anchored=False),
     ),
 )
 
+# A line through a few points runs away at far horizons, and Holt's method says the same damped.
 CANDIDATES = tuple(entry.name for entry in _LIGHT if entry.name != "line")
 """What ``auto`` weighs; each takes milliseconds."""
 

@@ -35,7 +35,8 @@ class AutoParameters:
             0 holds it at the target, 1 lets it use everything.
         pool: Up to this load in pods the room beyond the load shrinks with its root only (the
             square-root rule of theses/004 5.4); 0 keeps the target's share at any load.
-        calm_s: For so long the largest need counts (upstream's stabilisation, 300 s).
+        calm_s: For so long the largest need counts (upstream's stabilisation, 300 s); an autoscaler
+            with a window of its own is stabilised by that one alone.
         spare: But only so far beyond the need of now, as a share, and one pod: what is left after
             a burst goes at once.
     """
@@ -54,6 +55,8 @@ class _Weigher:
     def __init__(self, spec: specs.AutoscalerSpec, parameters: AutoParameters) -> None:
         self._several = len(spec.metrics) > 1
         self._parameters = parameters
+        told = spec.behavior is not None and spec.behavior.down.window_s is not None
+        self._calm_s = 0.0 if told else parameters.calm_s
 
     def weigh(self, seen: frames.Seen, ahead: outlook_proposers.Ahead) -> frames.Proposed:
         """Return the larger of what the expected demand and its upper end take."""
@@ -92,7 +95,7 @@ class _Weigher:
     ) -> tuple[frames.Proposed, outlook_proposers.OutlookMemory]:
         """Hold on to what was needed of late, within reason."""
         parameters, need = self._parameters, proposed.replicas or 0
-        recent = (entry for entry in ahead.memory.needs if entry[0] >= now_s - parameters.calm_s)
+        recent = (entry for entry in ahead.memory.needs if entry[0] >= now_s - self._calm_s)
         needs = (*recent, (now_s, need))
         spare = 0.0 if ahead.found.falling else parameters.spare
         most = math.ceil(need * (1.0 + spare)) + 1

@@ -82,6 +82,7 @@ class Look(NamedTuple):
             ready.
         startup_s: Of that, the start-up of a pod.
         window_s: Over how long the demand was measured.
+        until_s: From the middle of that until the next look.
     """
 
     demand: demands.Demand | str
@@ -89,6 +90,7 @@ class Look(NamedTuple):
     horizon_s: float
     startup_s: float
     window_s: float
+    until_s: float
 
 
 def take(
@@ -108,8 +110,10 @@ def take(
         cost = cost.learn(rate, demand.load, seen.pods.count_ready())
         demand = demands.lifted(demand, rate, cost)
     age_s, window_s = _age(seen, metric.key)
-    horizon_s = startup_s + step_s + age_s + window_s / 2.0
-    look = Look(demand, steps, horizon_s, startup_s, window_s)
+    lag_s = age_s + window_s / 2.0
+    # What is set now holds until the next look.
+    until_s = lag_s + step_s
+    look = Look(demand, steps, startup_s + until_s, startup_s, window_s, until_s)
     return look, replace(memory, startups=learnt, cost=cost, last_s=seen.time_s, step_s=step_s)
 
 

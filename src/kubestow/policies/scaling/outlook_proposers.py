@@ -138,7 +138,7 @@ class OutlookProposer:
         steps = startups.steps(look.horizon_s, step_s)
         for _ in range(max(look.steps, 1)):  # a look that was missed saw what this one sees
             found, state = outlooks.advance(
-                state, look.demand.load, steps, step_s, self._outlook, look.window_s
+                state, look.demand.load, steps, step_s, self._outlook, look.window_s, look.until_s
             )
         after = OutlookMemory(learnt, state, memory.needs)
         ahead = Ahead(look, look.demand, found, steps, after)

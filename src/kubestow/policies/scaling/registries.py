@@ -15,6 +15,7 @@ from kubestow.policies.scaling import (
     legacy_hpas,
     model_scalers,
     modellers,
+    perfects,
     queueing,
     receding,
     statics,
@@ -102,6 +103,12 @@ registry: dict[str, Entry] = {
             receding.RecedingParameters,
             receding.make,
             _EXTRA,
+        ),
+        Entry(
+            perfects.NAME,
+            "knows the demand to come: a yardstick, in the simulator only",
+            perfects.PerfectParameters,
+            perfects.Perfect,
         ),
         Entry(
             autos.NAME,

@@ -1,0 +1,160 @@
+"""Runs of scaling experiments: one scenario, one scaler, one target, one seed; each kept on disk.
+
+Tasks run in several processes; a finished run is a small file, so that an interrupted study goes on
+where it stopped, and results do not depend on the number of processes.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+import kubestow
+from kubestow.reports import files
+from kubestow.simulation import outcomes, runs
+from kubestow.studies import cells, engines, scenario_files, sum_scores
+
+FORMAT: Final = 1
+"""Raise it when simulator or scalers compute something else: kept runs are then not reused."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to scale: what is compared.
+
+    Attributes:
+        name: What rows and figures call it.
+        scaler: The scaler.
+        parameters: Its parameters.
+        changes: Further changes of the scenario, by path below ``spec``.
+    """
+
+    name: str
+    scaler: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run.
+
+    Attributes:
+        scenario: The scenario document.
+        place: What errors call it; part of the file name.
+        way: How it is scaled.
+        target: Target utilisation of the processor.
+        seed: Seed of the run.
+        folder: Where the finished run is kept.
+    """
+
+    scenario: Mapping[str, Any]
+    place: str
+    way: Way
+    target: float
+    seed: int
+    folder: Path
+
+    @property
+    def label(self) -> str:
+        """What the run is called in progress reports and file names."""
+        return f"{self.place}-{self.way.name}-{self.target:g}-s{self.seed}"
+
+
+class Run(msgspec.Struct, frozen=True):
+    """What is kept of a run.
+
+    Attributes:
+        key: Fingerprint of everything it depends on.
+        measures: Measures of the outcome.
+        columns: Columns of the first workload's time line.
+    """
+
+    key: str
+    measures: dict[str, Any]
+    columns: dict[str, list[float | None]]
+
+    def column(self, name: str) -> Floats:
+        """Return a column; what is not there is not a number."""
+        return np.array([np.nan if v is None else v for v in self.columns[name]], dtype=np.float64)
+
+    def minutes(self) -> sum_scores.Minutes:
+        """Return use and response times minute by minute."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            eru = self.column("used_cpu") / self.column("requested_cpu")
+        return sum_scores.Minutes(self.column("time_s"), eru, self.column("response_s"))
+
+
+COLUMNS: Final = (
+    "time_s", "replicas", "ready", "existing", "used_cpu", "requested_cpu", "demand", "response_s",
+)  # fmt: skip
+
+
+def document(task: Task) -> dict[str, Any]:
+    """Return the scenario of a run."""
+    value: dict[str, Any] = copy.deepcopy(dict(task.scenario))
+    scaling = value["spec"]["policies"].setdefault("scaling", {})
+    scaling["scaler"] = task.way.scaler
+    scaling["target"] = {"cpu": task.target}
+    if task.way.parameters:
+        scaling["parameters"] = dict(task.way.parameters)
+    for path, new in task.way.changes.items():
+        scenario_files.set_value(value, f"spec.{path}", new, task.place)
+    return value
+
+
+def compute(task: Task) -> bytes:
+    """Return a run as kept on disk, computed where it is not there yet."""
+    value = document(task)
+    key = digest(value, task.seed)
+    path = task.folder / f"{task.label}-{key[:10]}.json"
+    kept = _read(path, key)
+    if kept is not None:
+        return kept
+    loaded = scenario_files.read(value, task.place, Path())
+    outcome = runs.run(loaded.scenario, loaded.inputs, task.seed)
+    found = Run(key, dict(outcome.measures), _columns(outcome))
+    files.write_bytes(path, msgspec.json.encode(found))
+    return msgspec.json.encode(found)
+
+
+def digest(value: Mapping[str, Any], seed: int) -> str:
+    """Return a fingerprint of everything a run depends on."""
+    everything = (FORMAT, kubestow.__version__, seed, value)
+    return hashlib.sha256(msgspec.json.encode(everything, order="sorted")).hexdigest()
+
+
+def _read(path: Path, key: str) -> bytes | None:
+    try:
+        kept = path.read_bytes()
+        return kept if msgspec.json.decode(kept, type=Run).key == key else None
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+def _columns(outcome: outcomes.Outcome) -> dict[str, list[float | None]]:
+    found: dict[str, list[float | None]] = {}
+    for name in COLUMNS:
+        values = np.stack(outcome.recorder.workload_columns[name])[:, 0].astype(np.float64)
+        found[name] = [None if np.isnan(v) else round(float(v), 6) for v in values]
+    return found
+
+
+def run_all(tasks: Sequence[Task], jobs: int, watch: cells.Watcher) -> list[Run]:
+    """Return all runs in the order of the tasks."""
+    found: list[Run | None] = [None] * len(tasks)
+    answers = engines.run_local(compute, tasks, jobs)
+    for done, (index, answer) in enumerate(answers, start=1):
+        found[index] = msgspec.json.decode(answer, type=Run)
+        watch(done, len(tasks), tasks[index].label)
+    return [run for run in found if run is not None]

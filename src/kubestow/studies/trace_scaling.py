@@ -1,0 +1,304 @@
+"""Scaling on real request traces: overloaded requests against cost.
+
+Each trace is replayed through the simulator: one replica can do a 28th of the trace's 99th
+percentile, a pod takes 60 s to start, metrics are a minute's mean and 15 s late. A request is
+overloaded if it arrives in a second in which more arrive than ready pods can do. Every way to scale
+is a curve over target utilisations; ``perfect`` knows the demand to come as minutes' means, which
+is the best any short forecast could know. Blocks of time (days; ten minutes for the trace of one
+hour) are the replicates; the first day only warms up. Data is not part of this repository.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from kubestow.reports import files
+from kubestow.sources import trace_files
+from kubestow.studies import (
+    cells,
+    scaling_runs,
+    trace_scaling_pages,
+    tradeoffs,
+    vector_packing,
+)
+from kubestow.studies.options import Options
+from kubestow.studies.scaling_runs import Way
+
+Floats = NDArray[np.float64]
+
+DAY_S: Final = 86400
+STEP_S: Final = 15
+REACTIVE, PERFECT, OURS = "hpa", "perfect", "auto"
+TARGETS: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_WIDE: Final = (0.2, 0.25, 0.3, 0.35, *TARGETS)
+_BEYOND: Final = (*_WIDE, 1.0, 1.15)
+WAYS: Final = (
+    (Way(REACTIVE, "hpa"), _WIDE),
+    (Way(PERFECT, "perfect"), _BEYOND),
+    (Way(OURS, "auto"), TARGETS),
+    (Way("line-fit", "line-fit"), (0.5, 0.7, 0.9)),
+    (Way("holt-winters", "holt-winters"), (0.5, 0.7, 0.9)),
+    (Way("receding", "receding"), (0.5, 0.7, 0.9)),
+)
+# Badness below this share of requests counts as this: a hundredth of a percent is nobody's worry.
+FLOOR: Final = 1e-4
+RULES: Final = {
+    "gap": "beaten: the geometric mean over targets of overloaded requests, at equal cost, is at "
+    "least half the way from the curve of `hpa` to that of `perfect`",
+    "never": "beaten: at no target is the ratio to the curve of `hpa` above 1.02, where more than "
+    f"{100 * FLOOR:g} % of requests are overloaded",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """A request trace, second by second.
+
+    Attributes:
+        name: What it is called.
+        rates: Requests per second.
+        warm_s: Seconds at the start that are not counted.
+        block_s: Length of a replicate.
+        fine: Measured by the second, not by the minute.
+    """
+
+    name: str
+    rates: Floats
+    warm_s: int
+    block_s: int
+    fine: bool
+
+    @property
+    def capacity(self) -> float:
+        """Requests per second one replica can do: a 28th of the 99th percentile."""
+        return float(np.percentile(self.rates[self.warm_s :], 99)) / 28.0
+
+
+def read_traces(data: Path, days: int) -> list[Trace]:
+    """Return the traces that are there: one day to warm up and some days that count."""
+    span = (days + 1) * DAY_S
+    found = []
+    for name, folder, first_day in (("twitter", "req_twitter", 2), ("nasa", "req_nasa", 9)):
+        path = data / folder / "requests_per_sec.txt.gz"
+        if path.is_file():
+            rates = trace_files.read_counts(path).values[0]
+            cut = rates[first_day * DAY_S : first_day * DAY_S + span]
+            found.append(Trace(name, cut, DAY_S, DAY_S, fine=True))
+    path = data / "req_azure_llm2023" / "AzureLLMInferenceTrace_conv.csv.gz"
+    if path.is_file():
+        rates = trace_files.read_arrivals(path, "TIMESTAMP", 1.0).values[0]
+        found.append(Trace("azure-llm", rates[: len(rates) // 60 * 60], 300, 600, fine=True))
+    path = data / "req_worldcup98" / "requests_per_min.txt.gz"
+    if path.is_file():
+        rates = trace_files.read_counts(path).values[0][38 * 1440 :] / 60.0
+        found.append(Trace("worldcup98", np.repeat(rates, 60)[:span], DAY_S, DAY_S, fine=False))
+    for name in ("mongo-01", "mongo-03"):
+        path = data / "req_ms_cloud_monitoring" / f"mongodb-application-rps__{name}.csv.gz"
+        if path.is_file():
+            rates = trace_files.read_table(path, "TimeStamp", ["Value"]).values[0]
+            cut = np.repeat(rates[4 * 1440 :], 60)[:span]
+            found.append(Trace(name, cut, DAY_S, DAY_S, fine=False))
+    return found
+
+
+def write_series(trace: Trace, folder: Path) -> Path:
+    """Write a trace as the means of the simulator's steps; return the file."""
+    steps = len(trace.rates) // STEP_S
+    means = trace.rates[: steps * STEP_S].reshape(steps, STEP_S).mean(axis=1)
+    path = folder / f"{trace.name}-{hashlib.sha256(means.tobytes()).hexdigest()[:12]}.csv"
+    if not path.is_file():
+        table = pl.DataFrame({"timestamp": np.arange(steps) * STEP_S, "value": means.round(6)})
+        files.write_text(path, table.write_csv())
+    return path
+
+
+def scenario(trace: Trace, path: Path) -> dict[str, Any]:
+    """Return the scenario that replays a trace."""
+    work_s = 1.0 / trace.capacity
+    first = float(trace.rates[:60].mean())
+    return {
+        "apiVersion": "kubestow.io/v1alpha1",
+        "kind": "Scenario",
+        "metadata": {"name": trace.name},
+        "spec": {
+            "seed": 1,
+            "duration": f"{len(trace.rates) // STEP_S * STEP_S}s",
+            "step": f"{STEP_S}s",
+            "cluster": {
+                "nodes": [
+                    {
+                        "name": "n",
+                        "count": 12,
+                        "allocatable": {"cpu": "32", "memory": "256Gi", "pods": "110"},
+                    }
+                ]
+            },
+            "workloads": [
+                {
+                    "name": "web",
+                    "replicas": max(round(first * work_s / 0.6), 1),
+                    "pod": {
+                        "requests": {"cpu": "1", "memory": "64Mi"},
+                        "limits": {"cpu": "1", "memory": "128Mi"},
+                        "startup": {"mean": "60s", "jitter": "0s"},
+                    },
+                    "demand": {"pattern": "trace", "trace": str(path.resolve())},
+                    "service": {
+                        "cpuPerRequest": f"{1000.0 * work_s:.6f}ms",
+                        "baseMemory": "20Mi",
+                        "sloMillis": max(4000.0 * work_s, 100.0),
+                        "timeout": f"{max(10.0 * work_s, 10.0):g}s",
+                    },
+                }
+            ],
+            "metrics": {"scrape": "15s", "window": "60s", "lag": "15s"},
+            "recording": {"workloads": f"{STEP_S}s", "nodes": "1h"},
+            "policies": {
+                "scaling": {"scaler": "hpa", "target": {"cpu": 0.6}, "min": 1, "max": 300}
+            },
+        },
+    }
+
+
+def run(options: Options, watch: cells.Watcher) -> dict[str, Any]:
+    """Run the study; write results.json and report.html."""
+    days = options.sample(3, 1)
+    traces = read_traces(vector_packing.find_data(), days)
+    ways = WAYS[:3] if options.quick else WAYS
+    tasks = [
+        scaling_runs.Task(
+            scenario(trace, write_series(trace, options.out / "series")),
+            trace.name, way, target, 1, options.out / "runs",
+        )
+        for trace in traces
+        for way, targets in ways
+        for target in (targets[::3] if options.quick else targets)
+    ]  # fmt: skip
+    found = scaling_runs.run_all(tasks, options.jobs, watch)
+    curves: dict[str, dict[str, tradeoffs.Curve]] = {}
+    for trace in traces:
+        mine = [(t, r) for t, r in zip(tasks, found, strict=True) if t.place == trace.name]
+        curves[trace.name] = make_curves(trace, mine)
+    report = make_report(traces, curves)
+    files.write_json(options.out / "results.json", report)
+    files.write_text(options.out / "report.html", trace_scaling_pages.make_page(report))
+    return report
+
+
+def make_curves(
+    trace: Trace, mine: Sequence[tuple[scaling_runs.Task, scaling_runs.Run]]
+) -> dict[str, tradeoffs.Curve]:
+    """Return the curve of every way, block by block."""
+    names = dict.fromkeys(task.way.name for task, _ in mine)
+    found = {}
+    for name in names:
+        here = [(task.target, measure(trace, run)) for task, run in mine if task.way.name == name]
+        found[name] = tradeoffs.Curve(
+            targets=[target for target, _ in here],
+            cost=np.array([cost for _, (cost, _) in here]),
+            badness=np.array([over for _, (_, over) in here]),
+        )
+    return found
+
+
+def measure(trace: Trace, run: scaling_runs.Run) -> tuple[Floats, Floats]:
+    """Return mean pods and the share of overloaded requests, by block."""
+    ready, existing = run.column("ready"), run.column("existing")
+    # What is seen at the end of a step held from the end of the one before.
+    before = np.concatenate([ready[:1], ready[:-1]])
+    can = np.repeat(before, STEP_S) * trace.capacity
+    asked = trace.rates[: len(can)]
+    over = np.maximum(asked - can, 0.0)
+    begins = range(trace.warm_s, len(can) - trace.block_s + 1, trace.block_s)
+    cost, share = [], []
+    for begin in begins:
+        span = slice(begin, begin + trace.block_s)
+        steps = slice(begin // STEP_S, (begin + trace.block_s) // STEP_S)
+        cost.append(float(existing[steps].mean()))
+        share.append(float(over[span].sum() / asked[span].sum()))
+    return np.array(cost), np.array(share)
+
+
+def make_report(
+    traces: Sequence[Trace], curves: Mapping[str, Mapping[str, tradeoffs.Curve]]
+) -> dict[str, Any]:
+    """Return what goes into results.json."""
+    rows: list[dict[str, Any]] = []
+    for trace in traces:
+        rows += make_rows(trace, curves[trace.name])
+    points = [
+        {"trace": name, "way": way, **trace_scaling_pages.describe(point)}
+        for name, ways in curves.items()
+        for way, curve in ways.items()
+        for point in tradeoffs.compare(curve, ways[REACTIVE], FLOOR)
+    ]
+    return {
+        "study": "trace-scaling",
+        "rules": RULES,
+        "statements": [
+            {"statement": f"{row['statement']}: {row['found']}", "verdict": row["verdict"]}
+            for row in rows
+        ],
+        "rows": rows,
+        "points": points,
+    }
+
+
+def make_rows(trace: Trace, ways: Mapping[str, tradeoffs.Curve]) -> list[dict[str, Any]]:
+    """Return the two statements about ``auto`` on one trace."""
+    ratio, low, high = tradeoffs.overall(ways[OURS], ways[REACTIVE], FLOOR)
+    at_ours = best_ratio(ways[OURS], ways[PERFECT], ways[REACTIVE])
+    closed = None
+    if ratio is not None and at_ours is not None and at_ours < 1.0:
+        closed = (1.0 - ratio) / (1.0 - at_ours)
+    points = tradeoffs.compare(ways[OURS], ways[REACTIVE], FLOOR)
+    known = [p for p in points if p.ratio is not None and p.badness > FLOOR]
+    worst = max((p.ratio or 0.0 for p in known), default=0.0)
+    text = "no common cost" if ratio is None else f"x {ratio:.2f}"
+    if low is not None and high is not None:
+        text += f" ({low:.2f} to {high:.2f})"
+    best = "-" if at_ours is None else f"{at_ours:.2f}"
+    gap = f"{text} of `{REACTIVE}`'s at equal cost, `{PERFECT}` x {best}"
+    gap += "" if closed is None else f": {100 * closed:.0f} % of the gap closed"
+    blocks = ways[OURS].cost.shape[1]
+    shared = {"trace": trace.name, "fine": trace.fine, "n": blocks}
+    return [
+        {
+            **shared,
+            "statement": f"overloaded requests on {trace.name}",
+            "found": gap,
+            "closed": closed,
+            "verdict": "beaten" if closed is not None and closed >= 0.5 else "not reproduced",
+            "rule": RULES["gap"],
+        },
+        {
+            **shared,
+            "statement": f"never above `{REACTIVE}` on {trace.name}",
+            "found": f"largest ratio {worst:.2f}" if known else "nothing overloaded",
+            "verdict": "beaten" if worst <= 1.02 else "not reproduced",
+            "rule": RULES["never"],
+        },
+    ]
+
+
+def best_ratio(
+    ours: tradeoffs.Curve, perfect: tradeoffs.Curve, reactive: tradeoffs.Curve
+) -> float | None:
+    """Return overloaded requests of the perfect forecast by reaction's, at the costs of ours."""
+    logs = []
+    for row in range(ours.cost.shape[0]):
+        for block in range(ours.cost.shape[1]):
+            cost = float(ours.cost[row, block])
+            there = tradeoffs.interpolate(perfect, block, cost, FLOOR)
+            base = tradeoffs.interpolate(reactive, block, cost, FLOOR)
+            if np.isfinite(there) and np.isfinite(base):
+                logs.append(np.log(there / base))
+    return float(np.exp(np.mean(logs))) if logs else None

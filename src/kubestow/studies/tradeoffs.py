@@ -1,0 +1,132 @@
+"""Curves of cost against quality, and how one lies beside another at equal cost.
+
+A way to scale is a curve: every target utilisation gives one point of cost (pod-hours) and badness
+(a response time, a share of overloaded requests). Two ways are compared where their costs overlap:
+the badness of the baseline is interpolated at the cost of each point of the other, on a logarithmic
+scale, since badness spans orders of magnitude. That is done per seed, so that seeds are replicates
+and intervals are paired; the ratio over the curve is the geometric mean over its points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.studies import statistics
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A way to scale under several targets and seeds.
+
+    Attributes:
+        targets: Target utilisations.
+        cost: By target and seed.
+        badness: By target and seed; the smaller the better.
+    """
+
+    targets: Sequence[float]
+    cost: Floats
+    badness: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One target of a way, beside the baseline at the same cost.
+
+    Attributes:
+        target: The target utilisation.
+        cost: Mean cost.
+        badness: Mean badness.
+        baseline: Mean badness of the baseline at that cost; ``None`` where it has no such cost.
+        ratio: Geometric mean over seeds of badness by the baseline's.
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+    """
+
+    target: float
+    cost: float
+    badness: float
+    baseline: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+
+
+def interpolate(curve: Curve, seed: int, cost: float, floor: float) -> float:
+    """Return the badness of a curve at a cost; NaN outside the costs it has.
+
+    Args:
+        curve: The curve.
+        seed: Which seed's runs.
+        cost: At which cost.
+        floor: Badness below this counts as this, so that nothing is divided by nothing.
+    """
+    order = np.argsort(curve.cost[:, seed])
+    costs, badness = curve.cost[order, seed], np.maximum(curve.badness[order, seed], floor)
+    if not costs[0] <= cost <= costs[-1]:
+        return float("nan")
+    return float(np.exp(np.interp(cost, costs, np.log(badness))))
+
+
+def ratios(curve: Curve, baseline: Curve, floor: float) -> Floats:
+    """Return badness by the baseline's at equal cost, by target and seed; NaN where unknown."""
+    count, seeds = curve.cost.shape
+    found = np.full((count, seeds), np.nan)
+    for row in range(count):
+        for seed in range(seeds):
+            there = interpolate(baseline, seed, float(curve.cost[row, seed]), floor)
+            found[row, seed] = max(float(curve.badness[row, seed]), floor) / there
+    return found
+
+
+def compare(curve: Curve, baseline: Curve, floor: float) -> list[Point]:
+    """Return each target of a way beside the baseline."""
+    found = ratios(curve, baseline, floor)
+    points = []
+    for row, target in enumerate(curve.targets):
+        known = found[row][np.isfinite(found[row])]
+        ratio, low, high = geometric(known)
+        badness = float(curve.badness[row].mean())
+        points.append(
+            Point(
+                target=float(target),
+                cost=float(curve.cost[row].mean()),
+                badness=badness,
+                baseline=None if ratio is None else badness / ratio,
+                ratio=ratio,
+                low=low,
+                high=high,
+            )
+        )
+    return points
+
+
+def overall(curve: Curve, baseline: Curve, floor: float) -> tuple[float | None, ...]:
+    """Return the ratio over the whole overlap of two curves: one value per seed, then its mean.
+
+    Returns:
+        Geometric mean over seeds, and the ends of its 95 % interval.
+    """
+    logs = np.log(ratios(curve, baseline, floor))
+    known = np.isfinite(logs).any(axis=0)
+    if not known.any():
+        return None, None, None
+    return geometric(np.exp(np.nanmean(logs[:, known], axis=0)))
+
+
+def geometric(values: Floats) -> tuple[float | None, float | None, float | None]:
+    """Return the geometric mean and the ends of its 95 % interval; one value has no interval."""
+    if not len(values):
+        return None, None, None
+    logs = np.log(values)
+    mean = float(logs.mean())
+    if len(values) < 2:
+        return float(np.exp(mean)), None, None
+    half = statistics.reach(len(values)) * float(logs.std(ddof=1)) / float(np.sqrt(len(values)))
+    return float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half))
