@@ -24,6 +24,7 @@ COMMANDS = {
     "scale": ("kubestow.cli.scaling", "Replay what an autoscaler saw, and tell what it would do."),
     "simulate": ("kubestow.cli.simulating", "Simulate a cluster with every control loop inside."),
     "compare": ("kubestow.cli.comparing", "Compare variants of a scenario, seed by seed."),
+    "forecast": ("kubestow.cli.forecasting", "Forecast a series, with intervals and back-test."),
     "study": ("kubestow.cli.studies", "Run an experiment and write its results."),
 }
 

@@ -1,0 +1,1 @@
+"""Host 2: the same policies, fed by a real cluster."""

@@ -1,0 +1,132 @@
+"""A client of Prometheus' query API: what is now, and what was over a range.
+
+Anything that speaks the HTTP API v1 will do (Thanos, Mimir, VictoriaMetrics). Ranges of any length
+are asked for in pages on one grid of steps, since a server refuses more than 11000 points.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+
+import httpx
+
+from kubestow.sources import (
+    prometheus_answers,
+    prometheus_pages,
+    prometheus_ranges,
+    prometheus_settings,
+    prometheus_transports,
+)
+
+
+class Client:
+    """Asks one Prometheus.
+
+    Args:
+        settings: How to reach it.
+        wire: Carries requests instead of the network; for tests.
+        sleep: Waits between attempts.
+        clock: Seconds on a clock that only goes forward.
+        page: Most points per series to ask for at once.
+
+    Raises:
+        InputError: If the settings make no sense.
+    """
+
+    def __init__(
+        self,
+        settings: prometheus_settings.Settings,
+        *,
+        wire: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        page: int = prometheus_pages.PAGE,
+    ) -> None:
+        self._transport = prometheus_transports.Transport(settings, wire, sleep, clock)
+        self._timeout = f"{round(settings.read_s * 1000)}ms"
+        self._clock = clock
+        self._page = page
+
+    @property
+    def place(self) -> str:
+        """The server's address without credentials, for messages."""
+        return self._transport.address.base
+
+    def __enter__(self) -> Client:
+        """Return the client; leaving closes it."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close all connections."""
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._transport.close()
+
+    def query(self, promql: str, time_s: float | None = None) -> prometheus_answers.Vector:
+        """Ask what is at one moment.
+
+        Args:
+            promql: The question.
+            time_s: The moment, in seconds since the epoch; ``None`` takes the server's own now.
+
+        Raises:
+            ReadError: If no answer came, or one that is none.
+        """
+        form = {"query": promql, "timeout": self._timeout}
+        if time_s is not None:
+            form["time"] = prometheus_pages.seconds(round(time_s * 1000.0))
+        began_s = self._clock()
+        reply = self._transport.ask("/api/v1/query", form)
+        vector = prometheus_answers.read_vector(self.place, reply)
+        return vector._replace(took_s=self._clock() - began_s)
+
+    def query_range(
+        self,
+        promql: str,
+        start_s: float,
+        end_s: float,
+        step_s: float,
+        watch: Callable[[float], None] | None = None,
+    ) -> prometheus_ranges.Range:
+        """Ask what was at every multiple of a step between two times.
+
+        Args:
+            promql: The question.
+            start_s: From when, in seconds since the epoch.
+            end_s: Until when, included.
+            step_s: Distance of two moments.
+            watch: Is told the share that has been read after each page.
+
+        Raises:
+            InputError: If there is no moment in the range, or too many.
+            ReadError: If no answer came, or one that is none.
+        """
+        steps = prometheus_pages.align(start_s, end_s, step_s)
+        return prometheus_ranges.assemble(self.place, steps, self._read(promql, steps, watch))
+
+    def _read(
+        self, promql: str, steps: prometheus_pages.Steps, watch: Callable[[float], None] | None
+    ) -> Iterator[prometheus_answers.Matrix]:
+        done = 0
+        for page in steps.pages(self._page):
+            form = {
+                "query": promql,
+                "start": prometheus_pages.seconds(page.start_ms),
+                "end": prometheus_pages.seconds(page.end_ms),
+                "step": prometheus_pages.seconds(page.step_ms),
+                "timeout": self._timeout,
+            }
+            reply = self._transport.ask("/api/v1/query_range", form)
+            yield prometheus_answers.read_matrix(self.place, reply)
+            done += page.count
+            if watch is not None:
+                watch(done / steps.count)

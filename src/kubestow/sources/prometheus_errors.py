@@ -1,0 +1,26 @@
+"""What can go wrong between a question to Prometheus and its answer."""
+
+from __future__ import annotations
+
+from kubestow.model import errors
+
+DOWN = "down"
+TIMEOUT = "timeout"
+REFUSED = "refused"
+TOO_LARGE = "too large"
+UNREADABLE = "unreadable"
+CREDENTIALS = "credentials"
+
+
+class ReadError(errors.InputError):
+    """An answer that did not come, with the kind of fault.
+
+    Args:
+        place: Address of the server without credentials, or the file that could not be read.
+        problem: What happened, and what was expected.
+        kind: One of the kinds above, for those who go on without the answer.
+    """
+
+    def __init__(self, place: str, problem: str, kind: str) -> None:
+        self.kind = kind
+        super().__init__(place, problem)

@@ -1,0 +1,97 @@
+"""The forecast command on series of a real Prometheus."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kubestow.cli import main
+from testenv import prometheus_servers
+from tests.sources.prometheus_history import History
+
+RATE = 'sum(rate(demand_total{service="web"}[1m]))'
+USAGE = "expected SERIES, or --prometheus URL and --query PROMQL"
+
+
+def run(*arguments: str) -> int:
+    return main.run(["forecast", *arguments])
+
+
+def ask(history: History, query: str, *more: str) -> int:
+    return run("--prometheus", history.url, "--query", query, *more)
+
+
+def test_a_series_of_a_server_is_forecast(
+    history: History, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--range", "30m", "--step", "15s", "--model", "ses", "--horizon", "1m", "-o", "json")
+    assert ask(history, RATE, *more) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["series"], found["step_seconds"]) == (RATE, 15)
+    # Half an hour of samples; a rate needs two of them, so it begins at most 30 s later.
+    assert 117 <= found["points"] <= 121
+    assert len(found["forecast"]) == 4
+    for row in found["forecast"]:
+        assert row["mean"] == pytest.approx(90.0)
+
+
+def test_a_server_that_remembers_less_than_asked_for_makes_up_nothing(
+    history: History, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(history, RATE, "--model", "persistence", "-o", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    # Of the week that is asked for by default, the server knows the last half hour.
+    assert (found["step_seconds"], found["gaps"]) == (60, 0)
+    assert 29 <= found["points"] <= 60
+
+
+def test_one_of_several_series_is_chosen_by_name(
+    history: History, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--range", "20m", "--model", "persistence", "-o", "json")
+    assert ask(history, "pods_demand", "--column", 'pods_demand{pod="a"}', *more) == 0
+    assert json.loads(capsys.readouterr().out)["forecast"][0]["mean"] == 30.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--query", "pods_demand", "--range", "20m"),
+         '2 series; expected one, e.g. the sum of them; found pods_demand{pod="a"}, '),
+        (("--query", "pods_demand", "--range", "20m", "--column", "x"), "has no series 'x'; found"),
+        (("--query", "nowhere", "--range", "1h"), "no series has a value in the last 1h"),
+        (("--query", "rate(up)", "--range", "1h"), "answered 400: bad_data: "),
+        (("--query", " "), "query: is empty; expected PromQL"),
+        (("--query", "up", "--range", "soon"), "--range: 'soon': expected a duration such as"),
+        ((), USAGE),
+        (("--query", "up", "file.csv"), USAGE),
+    ],
+    ids=["several", "no such", "none", "bad question", "empty", "range", "no question", "both"],
+)  # fmt: skip
+def test_a_question_without_a_series_is_refused(
+    history: History,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    problem: str,
+) -> None:
+    assert run("--prometheus", history.url, *arguments) == 2
+    shown = capsys.readouterr()
+    assert problem in shown.err
+    assert shown.out == ""
+
+
+def test_a_server_that_is_down_is_told_without_its_password(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    port = prometheus_servers.free_port()
+    assert run("--prometheus", f"http://me:hidden@127.0.0.1:{port}", "--query", "up") == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"error: http://127.0.0.1:{port}: no connection: ")
+    assert "hidden" not in shown
+
+
+def test_neither_file_nor_server_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--query", "up") == 2
+    assert run() == 2
+    assert capsys.readouterr().err == f"error: forecast: {USAGE}\n" * 2
