@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kubestow.model import nodes, resources
@@ -145,6 +146,7 @@ class LiveWorkload:
         requests: Requests by container for new pods, where a recommender has set them.
         made: How many pods were ever created.
         done: How many pods of a job have finished.
+        outlook: What its scaler expects, where it looks ahead.
     """
 
     number: int
@@ -162,6 +164,7 @@ class LiveWorkload:
     made: int = 0
     done: int = 0
     runs: int = 0
+    outlook: Mapping[str, float] = field(default_factory=dict)
     startup_times_s: list[float] = field(default_factory=list)
     existing: Area = field(default_factory=Area)
     pending: Area = field(default_factory=Area)

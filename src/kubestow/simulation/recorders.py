@@ -16,6 +16,14 @@ from kubestow.simulation.units import NONE
 from kubestow.simulation.worlds import World
 
 Floats = NDArray[np.float64]
+# Columns of what a scaler that looks ahead expects: in pods that use all of their request.
+_OUTLOOK = {
+    "load": "load",
+    "forecast": "mean",
+    "forecast_upper": "upper",
+    "forecast_horizon_s": "horizon_s",
+    "gate": "gate",
+}
 _TOTALS = ("all_offered", "all_served", "all_dropped", "all_late", "all_response")
 
 
@@ -105,6 +113,10 @@ class Recorder:
             late=self._of_service(change["all_late"], at) / time_s,
             queue=self._of_service(world.services["queue"], at),
             response_s=mean_s,
+            **{
+                column: np.array([w.outlook.get(name, np.nan) for w in found])
+                for column, name in _OUTLOOK.items()
+            },
         )
 
     @staticmethod

@@ -58,6 +58,7 @@ class ScalingLoop:
     def sync(self) -> None:
         """Look, decide, and set the replicas."""
         decision, self.memory = self.scaler.decide(self.see(), self.memory)
+        self.workload.outlook = decision.outlook
         if decision.desired == self.workload.replicas:
             return
         world = self.world
@@ -289,6 +290,7 @@ def _foretold(
         loads=tuple((world.demand[workload.service] * cost).tolist()),
         step_s=world.spec.step,
         startup_s=workload.spec.pod.startup.mean,
+        look_s=workload.scaling.sync,
         target=workload.scaling.target.get("cpu", parameters.target),
     )
 

@@ -10,7 +10,7 @@ stand beside the published ones. Both fit once, before the first origin.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,6 +121,27 @@ def score(
         axis=1,
     )
     return Score(horizons, mase, found.fit_s, found.predict_s)
+
+
+def compare(
+    traces: Iterable[Trace], models: Sequence[str], clock: backtests.Clock = lambda: 0.0
+) -> dict[str, dict[str, float]]:
+    """Return the mean MASE of models by family; traces of a family count alike.
+
+    Args:
+        traces: The series (``read_traces``).
+        models: Names of models.
+        clock: Tells seconds.
+    """
+    found: dict[str, dict[str, list[float]]] = {}
+    for trace in traces:
+        family = found.setdefault(trace.family, {name: [] for name in models})
+        for name in models:
+            family[name].append(score(trace, registries.find(name).make, clock=clock).mean())
+    return {
+        family: {name: float(np.mean(scores)) for name, scores in by_model.items()}
+        for family, by_model in found.items()
+    }
 
 
 def place_windows(points: int, steps: int) -> int:

@@ -13,6 +13,7 @@ from kubestow.studies import (
     mcnaughton_scaling,
     schubert_limits,
     schubert_packing,
+    shi_forecast,
     shi_scaling,
     trace_scaling,
     vector_packing,
@@ -62,6 +63,11 @@ _ALL = (
         "mcnaughton-scaling",
         "Does scaling one pod start ahead pay: McNaughton 2016, all claims, and cost against time.",
         mcnaughton_scaling.run,
+    ),
+    Study(
+        "shi-forecast",
+        "ARIMA, GRU and ARIMA-GRU of Shi 2023 beside cheap models, on groups and public traces.",
+        shi_forecast.run,
     ),
     Study(
         "shi-scaling",

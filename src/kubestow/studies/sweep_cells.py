@@ -23,7 +23,7 @@ from kubestow.reports import files
 from kubestow.simulation import outcomes, runs, timelines
 from kubestow.studies import engines, scenario_files, sweeps
 
-FORMAT = 4
+FORMAT = 5
 """Raise it when simulator or policies change, so that kept cells are not reused."""
 
 MINUTE_S = 60.0
@@ -175,7 +175,22 @@ def minutes(outcome: outcomes.Outcome) -> dict[str, list[float | None]]:
         "pending",
     )
     series = {column.name: _short(column) for column in shown.iter_columns()}
-    return {**series, "nodes": nodes_at(outcome, shown["time_s"].to_numpy())}
+    found_nodes = nodes_at(outcome, shown["time_s"].to_numpy())
+    return {**series, "nodes": found_nodes, **outlooks(table)}
+
+
+def outlooks(table: pl.DataFrame) -> dict[str, list[float | None]]:
+    """Return what the scaler of the first workload that is looked ahead expected, by minute.
+
+    Nothing where no scaler looks ahead. A value is the last of its minute.
+    """
+    seen = table.filter(pl.col("forecast").is_not_null())
+    if not len(seen):
+        return {}
+    mine = table.filter(pl.col("workload") == seen["workload"][0])
+    columns = ("load", "forecast", "forecast_upper", "forecast_horizon_s", "gate", "replicas")
+    last = mine.group_by("minute_s", maintain_order=True).agg(pl.col(*columns).last())
+    return {f"ahead_{name}": _short(last[name]) for name in columns}
 
 
 def nodes_at(

@@ -38,15 +38,15 @@ DAY_S: Final = 86400
 STEP_S: Final = 15
 REACTIVE, PERFECT, OURS = "hpa", "perfect", "auto"
 TARGETS: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-_WIDE: Final = (0.2, 0.25, 0.3, 0.35, *TARGETS)
-_BEYOND: Final = (*_WIDE, 1.0, 1.15)
+_WIDE: Final = (0.2, 0.3, *TARGETS)
+_BEYOND: Final = (*_WIDE, 1.1)
 WAYS: Final = (
     (Way(REACTIVE, "hpa"), _WIDE),
     (Way(PERFECT, "perfect"), _BEYOND),
     (Way(OURS, "auto"), TARGETS),
-    (Way("line-fit", "line-fit"), (0.5, 0.7, 0.9)),
-    (Way("holt-winters", "holt-winters"), (0.5, 0.7, 0.9)),
-    (Way("receding", "receding"), (0.5, 0.7, 0.9)),
+    (Way("line-fit", "line-fit"), (0.6, 0.8)),
+    (Way("holt-winters", "holt-winters"), (0.6, 0.8)),
+    (Way("receding", "receding"), (0.6, 0.8)),
 )
 # Badness below this share of requests counts as this: a hundredth of a percent is nobody's worry.
 FLOOR: Final = 1e-4
@@ -170,7 +170,7 @@ def scenario(trace: Trace, path: Path) -> dict[str, Any]:
 
 def run(options: Options, watch: cells.Watcher) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
-    days = options.sample(3, 1)
+    days = options.sample(2, 1)
     traces = read_traces(vector_packing.find_data(), days)
     ways = WAYS[:3] if options.quick else WAYS
     tasks = [

@@ -43,7 +43,8 @@ class Point:
         target: The target utilisation.
         cost: Mean cost.
         badness: Mean badness.
-        baseline: Mean badness of the baseline at that cost; ``None`` where it has no such cost.
+        baseline: Mean badness of the baseline at the costs of the seeds; ``None`` where it has no
+            such costs.
         ratio: Geometric mean over seeds of badness by the baseline's.
         low: Lower end of its 95 % interval.
         high: Upper end.
@@ -90,15 +91,16 @@ def compare(curve: Curve, baseline: Curve, floor: float) -> list[Point]:
     found = ratios(curve, baseline, floor)
     points = []
     for row, target in enumerate(curve.targets):
-        known = found[row][np.isfinite(found[row])]
-        ratio, low, high = geometric(known)
-        badness = float(curve.badness[row].mean())
+        known = np.isfinite(found[row])
+        ratio, low, high = geometric(found[row][known])
+        # The ratio is badness by the baseline's, so the baseline's is badness by the ratio.
+        there = np.maximum(curve.badness[row][known], floor) / found[row][known]
         points.append(
             Point(
                 target=float(target),
                 cost=float(curve.cost[row].mean()),
-                badness=badness,
-                baseline=None if ratio is None else badness / ratio,
+                badness=float(curve.badness[row].mean()),
+                baseline=float(there.mean()) if known.any() else None,
                 ratio=ratio,
                 low=low,
                 high=high,

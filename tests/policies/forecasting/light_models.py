@@ -10,7 +10,7 @@ STEPS = 7
 TASK = registries.Task(step_s=300.0, steps=STEPS, horizons=(1, 3, STEPS))
 NAMES = (
     "persistence", "seasonal-naive", "drift", "moving-average", "line", "ses", "holt",
-    "holt-winters", "theta", "regression", "regression-log", "regression-small", "auto",
+    "holt-winters", "theta", "regression", "regression-log", "regression-log-floating", "auto",
 )  # fmt: skip
 
 

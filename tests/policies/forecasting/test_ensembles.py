@@ -31,12 +31,12 @@ def make_season(points: int, seed: int) -> protocols.Floats:
 
 
 SERIES = {
-    "season": make_season(1500, 1),
-    "walk": np.cumsum(np.random.default_rng(2).normal(size=(1, 1500)), axis=1),
-    "noise": 10.0 + np.random.default_rng(3).normal(size=(1, 1500)),
-    "autoregression": synthetic_series.arma(1, 1500, ar=(0.5, 0.3), seed=4),
-    "bursts": np.random.default_rng(5).pareto(2.0, (1, 1500)),
-    "threshold": synthetic_series.threshold(1, 1500, seed=6),
+    "season": np.concatenate([make_season(1500, seed) for seed in range(4)]),
+    "walk": np.cumsum(np.random.default_rng(2).normal(size=(8, 1500)), axis=1),
+    "noise": 10.0 + np.random.default_rng(3).normal(size=(4, 1500)),
+    "autoregression": synthetic_series.arma(4, 1500, ar=(0.5, 0.3), seed=4),
+    "bursts": np.random.default_rng(5).pareto(2.0, (4, 1500)),
+    "threshold": synthetic_series.threshold(4, 1500, seed=6),
 }
 
 
@@ -52,7 +52,7 @@ def test_auto_is_never_much_worse_than_its_best_candidate(kind: str) -> None:
 
 
 def test_weights_differ_by_series_and_horizon_and_add_up_to_one() -> None:
-    rows = np.concatenate((SERIES["season"], SERIES["walk"]))
+    rows = np.concatenate((SERIES["season"][:1], SERIES["walk"][:1]))
     model = ensembles.Ensemble(
         (naives.Persistence(), naives.SeasonalNaive(season=24), trends.MovingAverage(50)), (1, 12)
     ).fit(rows)
@@ -141,6 +141,6 @@ def test_mase_of_auto_beats_persistence_on_what_can_be_learnt() -> None:
     rows = SERIES["season"]
     found = backtests.run(registries.make_auto(task), rows, 1000, (1, 5))
     scale = accuracies.scale(rows[:, :1000])
-    mase = accuracies.measure(found.actual[:, :, 1], found.predicted[:, :, 1], scale).mase[0]
+    mase = accuracies.measure(found.actual[:, :, 1], found.predicted[:, :, 1], scale).mase
     # noise of 0.5 has a mean absolute error of 0.4; one step of the season changes by about 1.1
-    assert mase * scale[0] < 0.45
+    assert (mase * scale < 0.45).all()

@@ -7,8 +7,8 @@ come in, so that weights follow what happens: this is what keeps the ensemble ne
 candidate at any time (prediction with expert advice; Cesa-Bianchi and Lugosi, 2006). Nothing but
 the past of a forecast has a part in it.
 
-Errors are absolute ones, so on skewed series the means of the ensemble lie nearer to the median than
-to the mean; who must not run short goes by an upper quantile (``intervals``).
+Errors are absolute ones, so on skewed series the means of the ensemble lie nearer to the median
+than to the mean; who must not run short goes by an upper quantile (``intervals``).
 
 A series that was never negative is not forecast to be.
 """

@@ -312,8 +312,9 @@ def _smooth(
     if distance > jump * usual:
         for row in range(len(CONSTANTS)):
             levels[row, last] = value
-    # An outlier must not make the usual distance so large that the next one passes for usual.
-    counted = min(distance, 3.0 * usual)
+    # An outlier must not make the usual distance so large that the next one passes for usual; but
+    # a series that has been still (or persistence, whose distance is none) leaves nothing usual.
+    counted = min(distance, 3.0 * usual) if usual > 0.0 else distance
     sums[_SPREAD] = memory * sums[_SPREAD] + counted * counted
     sums[_SPREAD_N] = memory * sums[_SPREAD_N] + 1.0
     return best

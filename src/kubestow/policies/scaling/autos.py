@@ -95,7 +95,8 @@ class _Weigher:
     ) -> tuple[frames.Proposed, outlook_proposers.OutlookMemory]:
         """Hold on to what was needed of late, within reason."""
         parameters, need = self._parameters, proposed.replicas or 0
-        recent = (entry for entry in ahead.memory.needs if entry[0] >= now_s - self._calm_s)
+        since_s = now_s - self._calm_s
+        recent = (entry for entry in ahead.memory.needs if since_s <= entry[0] <= now_s)
         needs = (*recent, (now_s, need))
         spare = 0.0 if ahead.found.falling else parameters.spare
         most = math.ceil(need * (1.0 + spare)) + 1
@@ -128,7 +129,7 @@ def _rejected(found: outlooks.Outlook) -> dict[str, str]:
 
 
 def _backtest(found: outlooks.Outlook) -> dict[str, float]:
-    if math.isnan(found.skill):
+    if not math.isfinite(found.skill):
         return {"judged": found.judged}
     return {"skill": found.skill, "judged": found.judged}
 

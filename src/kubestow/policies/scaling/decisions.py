@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from kubestow.model import decisions
@@ -38,6 +38,8 @@ class ScalingDecision:
         reason: Why, in upstream's words where upstream has words.
         conditions: Conditions of the autoscaler that were set.
         error: What went wrong; empty if nothing.
+        outlook: What a scaler that looks ahead expects, for time lines: ``load`` now, ``mean`` and
+            ``upper`` at ``horizon_s``, and ``gate``, which is 1 where a forecast drives it.
     """
 
     time_s: float
@@ -48,6 +50,7 @@ class ScalingDecision:
     conditions: tuple[Condition, ...]
     error: str
     _record: Callable[[ScalingDecision], decisions.DecisionRecord]
+    outlook: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def rescale(self) -> bool:

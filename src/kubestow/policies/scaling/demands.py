@@ -8,7 +8,7 @@ number. Where requests per second are measured, too, they stand in for use while
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,10 +29,12 @@ class Demand:
     Attributes:
         load: In pods that use all of their request, or have exactly the target value.
         target: Share of its request a pod should use; 1 where the target is a value per pod.
+        settled: All pods were ready for as long as they were measured.
     """
 
     load: float
     target: float
+    settled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,13 @@ class RequestCost:
 
     load: float | None = None
 
-    def learn(self, rate: float | None, load: float, ready: int) -> RequestCost:
+    def learn(self, rate: float | None, demand: Demand, ready: int) -> RequestCost:
         """Take in the cost of requests at one moment."""
-        if not rate or ready <= 0 or load / ready > _SATURATED:
+        if rate is None or rate <= 0.0 or ready <= 0 or not demand.settled:
             return self
-        newest = load / rate
+        if not 0.0 < demand.load / ready <= _SATURATED:
+            return self
+        newest = demand.load / rate
         if self.load is None:
             return RequestCost(newest)
         return RequestCost(self.load + _LEARNING * (newest - self.load))
@@ -72,7 +76,10 @@ def rate(seen: observations.ScalingObservation) -> float | None:
     if isinstance(reading, observations.SingleValue):
         return sum(reading.parts_milli) / 1000.0
     if isinstance(reading, observations.PodSamples) and reading.present.any():
-        return float(reading.values_milli[reading.present].sum()) / 1000.0
+        # As with use: a ready pod without a sample counts as the others do.
+        lacking = int(np.count_nonzero(_ready(seen.pods) & ~reading.present))
+        share = 1.0 + lacking / int(np.count_nonzero(reading.present))
+        return float(reading.values_milli[reading.present].sum()) / 1000.0 * share
     return None
 
 
@@ -80,7 +87,7 @@ def lifted(demand: Demand, rate: float | None, cost: RequestCost) -> Demand:
     """Return the demand with what requests tell beyond the use of saturated pods."""
     if rate is None or cost.load is None:
         return demand
-    return Demand(max(demand.load, rate * cost.load), demand.target)
+    return replace(demand, load=max(demand.load, rate * cost.load))
 
 
 def _of_value(
@@ -94,20 +101,35 @@ def _of_value(
     return Demand(ratio, 1.0)
 
 
+def _ready(pods: observations.PodTable) -> observations.Mask:
+    running = (pods.phases == observations.RUNNING) & ~pods.deleted
+    ready: observations.Mask = running & (pods.readies == observations.READY)
+    return ready
+
+
 def _of_pods(
     reading: observations.PodSamples, metric: specs.MetricSpec, pods: observations.PodTable
 ) -> Demand | str:
-    ready = (pods.readies == observations.READY) & (pods.phases == observations.RUNNING)
-    ready &= ~pods.deleted
+    if metric.amount <= 0:
+        return f"{metric.key}: has no target"
+    ready = _ready(pods)
     counted = ready & reading.present
     if not counted.any():
         return f"{metric.key}: no sample of a ready pod"
-    # A ready pod without a sample counts as the others do.
+    # What a pod used before it was ready is start-up work; to take it for demand would order more
+    # pods, whose start would order more (kubernetes#29989). The work of that time is in the samples
+    # of those that were ready before.
+    fresh = counted & (reading.sampled_s - reading.window_s < pods.ready_since_s)
+    if not fresh[counted].all():
+        counted &= ~fresh
+        ready &= ~fresh
+    # A pod without a sample uses what the others do.
     share = ready.sum() / counted.sum()
     values = reading.values_milli[counted]
     if metric.target != specs.UTILIZATION:
-        return Demand(float(values.sum() / metric.amount * share), 1.0)
+        return Demand(float(values.sum() / metric.amount * share), 1.0, not fresh.any())
     requests = pods.requests_milli.get((metric.name, metric.container))
     if requests is None or (requests[counted] <= 0).any():
         return f"{metric.key}: a pod has no request"
-    return Demand(float(np.sum(values / requests[counted]) * share), metric.amount / 100.0)
+    load = float(np.sum(values / requests[counted]) * share)
+    return Demand(load, metric.amount / 100.0, not fresh.any())

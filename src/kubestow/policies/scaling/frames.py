@@ -9,7 +9,7 @@ writer of ``spec.replicas``: a HorizontalPodAutoscaler is read as a specificatio
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from kubestow.model import decisions as records
@@ -144,7 +144,9 @@ class Framed(Generic[Inner]):
         outcome = self._metrics.ask(self._calculator, seen, now_ns)
         looked = Seen(seen, outcome.replicas, outcome.error or outcome.active.message)
         proposed, inner = self.proposer.propose(looked, memory.inner)
-        desired, reason, pace = self._follow(seen.current_replicas, proposed, memory.pace, now_ns)
+        if len(self.spec.metrics) > 1:
+            proposed = _with_others(looked, proposed)
+        desired, reason, pace = self._follow(looked, proposed, memory.pace, now_ns)
         decision = decisions.ScalingDecision(
             time_s=seen.time_s,
             current=seen.current_replicas,
@@ -154,13 +156,15 @@ class Framed(Generic[Inner]):
             conditions=(),
             error=proposed.error,
             _record=lambda decision: self._record(decision, proposed, outcome.replicas),
+            outlook=proposed.numbers,
         )
         return decision, FrameMemory(pace, inner)
 
     def _follow(
-        self, current: int, proposed: Proposed, pace: memories.HpaMemory, now_ns: int
+        self, seen: Seen, proposed: Proposed, pace: memories.HpaMemory, now_ns: int
     ) -> tuple[int, str, memories.HpaMemory]:
-        spec = self.spec
+        spec, reactive = self.spec, seen.reactive
+        current = seen.observation.current_replicas
         entries = pace.recommendations
         if entries is None:
             entries = ((current, now_ns),)
@@ -173,6 +177,8 @@ class Framed(Generic[Inner]):
             desired, reason = spec.min_replicas, hpas.BELOW
         elif proposed.replicas is not None:
             wanted = max(proposed.replicas, 0)
+            if proposed.replicas != reactive:  # the reactive one knows its own tolerance
+                wanted = self._tolerate(current, wanted)
             pair, down_s = (current, wanted), self.proposer.down_s
             paced = paces.follow(spec, pace, entries, pair, down_s, now_ns)
             desired, entries = paced.desired, paced.entries
@@ -182,6 +188,12 @@ class Framed(Generic[Inner]):
                 reason = f"{reason}; {paced.limited.reason[0]}"
         up, down = paces.events(spec, pace, desired - current, now_ns)
         return desired, reason, memories.HpaMemory(entries, up, down, pace.scaled_to_zero)
+
+    def _tolerate(self, current: int, wanted: int) -> int:
+        """Return what there is where what is wanted is within the autoscaler's tolerance of it."""
+        if current > 0 and self._calculator.tolerates(wanted / current):
+            return current
+        return wanted
 
     def _record(
         self, decision: decisions.ScalingDecision, proposed: Proposed, reactive: int | None
@@ -203,6 +215,23 @@ class Framed(Generic[Inner]):
             numbers=numbers,
             backtest=proposed.backtest,
         )
+
+
+def _with_others(seen: Seen, proposed: Proposed) -> Proposed:
+    """Let the largest proposal of several metrics win; one that fails prevents scaling down."""
+    if proposed.replicas is None:
+        return proposed
+    current = seen.observation.current_replicas
+    if seen.reactive is not None:
+        if proposed.replicas >= seen.reactive:
+            return proposed
+        reason = f"{proposed.reason}; another metric wants more"
+        return replace(proposed, replicas=seen.reactive, reason=reason)
+    if proposed.replicas >= current:
+        return proposed
+    rejected = {**proposed.rejected, REACTIVE: seen.cause}
+    reason = f"{proposed.reason}; held, for not all metrics are known"
+    return replace(proposed, replicas=current, reason=reason, rejected=rejected)
 
 
 def fall_back(seen: Seen, why: str) -> Proposed:

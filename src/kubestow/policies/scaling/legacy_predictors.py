@@ -10,11 +10,12 @@ Their known weaknesses are theirs (theses/004 8.2); the sound variants are in ``
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from kubestow.model import decisions as records
 from kubestow.policies.forecasting import trends
 from kubestow.policies.scaling import decisions, legacy_hpas, observations, startups, usages
 from kubestow.policies.scaling import specifications as specs
@@ -89,6 +90,7 @@ class LegacyPredictive:
         parameters: All parameters, for the record.
         sigmas: Start-up times further out than so many standard deviations do not count.
         enabled: Off means exactly the legacy autoscaler.
+        kept_s: How long samples are kept.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class LegacyPredictive:
         *,
         sigmas: float = 0.0,
         enabled: bool = True,
+        kept_s: float = 1200.0,
     ) -> None:
         self.name = name
         self.spec = spec
@@ -109,7 +112,7 @@ class LegacyPredictive:
         self._predictor = predictor
         self._sigmas = sigmas
         self._enabled = enabled
-        self._kept_s = 1200.0
+        self._kept_s = kept_s
 
     def start(self) -> LegacyPredictiveMemory:
         """Return the memory of a controller that has just been started."""
@@ -128,7 +131,7 @@ class LegacyPredictive:
         """Do one sync on what utilisation will be."""
         level = usages.level(seen, self.spec.metrics[0].key)
         samples = self._remember(memory.samples, seen.time_s, level)
-        predicted, note = self._predict(seen, samples, level)
+        predicted, note, lack = self._predict(seen, samples, level)
         decision, legacy = self._legacy.decide_on(seen, memory.legacy, predicted)
         told = decisions.ScalingDecision(
             time_s=decision.time_s,
@@ -138,43 +141,51 @@ class LegacyPredictive:
             reason=f"{decision.reason}; {note}" if note else decision.reason,
             conditions=(),
             error=decision.error,
-            _record=lambda made: self._record(made, level, predicted),
+            _record=lambda made: self._record(made, level, predicted, lack),
         )
         return told, LegacyPredictiveMemory(legacy, samples)
 
     def _remember(
         self, samples: tuple[Sample, ...], now_s: float, level: float | None
     ) -> tuple[Sample, ...]:
-        if level is None or (samples and samples[-1][0] >= now_s):
+        if level is None:
             return samples
-        kept = tuple(sample for sample in samples if sample[0] >= now_s - self._kept_s)
-        return (*kept, (now_s, level))
+        # Where the clock was set back, what it called later is not the past.
+        kept = tuple(s for s in samples if now_s - self._kept_s <= s[0] <= now_s)
+        return kept if kept and kept[-1][0] == now_s else (*kept, (now_s, level))
 
     def _predict(
         self,
         seen: observations.ScalingObservation,
         samples: tuple[Sample, ...],
         level: float | None,
-    ) -> tuple[float | None, str]:
-        if not self._enabled or level is None:
-            return level, ""
+    ) -> tuple[float | None, str, str]:
+        """Return what the rule is fed with, a note on it, and why nothing was foretold."""
+        if not self._enabled:
+            return level, "", ""
+        if level is None:
+            return None, "", f"no value of {self.spec.metrics[0].key}"
         startup_s = startups.mean(seen.pods, self._sigmas)
         if startup_s is None:
-            return level, "reactive: no start-up time is known"
+            return level, "reactive: no start-up time is known", "no start-up time is known"
         predicted = self._predictor(samples, startup_s)
         if predicted is None:
-            return level, "reactive: no history"
-        return predicted, f"{predicted:.0f} % in {startup_s:.0f} s"
+            return level, "reactive: no history", "no history"
+        return predicted, f"{predicted:.0f} % in {startup_s:.0f} s", ""
 
     def _record(
-        self, decision: decisions.ScalingDecision, level: float | None, predicted: float | None
-    ) -> Any:
+        self,
+        decision: decisions.ScalingDecision,
+        level: float | None,
+        predicted: float | None,
+        lack: str,
+    ) -> records.DecisionRecord:
         record = self._legacy.record(decision, predicted)
         numbers = dict(record.numbers)
         if level is not None:
             numbers["now"] = level
         parameters = {**asdict(self.parameters), "reason": decision.reason}
-        return type(record)(
-            kind=record.kind, subject=record.subject, policy=self.name, outcome=record.outcome,
-            parameters=parameters, time=record.time, numbers=numbers,
-        )  # fmt: skip
+        rejected = {"forecast": lack} if lack else {}
+        return replace(
+            record, policy=self.name, parameters=parameters, numbers=numbers, rejected=rejected
+        )

@@ -20,6 +20,10 @@ _WINDOW_S = 60.0
 FIRST_STEP_S = 15.0
 # Looks further apart than this many usual ones break a series.
 _LONGEST_GAP = 20
+# Looks closer together, in seconds, are one and the same and tell no rhythm.
+_SHORTEST_S = 1.0
+# A time between looks that is off the usual one by more than this share moves it, by a tenth.
+_OFF, _MOVED = 0.01, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,9 @@ class LookMemory:
     Attributes:
         startups: Start-up times that were seen.
         cost: What a request costs.
-        last_s: When the last look was; ``None`` before the first.
-        step_s: Time between two looks; 0 before the second.
+        last_s: When demand was last seen (as long as no rhythm is known: when the last look was);
+            ``None`` before the first.
+        step_s: Time between two looks; 0 where it is not known.
     """
 
     startups: startups.Startups = field(default_factory=startups.Startups)
@@ -76,8 +81,8 @@ class Look(NamedTuple):
 
     Attributes:
         demand: The work there is; a text says why it is not known.
-        steps: How many steps ago the last look was: 1 usually, 0 at the first, and -1 if it is so
-            long ago that a series cannot go on.
+        steps: How many steps ago demand was last seen: 1 usually, 0 at the first look or where
+            time stands still or goes back, and -1 if it is so long ago that a series cannot go on.
         horizon_s: From the middle of what was measured until a pod ordered at the next decision is
             ready.
         startup_s: Of that, the start-up of a pod.
@@ -107,25 +112,43 @@ def take(
     cost = memory.cost
     if isinstance(demand, demands.Demand) and metric.key != demands.RATE:
         rate = demands.rate(seen)
-        cost = cost.learn(rate, demand.load, seen.pods.count_ready())
+        cost = cost.learn(rate, demand, seen.pods.count_ready())
         demand = demands.lifted(demand, rate, cost)
     age_s, window_s = _age(seen, metric.key)
     lag_s = age_s + window_s / 2.0
     # What is set now holds until the next look.
     until_s = lag_s + step_s
     look = Look(demand, steps, startup_s + until_s, startup_s, window_s, until_s)
-    return look, replace(memory, startups=learnt, cost=cost, last_s=seen.time_s, step_s=step_s)
+    after = replace(memory, startups=learnt, cost=cost, last_s=seen.time_s, step_s=step_s)
+    return look, missed(memory, after) if isinstance(demand, str) else after
+
+
+def missed(before: LookMemory, after: LookMemory) -> LookMemory:
+    """Return the memory after a look that saw nothing: the next one tells how long that was."""
+    if before.step_s <= 0.0:
+        return after
+    return replace(after, last_s=before.last_s, step_s=before.step_s)
+
+
+def beat(time_s: float, memory: LookMemory) -> tuple[int, LookMemory]:
+    """Return how many steps ago the last look was, as ``Look`` has it, and the new memory."""
+    steps, step_s = _rhythm(time_s, memory)
+    return steps, replace(memory, last_s=time_s, step_s=step_s)
 
 
 def _rhythm(now_s: float, memory: LookMemory) -> tuple[int, float]:
     """Return how many steps have passed, and how long one is."""
     if memory.last_s is None or now_s <= memory.last_s:
         return 0, memory.step_s
-    passed_s = now_s - memory.last_s
-    if memory.step_s <= 0.0:
-        return 1, passed_s
-    steps = max(round(passed_s / memory.step_s), 1)
-    return (steps if steps <= _LONGEST_GAP else -1), memory.step_s
+    passed_s, step_s = now_s - memory.last_s, memory.step_s
+    if step_s <= 0.0:
+        return (1, passed_s) if passed_s >= _SHORTEST_S else (0, 0.0)
+    steps = max(round(passed_s / step_s), 1)
+    if steps > _LONGEST_GAP:
+        return -1, 0.0  # the rhythm may be another one now
+    if steps == 1 and abs(passed_s - step_s) > _OFF * step_s:
+        step_s = max(step_s + _MOVED * (passed_s - step_s), _SHORTEST_S)
+    return steps, step_s
 
 
 def _age(seen: observations.ScalingObservation, key: str) -> tuple[float, float]:

@@ -22,6 +22,7 @@ class ModelMemory:
 
     Attributes:
         look: What is remembered from look to look.
+        names: What the rows are.
         values: One row per metric, one column per look, oldest first.
         fitted: The model, moved on to the newest point; ``None`` before the first fit.
         begun: Column at which the past of the fit begins.
@@ -32,6 +33,7 @@ class ModelMemory:
     """
 
     look: looks.LookMemory = field(default_factory=looks.LookMemory)
+    names: tuple[str, ...] = ()
     values: protocols.Floats = field(default_factory=lambda: np.empty((0, 0)))
     fitted: protocols.Fitted | None = None
     begun: int = 0
@@ -44,6 +46,7 @@ class ModelMemory:
         """Return the memory as plain values, ready for JSON."""
         return {
             "look": self.look.as_json(),
+            "names": list(self.names),
             "values": self.values.tolist(),
             "begun": self.begun,
             "used": self.used,
@@ -65,6 +68,7 @@ def restore(value: Mapping[str, Any], forecaster: protocols.Forecaster) -> Model
     up_s, down_s = value["cooldowns"]
     return ModelMemory(
         look=looks.LookMemory.from_json(value["look"]),
+        names=tuple(value["names"]),
         values=values,
         fitted=fitted,
         begun=begun,

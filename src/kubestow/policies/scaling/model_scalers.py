@@ -63,15 +63,17 @@ class ModelProposer:
         look, learnt = looks.take(
             seen.observation, self._metrics[0], memory.look, parameters.horizon
         )
-        memory = replace(memory, look=learnt)
         found = self._demands(seen, look)
         if isinstance(found, str):
-            return frames.fall_back(seen, found), memory
-        loads = np.array([demand.load for demand in found])
+            learnt = looks.missed(memory.look, learnt)
+            return frames.fall_back(seen, found), replace(memory, look=learnt)
+        memory = replace(memory, look=learnt)
+        loads = [demand.load for demand in found]
         gate = memory.gate if look.steps >= 0 else gates.Gate()
         for _ in range(max(look.steps, 1)):
             gate = gate.judge(loads[0], parameters.gate)
-        memory = self._modeller.take(replace(memory, gate=gate), loads, look.steps)
+        newest = {metric.key: load for metric, load in zip(self._metrics, loads, strict=True)}
+        memory = self._modeller.take(replace(memory, gate=gate), newest, look.steps)
         if memory.fitted is None:
             return frames.fall_back(seen, "the model is not fitted yet"), memory
         steps = startups.steps(look.horizon_s, learnt.step_s or looks.FIRST_STEP_S)
@@ -79,7 +81,7 @@ class ModelProposer:
         mean, upper = forecast.mean[:, -1], forecast.quantiles[:, -1, -1]
         if not (np.isfinite(mean).all() and np.isfinite(upper).all()):
             return frames.fall_back(seen, "the forecast is not a number"), memory
-        memory = replace(memory, gate=memory.gate.expect(float(mean[0]), float(loads[0]), steps))
+        memory = replace(memory, gate=memory.gate.expect(float(mean[0]), loads[0], steps))
         return self._weigh(seen, look, found, memory, (mean, upper)), memory
 
     def _demands(self, seen: frames.Seen, look: looks.Look) -> list[demands.Demand] | str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -55,22 +56,26 @@ class Modeller:
     def __init__(self, name: str, parameters: ModelParameters) -> None:
         self._parameters = parameters
         task = forecasters.Task(looks.FIRST_STEP_S, steps=parameters.ahead_points)
-        self.forecaster: protocols.Forecaster = forecasters.find(name).make_intervals(task)
+        made = forecasters.find(name).make_intervals(task)
+        self.forecaster: protocols.Forecaster = made
+        # Whatever is asked for, a model has a number of points below which it cannot be fitted.
+        self._least = max(parameters.least_points, made.point.least_points)
+        self._most = max(parameters.most_points, self._least)
 
     def take(
-        self, memory: model_memories.ModelMemory, column: protocols.Floats, steps: int
+        self, memory: model_memories.ModelMemory, newest: Mapping[str, float], steps: int
     ) -> model_memories.ModelMemory:
         """Take in the newest values; fit where it is time.
 
         Args:
             memory: What is remembered.
-            column: The newest value of each series.
+            newest: The newest value of each series, by name.
             steps: How many steps passed since the last one; negative if the series is broken.
         """
-        if steps < 0 or memory.values.shape[0] != len(column):
-            memory = replace(
-                memory, values=np.empty((len(column), 0)), fitted=None, begun=0, used=0
-            )
+        names, column = tuple(newest), np.array(list(newest.values()), dtype=np.float64)
+        if steps < 0 or memory.names != names:
+            past = np.empty((len(names), 0))
+            memory = replace(memory, names=names, values=past, fitted=None, begun=0, used=0)
         new = np.repeat(column[:, None], max(steps, 1), axis=1)  # what was missed was as it is now
         values = np.concatenate([memory.values, new], axis=1)
         fitted = None if memory.fitted is None else memory.fitted.update(new)
@@ -80,10 +85,10 @@ class Modeller:
     def _is_due(self, memory: model_memories.ModelMemory) -> bool:
         count: int = memory.values.shape[1]
         if memory.fitted is None:
-            return count >= self._parameters.least_points
+            return count >= self._least
         return count - memory.used >= self._parameters.refit_points
 
     def _fit(self, memory: model_memories.ModelMemory) -> model_memories.ModelMemory:
-        kept = memory.values[:, -self._parameters.most_points :]
+        kept = memory.values[:, -self._most :]
         fitted = self.forecaster.fit(kept)
         return replace(memory, values=kept, fitted=fitted, begun=0, used=kept.shape[1])

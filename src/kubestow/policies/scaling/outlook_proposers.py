@@ -71,7 +71,7 @@ class Ahead(NamedTuple):
             "horizon_s": self.look.horizon_s,
             "startup_s": self.look.startup_s,
             "smoothing": self.found.smoothing,
-            "gate": float(self.found.trending),
+            "gate": float(self.found.trending or self.found.smoothing < 1.0),
         }
 
 

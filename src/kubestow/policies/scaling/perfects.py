@@ -30,6 +30,7 @@ class PerfectParameters:
             simulator.
         step_s: Length of a step.
         startup_s: Start-up time of a pod.
+        look_s: Time between two looks.
         smooth_s: Demand is known as means over this time.
         target: Share of its request a pod should use.
     """
@@ -37,6 +38,7 @@ class PerfectParameters:
     loads: tuple[float, ...] = ()
     step_s: float = 15.0
     startup_s: float = 60.0
+    look_s: float = 15.0
     smooth_s: float = 60.0
     target: float = 0.6
 
@@ -72,7 +74,8 @@ class Perfect:
         """Return what will be needed, whatever is seen."""
         spec, wanted = self.spec, None
         if len(self._needs):
-            step = min(int(seen.time_s / self.parameters.step_s), len(self._needs) - 1)
+            step = int(seen.time_s / self.parameters.step_s)
+            step = min(max(step, 0), len(self._needs) - 1)
             wanted = math.ceil(round(float(self._needs[step]) / self.parameters.target, 9))
         desired = seen.current_replicas if wanted is None else wanted
         decision = decisions.ScalingDecision(
@@ -109,7 +112,7 @@ def _largest_ahead(parameters: PerfectParameters) -> observations.Floats:
     padded = np.concatenate([loads, np.full(width, loads[-1])])
     sums = np.concatenate([[0.0], np.cumsum(padded)])
     means = (sums[width:] - sums[:-width])[: len(loads)] / width
-    ahead = math.ceil((parameters.startup_s + parameters.step_s) / parameters.step_s)
+    ahead = math.ceil((parameters.startup_s + parameters.look_s) / parameters.step_s)
     needs: observations.Floats = means.copy()
     for shift in range(1, ahead + 1):
         needs[:-shift] = np.maximum(needs[:-shift], means[shift:])

@@ -41,8 +41,10 @@ def make(
 
     def weigh(seen: frames.Seen, ahead: outlook_proposers.Ahead) -> frames.Proposed:
         service_s = ahead.memory.look.cost.load
-        if demands.rate(seen.observation) is None or service_s is None:
+        if demands.rate(seen.observation) is None:
             return frames.fall_back(seen, "no request rate is measured")
+        if service_s is None:
+            return frames.fall_back(seen, "the cost of a request is not known yet")
         if service_s > parameters.slo_s:
             why = f"a request takes {service_s:.3f} s, asked for are {parameters.slo_s:g} s"
             return frames.fall_back(seen, why)

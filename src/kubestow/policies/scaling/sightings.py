@@ -23,7 +23,7 @@ WINDOW_S = 60.0
 _LINE = ("t", "currentReplicas", "statusReplicas", "metrics", "pods")
 _POD = (
     "ready", "phase", "started", "readySince", "deleted", "sampled", "window", "requests",
-    "containers", "podRequests",
+    "containers", "podRequests", "startup",
 )  # fmt: skip
 
 
@@ -95,7 +95,24 @@ def _table(
         ready_since_s=np.array(since, dtype=np.float64),
         requests_milli=_requests(names, facts, features),
         names=names,
+        startups_s=_startups(facts),
     )
+
+
+def _startups(facts: Sequence[fields.Field]) -> observations.Floats | None:
+    """Return how long pods took to become ready; ``None`` if that is told of none."""
+    told = [fact["startup"] for fact in facts]
+    if all(field.missing for field in told):
+        return None
+    return np.array([_startup(field) for field in told], dtype=np.float64)
+
+
+def _startup(field: fields.Field) -> float:
+    if field.missing:
+        return math.nan
+    if (time_s := _seconds(field)) < 0.0:
+        raise field.refuse("must be >= 0")
+    return time_s
 
 
 def _started(fact: fields.Field) -> float:

@@ -31,6 +31,7 @@ from kubestow.policies.scaling import (
 from kubestow.policies.scaling import specifications as specs
 
 RESOURCES = ("cpu", "memory")
+_REACTIVE, _FORECAST = "reactive: ", "forecast: model"
 
 
 def mean_use(seen: observations.ScalingObservation, resource: str) -> tuple[float, int] | None:
@@ -80,6 +81,7 @@ class StrictModel:
         now_s, current = seen.time_s, seen.current_replicas
         known = {name: use for name in RESOURCES if (use := mean_use(seen, name)) is not None}
         proposed, reason, memory = self._propose(seen, memory, known)
+        lack = reason.removeprefix(_REACTIVE) if reason != _FORECAST else ""
         desired = current
         if proposed is not None and proposed != current and current > 0:
             change, waits = proposed - current, self.parameters
@@ -91,7 +93,7 @@ class StrictModel:
         decision = decisions.ScalingDecision(
             time_s=now_s, current=current, proposed=proposed, desired=desired, reason=reason,
             conditions=(), error="" if known else "no use of cpu or memory is known",
-            _record=lambda decision: self._record(decision, known),
+            _record=lambda decision: self._record(decision, known, lack),
         )  # fmt: skip
         return decision, memory
 
@@ -103,19 +105,34 @@ class StrictModel:
     ) -> tuple[int | None, str, model_memories.ModelMemory]:
         if not known:
             return None, "no use is known", memory
-        look, learnt = looks.take(seen, self.spec.metrics[0], memory.look, self.parameters.horizon)
-        column = np.array([use for use, _ in known.values()])
-        memory = self._modeller.take(replace(memory, look=learnt), column, look.steps)
-        used, reason = column, "reactive: the model is not fitted yet"
-        if memory.fitted is not None:
-            steps = startups.steps(self.parameters.step_s, learnt.step_s or looks.FIRST_STEP_S)
-            used, reason = memory.fitted.predict(steps).mean[:, -1], "forecast: model"
-        whole = [max(round(float(use)), 0) if np.isfinite(use) else 0 for use in used]
+        used, reason, memory = self._predict(seen, memory, known)
+        whole = [max(round(use), 0) for use in used]
         requested = [request for _, request in known.values()]
         wanted = replica_formulas.desired(seen.current_replicas, whole, requested)
         if wanted is None:
             return None, "no request is known", memory
         return replica_formulas.clamp(wanted, *self._bounds), reason, memory
+
+    def _predict(
+        self,
+        seen: observations.ScalingObservation,
+        memory: model_memories.ModelMemory,
+        known: Mapping[str, tuple[float, int]],
+    ) -> tuple[list[float], str, model_memories.ModelMemory]:
+        """Return the use per pod to go by, why, and the new memory."""
+        passed, learnt = looks.beat(seen.time_s, memory.look)
+        now = {name: use for name, (use, _) in known.items()}
+        lost = [name for name in memory.names if name not in now]
+        if lost and passed >= 0:  # for a while the series waits for what is missing
+            return list(now.values()), f"{_REACTIVE}{', '.join(lost)} was not read", memory
+        memory = self._modeller.take(replace(memory, look=learnt), now, passed)
+        if memory.fitted is None:
+            return list(now.values()), f"{_REACTIVE}the model is not fitted yet", memory
+        steps = startups.steps(self.parameters.step_s, learnt.step_s or looks.FIRST_STEP_S)
+        ahead = memory.fitted.predict(steps).mean[:, -1]
+        if not np.isfinite(ahead).all():
+            return list(now.values()), f"{_REACTIVE}the forecast is not a number", memory
+        return ahead.tolist(), _FORECAST, memory
 
     def _note(
         self, memory: model_memories.ModelMemory, change: int, now_s: float
@@ -132,11 +149,16 @@ class StrictModel:
             return proposed
         now_ns = conversions.nanoseconds(now_s)
         if proposed > current:
-            return min(proposed, limits.up_limit(current, behavior.up, pace, now_ns))
-        return max(proposed, limits.down_limit(current, behavior.down, pace, now_ns))
+            most = limits.up_limit(current, behavior.up, pace, now_ns)
+            return min(proposed, max(current, most))
+        least = limits.down_limit(current, behavior.down, pace, now_ns)
+        return max(proposed, min(current, least))
 
     def _record(
-        self, decision: decisions.ScalingDecision, known: Mapping[str, tuple[float, int]]
+        self,
+        decision: decisions.ScalingDecision,
+        known: Mapping[str, tuple[float, int]],
+        lack: str,
     ) -> records.DecisionRecord:
         numbers = {"current": float(decision.current)}
         numbers |= {f"{name}_used": use for name, (use, _) in known.items()}
@@ -148,5 +170,6 @@ class StrictModel:
             outcome=str(decision.desired),
             parameters={**asdict(self.parameters), "reason": decision.reason},
             time=decision.time_s,
+            rejected={"forecast": lack} if lack else {},
             numbers=numbers,
         )

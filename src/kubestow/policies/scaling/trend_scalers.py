@@ -189,6 +189,7 @@ def make_line_fit(
         return legacy_predictors.LegacyPredictive(
             "line-fit", spec, parameters.legacy, predictor, parameters,
             sigmas=parameters.outlier_sigmas, enabled=parameters.enabled,
+            kept_s=max(parameters.cap_s, 1200.0),
         )  # fmt: skip
     proposer = TrendProposer(spec, parameters.horizon, best_fit, parameters.cap_s)
     return frames.Framed("line-fit", spec, parameters, proposer)

@@ -1,0 +1,118 @@
+"""How much work there is, in pods."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from kubestow.policies.scaling import demands, observations
+from kubestow.policies.scaling import specifications as specs
+from tests.policies.scaling import make, scenes
+
+
+def test_use_over_requests_does_not_depend_on_the_number_of_pods() -> None:
+    two = demands.read(scenes.look(0.0, [90.0, 60.0]), make.CPU)
+    five = demands.read(scenes.look(0.0, [30.0] * 5), make.CPU)
+    assert two == five == demands.Demand(1.5, 0.6)
+
+
+def test_a_ready_pod_without_a_sample_uses_what_the_others_do() -> None:
+    # 0.9 + 0.6 of two pods that were sampled, times 3 / 2
+    found = demands.read(scenes.look(0.0, [90.0, None, 60.0]), make.CPU)
+    assert found == demands.Demand(2.25, 0.6)
+
+
+def test_pods_that_do_not_serve_do_not_count() -> None:
+    seen = scenes.look(0.0, [50.0, 80.0, 90.0])
+    pods = dataclasses.replace(
+        seen.pods,
+        readies=np.array([1, 0, 1], dtype=np.int8),
+        deleted=np.array([False, False, True]),
+    )
+    assert demands.read(dataclasses.replace(seen, pods=pods), make.CPU) == demands.Demand(0.5, 0.6)
+
+
+def test_start_up_work_is_not_demand() -> None:
+    # The second pod became ready 20 s ago, within the 60 s of its sample: it counts as the first.
+    seen = scenes.look(100.0, [50.0, 95.0])
+    since = dataclasses.replace(seen.pods, ready_since_s=np.array([0.0, 80.0]))
+    found = demands.read(dataclasses.replace(seen, pods=since), make.CPU)
+    assert found == demands.Demand(1.0, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("metric", "load"),
+    [
+        (specs.MetricSpec(specs.EXTERNAL, "rps", specs.AVERAGE_VALUE, 10_000), 4.5),  # 45 / 10
+        (specs.MetricSpec(specs.EXTERNAL, "rps", specs.VALUE, 30_000), 4.5),  # 45 / 30 x 3 pods
+    ],
+    ids=["per pod", "whole"],
+)
+def test_values_from_outside_are_measured_in_their_target(
+    metric: specs.MetricSpec, load: float
+) -> None:
+    assert demands.read(make.external(0.0, 3, 45.0), metric) == demands.Demand(load, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("seen", "metric", "why"),
+    [
+        (make.external(0.0, 3, None), make.RPS, "rps: the read failed"),
+        (scenes.look(0.0, []), make.CPU, "cpu: no sample of a ready pod"),
+        (scenes.look(0.0, [None]), make.CPU, "cpu: no sample of a ready pod"),
+        (make.external(0.0, 3, 1.0), make.CPU, "cpu: was not read"),
+        (
+            make.external(0.0, 3, 1.0),
+            dataclasses.replace(make.RPS, amount=0),
+            "rps: has no target",
+        ),
+        (scenes.look(0.0, [1.0]), dataclasses.replace(make.CPU, amount=0), "cpu: has no target"),
+        (
+            scenes.look(0.0, [1.0]),
+            specs.MetricSpec(specs.CONTAINER_RESOURCE, "cpu", specs.UTILIZATION, 60, "app"),
+            "app/cpu: was not read",
+        ),
+    ],
+    ids=["failed", "no pods", "no samples", "not read", "no target", "no share", "container"],
+)
+def test_what_cannot_be_told_is_explained(
+    seen: observations.ScalingObservation, metric: specs.MetricSpec, why: str
+) -> None:
+    assert demands.read(seen, metric) == why
+
+
+def test_a_pod_without_a_request_has_no_share() -> None:
+    seen = scenes.look(0.0, [50.0, 50.0])
+    lacking = {("cpu", ""): np.array([1000, observations.NO_REQUEST])}
+    pods = dataclasses.replace(seen.pods, requests_milli=lacking)
+    found = demands.read(dataclasses.replace(seen, pods=pods), make.CPU)
+    assert found == "cpu: a pod has no request"
+
+
+def test_the_cost_of_a_request_is_learnt_while_pods_have_room() -> None:
+    first = demands.RequestCost().learn(100.0, 2.0, ready=4)
+    assert first == demands.RequestCost(0.02)
+    second = first.learn(100.0, 3.0, ready=4)
+    assert second.load == pytest.approx(0.02 + 0.1 * 0.01)  # a tenth of the way to 0.03
+    # 3.7 of 4 pods are saturated, and without requests or work there is nothing to learn.
+    for rate, load, ready in ((100.0, 3.7, 4), (0.0, 1.0, 4), (None, 1.0, 4), (9.0, 0.0, 4)):
+        assert second.learn(rate, load, ready) is second
+    assert second.learn(9.0, 1.0, ready=0) is second
+
+
+def test_requests_tell_of_demand_that_saturated_pods_hide() -> None:
+    cost = demands.RequestCost(0.02)
+    assert demands.lifted(demands.Demand(2.0, 0.6), 300.0, cost) == demands.Demand(6.0, 0.6)
+    assert demands.lifted(demands.Demand(2.0, 0.6), 50.0, cost) == demands.Demand(2.0, 0.6)
+    assert demands.lifted(demands.Demand(2.0, 0.6), None, cost) == demands.Demand(2.0, 0.6)
+
+
+def test_missing_samples_of_the_rate_are_filled_in() -> None:
+    seen = scenes.look(0.0, [50.0] * 4)
+    rates = scenes.samples([10_000.0, None, 20_000.0, None], 0.0, 60.0)
+    seen = dataclasses.replace(seen, metrics={**seen.metrics, "rps": rates})
+    assert demands.rate(seen) == 60.0  # 30 of two pods, and two more like them
+    assert demands.rate(make.external(0.0, 2, 12.5)) == 12.5
+    assert demands.rate(make.external(0.0, 2, None)) is None
