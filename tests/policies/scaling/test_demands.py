@@ -35,11 +35,15 @@ def test_pods_that_do_not_serve_do_not_count() -> None:
 
 
 def test_start_up_work_is_not_demand() -> None:
-    # The second pod became ready 20 s ago, within the 60 s of its sample: it counts as the first.
+    # The second pod became ready 20 s ago, within the 60 s of its sample: it does not count.
     seen = scenes.look(100.0, [50.0, 95.0])
     since = dataclasses.replace(seen.pods, ready_since_s=np.array([0.0, 80.0]))
     found = demands.read(dataclasses.replace(seen, pods=since), make.CPU)
-    assert found == demands.Demand(1.0, 0.6)
+    assert found == demands.Demand(0.5, 0.6, settled=False)
+    # Where no other pod is ready, its sample is all there is.
+    alone = dataclasses.replace(seen.pods, ready_since_s=np.array([90.0, 80.0]))
+    found = demands.read(dataclasses.replace(seen, pods=alone), make.CPU)
+    assert found == demands.Demand(1.45, 0.6, settled=False)
 
 
 @pytest.mark.parametrize(
@@ -92,14 +96,15 @@ def test_a_pod_without_a_request_has_no_share() -> None:
 
 
 def test_the_cost_of_a_request_is_learnt_while_pods_have_room() -> None:
-    first = demands.RequestCost().learn(100.0, 2.0, ready=4)
+    first = demands.RequestCost().learn(100.0, demands.Demand(2.0, 0.6), ready=4)
     assert first == demands.RequestCost(0.02)
-    second = first.learn(100.0, 3.0, ready=4)
+    second = first.learn(100.0, demands.Demand(3.0, 0.6), ready=4)
     assert second.load == pytest.approx(0.02 + 0.1 * 0.01)  # a tenth of the way to 0.03
     # 3.7 of 4 pods are saturated, and without requests or work there is nothing to learn.
     for rate, load, ready in ((100.0, 3.7, 4), (0.0, 1.0, 4), (None, 1.0, 4), (9.0, 0.0, 4)):
-        assert second.learn(rate, load, ready) is second
-    assert second.learn(9.0, 1.0, ready=0) is second
+        assert second.learn(rate, demands.Demand(load, 0.6), ready) is second
+    assert second.learn(9.0, demands.Demand(1.0, 0.6), ready=0) is second
+    assert second.learn(9.0, demands.Demand(1.0, 0.6, settled=False), ready=4) is second
 
 
 def test_requests_tell_of_demand_that_saturated_pods_hide() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Collection
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def take(
     return looks.take(seen, make.CPU, memory, PARAMETERS)
 
 
-def steps_of(times_s: list[float], failed: set[float] = frozenset()) -> list[int]:  # type: ignore[assignment]
+def steps_of(times_s: list[float], failed: Collection[float] = ()) -> list[int]:
     memory, found = looks.LookMemory(), []
     for time_s in times_s:
         seen = scenes.look(time_s, [None if time_s in failed else 50.0])

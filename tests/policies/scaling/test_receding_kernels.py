@@ -50,7 +50,7 @@ def test_no_other_plan_is_cheaper(
 
 def test_a_worked_plan() -> None:
     needs, excesses = np.array([2.0, 4.0]), np.zeros(1)
-    # 2 then 4: 6 pods and 2 changes at 0.5 are 7; 3 then 4: 7.5; 2 then 2 is short of 2, at 10 each.
+    # 2 then 4: 6 pods and 2 changes at 0.5 are 7; 3 then 4: 8; 2 then 2 lacks 2, at 10 each.
     assert receding_kernels.plan(needs, excesses, 2, 1, 9, 10.0, 0.5) == (2, 3.5)
     # Changes at 3 a pod and missing ones at 0.5: to stay is cheapest, 4 + 0.5 x 2 = 5.
     assert receding_kernels.plan(needs, excesses, 2, 1, 9, 0.5, 3.0) == (2, 2.5)
