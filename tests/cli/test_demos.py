@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -24,15 +25,17 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demonstrations, "plan", plan)
 
 
-def test_the_demonstration_shows_three_ways_and_writes_a_page(
+def test_the_demonstration_shows_four_ways_and_writes_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(["demo", "--out", str(tmp_path), "--seeds", "2", "--jobs", "1"]) == 0
     shown = capsys.readouterr().out
+    assert len(demonstrations.WAYS) == 4
     for way in demonstrations.WAYS:
         assert way.name in shown
     page = (tmp_path / "report.html").read_text()
-    assert "A day of a shop" in page
+    assert "A day of a shop, run four ways" in page
+    assert "Scaled one pod start ahead" in page
     assert (tmp_path / "day.png").read_bytes().startswith(b"\x89PNG")
     assert "vegaEmbed" in page
     assert not re.search(r"<(script|link)[^>]*(src|href)=", page)  # nothing to fetch
@@ -67,6 +70,20 @@ def test_a_cell_is_marked_only_if_every_seed_agrees(tmp_path: Path) -> None:
         assert cells[0].verdict == ""
         for one, cell in zip(found.results[1:], cells[1:], strict=True):
             assert cell.verdict == _expected(found, one, measure.path, measure.better)
+
+
+def test_only_the_way_that_is_scaled_ahead_tells_what_it_expected(tmp_path: Path) -> None:
+    found = demonstrations.run(demonstrations.plan(1), tmp_path, 1, lambda *_: None)
+    told = {one.label: "ahead_load" in one.records[0].series for one in found.results}
+    assert told == {way.name: way.name == demonstrations.AHEAD for way in demonstrations.WAYS}
+    others = tuple(one for one in found.results if one.label != demonstrations.AHEAD)
+    without = dataclasses.replace(found, results=others)
+    assert "Scaled one pod start ahead" not in demonstrations.report(without)
+
+
+def test_three_seeds_unless_told_otherwise() -> None:
+    assert demonstrations.SEEDS == 3
+    assert demonstrations.plan(demonstrations.SEEDS).seeds == (1, 2, 3)
 
 
 def _expected(

@@ -43,7 +43,8 @@ def test_json_is_the_report_itself(toy: list[options.Options]) -> None:
 def test_the_list_names_all_studies() -> None:
     result = RUNNER.invoke(studies.app, ["--list", "-o", "json"])
     names = {one["name"] for one in json.loads(result.stdout)}
-    assert {"schubert-packing", "adaptive-packing"} <= names
+    assert names == set(registry.REGISTRY)
+    assert {"mcnaughton-scaling", "shi-forecast", "shi-scaling", "trace-scaling"} <= names
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from kubestow.reports import files
 from kubestow.simulation import outcomes, runs
 from kubestow.studies import cells, engines, scenario_files, sum_scores
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raise it when simulator or scalers compute something else: kept runs are then not reused."""
 
 Floats = NDArray[np.float64]

@@ -4,8 +4,8 @@ Each trace is replayed through the simulator: one replica can do a 28th of the t
 percentile, a pod takes 60 s to start, metrics are a minute's mean and 15 s late. A request is
 overloaded if it arrives in a second in which more arrive than ready pods can do. Every way to scale
 is a curve over target utilisations; ``perfect`` knows the demand to come as minutes' means, which
-is the best any short forecast could know. Blocks of time (days; ten minutes for the trace of one
-hour) are the replicates; the first day only warms up. Data is not part of this repository.
+is the best any short forecast could know. Blocks of time (four hours; ten minutes for the
+trace of one hour) are the replicates; the first day only warms up. Data is not part of this repository.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from kubestow.studies.scaling_runs import Way
 Floats = NDArray[np.float64]
 
 DAY_S: Final = 86400
+BLOCK_S: Final = 14400
 STEP_S: Final = 15
 REACTIVE, PERFECT, OURS = "hpa", "perfect", "auto"
 TARGETS: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -45,7 +46,6 @@ WAYS: Final = (
     (Way(PERFECT, "perfect"), _BEYOND),
     (Way(OURS, "auto"), TARGETS),
     (Way("line-fit", "line-fit"), (0.6, 0.8)),
-    (Way("holt-winters", "holt-winters"), (0.6, 0.8)),
     (Way("receding", "receding"), (0.6, 0.8)),
 )
 # Badness below this share of requests counts as this: a hundredth of a percent is nobody's worry.
@@ -93,7 +93,7 @@ def read_traces(data: Path, days: int) -> list[Trace]:
         if path.is_file():
             rates = trace_files.read_counts(path).values[0]
             cut = rates[first_day * DAY_S : first_day * DAY_S + span]
-            found.append(Trace(name, cut, DAY_S, DAY_S, fine=True))
+            found.append(Trace(name, cut, DAY_S, BLOCK_S, fine=True))
     path = data / "req_azure_llm2023" / "AzureLLMInferenceTrace_conv.csv.gz"
     if path.is_file():
         rates = trace_files.read_arrivals(path, "TIMESTAMP", 1.0).values[0]
@@ -101,13 +101,13 @@ def read_traces(data: Path, days: int) -> list[Trace]:
     path = data / "req_worldcup98" / "requests_per_min.txt.gz"
     if path.is_file():
         rates = trace_files.read_counts(path).values[0][38 * 1440 :] / 60.0
-        found.append(Trace("worldcup98", np.repeat(rates, 60)[:span], DAY_S, DAY_S, fine=False))
+        found.append(Trace("worldcup98", np.repeat(rates, 60)[:span], DAY_S, BLOCK_S, fine=False))
     for name in ("mongo-01", "mongo-03"):
         path = data / "req_ms_cloud_monitoring" / f"mongodb-application-rps__{name}.csv.gz"
         if path.is_file():
             rates = trace_files.read_table(path, "TimeStamp", ["Value"]).values[0]
             cut = np.repeat(rates[4 * 1440 :], 60)[:span]
-            found.append(Trace(name, cut, DAY_S, DAY_S, fine=False))
+            found.append(Trace(name, cut, DAY_S, BLOCK_S, fine=False))
     return found
 
 

@@ -26,7 +26,7 @@ def test_it_opens_by_skill_and_closes_again() -> None:
     assert gate.closed(PARAMETERS) == "2 of 3 forecasts judged"
     gate = run(gate, [(1.0, 2.0)])
     assert (gate.closed(PARAMETERS), gate.skill) == ("", 0.5)
-    # 1.75 + 3 x ... : losses (((1.75) / 2 + 4) / 2 + 4) by (((3.5) / 2 + 2) / 2 + 2)
+    # Losses so far are 1.75 and 3.5: (1.75 / 2 + 4) / 2 + 4 = 6.4375, (3.5 / 2 + 2) / 2 + 2 = 3.875
     gate = run(gate, [(4.0, 2.0)] * 2)
     assert gate.skill == pytest.approx(1.0 - 6.4375 / 3.875)
     assert gate.closed(PARAMETERS) == "skill -0.66 against persistence at this horizon"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -34,16 +35,42 @@ def test_pods_that_do_not_serve_do_not_count() -> None:
     assert demands.read(dataclasses.replace(seen, pods=pods), make.CPU) == demands.Demand(0.5, 0.6)
 
 
+def ready_since(*since_s: float, percents: list[float | None]) -> demands.Demand | str:
+    """Return the demand at 100 s, sampled over the 60 s before, of pods ready since some time."""
+    seen = scenes.look(100.0, percents)
+    pods = dataclasses.replace(seen.pods, ready_since_s=np.array(since_s))
+    return demands.read(dataclasses.replace(seen, pods=pods), make.CPU)
+
+
 def test_start_up_work_is_not_demand() -> None:
-    # The second pod became ready 20 s ago, within the 60 s of its sample: it does not count.
-    seen = scenes.look(100.0, [50.0, 95.0])
-    since = dataclasses.replace(seen.pods, ready_since_s=np.array([0.0, 80.0]))
-    found = demands.read(dataclasses.replace(seen, pods=since), make.CPU)
-    assert found == demands.Demand(0.5, 0.6, settled=False)
-    # Where no other pod is ready, its sample is all there is.
-    alone = dataclasses.replace(seen.pods, ready_since_s=np.array([90.0, 80.0]))
-    found = demands.read(dataclasses.replace(seen, pods=alone), make.CPU)
-    assert found == demands.Demand(1.45, 0.6, settled=False)
+    # The second pod became ready 20 s ago and has used 95 %, most of it to start. The first did all
+    # of the work for 40 s and half of it for 20 s: 50 of 60 parts, so 0.5 / (5 / 6).
+    found = ready_since(0.0, 80.0, percents=[50.0, 95.0])
+    assert isinstance(found, demands.Demand)
+    assert found.load == pytest.approx(0.6)
+    assert not found.settled
+    # Where no other pod is ready, samples are all there is.
+    assert ready_since(90.0, 80.0, percents=[50.0, 95.0]) == demands.Demand(1.45, 0.6, False)
+
+
+@pytest.mark.parametrize("age_s", [1.0, 15.0, 30.0, 59.0, 61.0])
+@pytest.mark.parametrize("sampled", [True, False])
+def test_demand_stays_what_it_is_when_new_pods_take_their_part(age_s: float, sampled: bool) -> None:
+    # Two pods share 1.2 pods of work, two more join: 60 % each before, 30 % after.
+    seconds = min(age_s, 60.0)
+    old = (60.0 * (60.0 - seconds) + 30.0 * seconds) / 60.0
+    new = 30.0 * seconds / 60.0 if sampled else None
+    if age_s > 60.0 and not sampled:
+        new = 30.0
+    found = ready_since(0.0, 0.0, 100.0 - age_s, 100.0 - age_s, percents=[old, old, new, new])
+    assert isinstance(found, demands.Demand)
+    assert found.load == pytest.approx(1.2, rel=2e-3)
+    assert found.settled is (age_s > 60.0)
+
+
+def test_of_unknown_times_nobody_is_new() -> None:
+    found = ready_since(math.nan, math.nan, percents=[50.0, 70.0])
+    assert found == demands.Demand(1.2, 0.6)
 
 
 @pytest.mark.parametrize(

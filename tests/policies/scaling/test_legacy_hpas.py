@@ -38,11 +38,13 @@ def test_replicas_are_the_sum_over_the_target(
     ("time_s", "percents", "allowed"),
     [
         (179.0, [100.0, 100.0], False),
+        (180.0, [100.0, 100.0], False),
         (181.0, [100.0, 100.0], True),
         (299.0, [10.0, 10.0], False),
+        (300.0, [10.0, 10.0], False),
         (301.0, [10.0, 10.0], True),
     ],
-    ids=["up too early", "up", "down too early", "down"],
+    ids=["up too early", "up at the end", "up", "down too early", "down at the end", "down"],
 )
 def test_after_a_rescale_windows_are_forbidden(
     time_s: float, percents: list[float], allowed: bool

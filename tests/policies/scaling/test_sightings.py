@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kubestow.model import errors, fields
-from kubestow.policies.scaling import observations, sightings, versions
+from kubestow.policies.scaling import observations, registries, sightings, versions
+from tests.policies.scaling import make
 
 FEATURES = versions.features()
 
@@ -66,6 +68,28 @@ def test_pod_level_requests_replace_those_of_containers() -> None:
     assert seen.pods.requests_milli["cpu", ""].tolist() == [800]
 
 
+def test_start_up_times_are_known_where_one_is_told() -> None:
+    seen = read({"pods": {"p": {"startup": 42.5}, "q": {}, "r": {"startup": None}}})
+    startups_s = seen.pods.startups_s
+    assert startups_s is not None
+    assert startups_s[0] == 42.5
+    assert np.isnan(startups_s[1:]).all()
+    assert read({"pods": {"p": {}}}).pods.startups_s is None
+    assert read({}).pods.startups_s is None
+
+
+def test_the_rate_of_requests_comes_through_beside_other_metrics() -> None:
+    # 30 requests a second cost 2 x 0.45 of a pod; 90 would cost 2.7, whatever saturated pods use.
+    pods = {name: {"requests": {"cpu": 1}, "startup": 30} for name in ("p", "q")}
+    calm = read({"t": 0, "metrics": {"cpu": {"p": 0.45, "q": 0.45}, "rps": 30}, "pods": pods})
+    full = read({"t": 15, "metrics": {"cpu": {"p": 1, "q": 1}, "rps": 90}, "pods": pods})
+    scaler = registries.find("auto").make(make.spec(make.CPU), registries.find("auto").parameters())
+    _, memory = scaler.decide(calm, scaler.start())
+    decision, _ = scaler.decide(full, memory)
+    assert decision.outlook["load"] == pytest.approx(2.7)
+    assert decision.outlook["startup_s"] == 30.0
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"currentReplicas": -1}, "currentReplicas: -1: must be >= 0"),
     ({"currentReplicas": 2.5}, "currentReplicas: 2.5: expected a whole number"),
@@ -77,6 +101,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"pods": {"p": {"phase": "Gone"}}}, "pods.p.phase: 'Gone': expected one of"),
     ({"pods": {"p": {"started": "x"}}}, "pods.p.started: 'x': expected a time in seconds"),
     ({"pods": {"p": {"redy": True}}}, "pods.p.redy: True: unknown key"),
+    ({"pods": {"p": {"startup": -1}}}, "pods.p.startup: -1: must be >= 0"),
+    ({"pods": {"p": {"startup": "1m"}}}, "pods.p.startup: '1m': expected a time in seconds"),
     ({"pods": {"p": {"requests": {"cpu": "-1"}}}}, "must not be negative"),
 ]
 

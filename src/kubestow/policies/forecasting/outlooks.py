@@ -221,9 +221,9 @@ def follow(found: Outlook, ahead: int, steps: int, parameters: OutlookParameters
 
 def excesses(state: OutlookState, count: int) -> Floats:
     """Return the latest known excesses over the forecast, oldest first."""
-    known = state.tracks[EXCESS]
-    known = known[np.isfinite(known)]
-    return known[-count:]
+    row = state.tracks[EXCESS]
+    known: Floats = row[np.isfinite(row)][-count:]
+    return known
 
 
 def _longer(rows: Floats, most: int) -> Floats:
@@ -376,7 +376,7 @@ def _judge(tracks: Floats, row: int, sums: Floats, place: int, ahead: int, memor
         sums[place + 2] = memory * sums[place + 2] + 1.0
     if sums[place + 1] <= 0.0:
         return np.nan
-    return 1.0 - sums[place] / sums[place + 1]
+    return float(1.0 - sums[place] / sums[place + 1])
 
 
 @compiled

@@ -87,6 +87,8 @@ class _Weigher:
         What a queue needs beyond its load grows with the root of the load, so a share that suits
         many pods is too little for a few.
         """
+        if target >= 1.0:  # pods may use more than they request: there is no room to share
+            return load / target
         root = math.sqrt(max(load, 0.0) * self._parameters.pool)
         return load + (1.0 / target - 1.0) * max(load, root)
 

@@ -117,14 +117,16 @@ def _of_pods(
     if not counted.any():
         return f"{metric.key}: no sample of a ready pod"
     # What a pod used before it was ready is start-up work; to take it for demand would order more
-    # pods, whose start would order more (kubernetes#29989). The work of that time is in the samples
-    # of those that were ready before.
-    fresh = counted & (reading.sampled_s - reading.window_s < pods.ready_since_s)
+    # pods, whose start would order more (kubernetes#29989). Those that were ready before have done
+    # all of the work, and since then their part of it.
+    fresh, part = _newcomers(reading, ready, counted, pods.ready_since_s)
     if not fresh[counted].all():
         counted &= ~fresh
         ready &= ~fresh
+    else:
+        part = 1.0
     # A pod without a sample uses what the others do.
-    share = ready.sum() / counted.sum()
+    share = ready.sum() / counted.sum() / part
     values = reading.values_milli[counted]
     if metric.target != specs.UTILIZATION:
         return Demand(float(values.sum() / metric.amount * share), 1.0, not fresh.any())
@@ -133,3 +135,24 @@ def _of_pods(
         return f"{metric.key}: a pod has no request"
     load = float(np.sum(values / requests[counted]) * share)
     return Demand(load, metric.amount / 100.0, not fresh.any())
+
+
+def _newcomers(
+    reading: observations.PodSamples,
+    ready: observations.Mask,
+    counted: observations.Mask,
+    since_s: observations.Floats,
+) -> tuple[observations.Mask, float]:
+    """Return who became ready while samples were taken, and what part of the work others did then.
+
+    Work is spread evenly, so with n pods at first their part is n / (n + those ready by then).
+    """
+    end_s, window_s = float(np.max(reading.sampled_s[counted])), np.max(reading.window_s[counted])
+    begin_s = end_s - float(window_s)
+    fresh = ready & (since_s > begin_s)  # of an unknown time neither is true: nobody is new
+    if not fresh.any() or not begin_s < end_s:
+        return fresh, 1.0
+    edges = np.concatenate([[begin_s], np.sort(np.minimum(since_s[fresh], end_s)), [end_s]])
+    before = np.count_nonzero(ready & ~fresh)
+    parts = before / np.maximum(before + np.arange(len(edges) - 1), 1)
+    return fresh, float(np.sum(np.diff(edges) * parts) / (end_s - begin_s))
