@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from kubestow.sources import manifests
+from kubestow.sources import manifests, prometheus_queries
 
 ROOT = Path(__file__).parents[1]
 
@@ -63,3 +63,31 @@ def test_the_pod_the_tutorial_names_is_the_one_the_example_has() -> None:
     cluster = manifests.read(str(ROOT / "examples" / "first-steps" / "cluster.yaml"))
     (named,) = re.findall(r"--pod (\S+)", tutorial)
     assert named == cluster.pending[0].key
+
+
+QUESTIONS = [
+    prometheus_queries.node_cpu(),
+    prometheus_queries.node_disk(),
+    prometheus_queries.node_disk_operations(),
+    prometheus_queries.node_network(),
+    prometheus_queries.container_cpu(),
+    prometheus_queries.container_memory(),
+    prometheus_queries.pod_network(),
+    prometheus_queries.container_disk(),
+    prometheus_queries.container_requests("cpu"),
+    prometheus_queries.request_rate(
+        "http_requests_total", [prometheus_queries.Matcher("service", "=", "web")]
+    ),
+]
+
+
+@pytest.mark.parametrize("query", QUESTIONS, ids=[query.name for query in QUESTIONS])
+def test_questions_in_the_guide_are_those_that_are_asked(query: prometheus_queries.Query) -> None:
+    guide = (ROOT / "docs" / "how-to" / "forecast.md").read_text(encoding="utf-8")
+    asked = "".join(query.promql.split())
+    (found,) = [
+        block
+        for block in re.findall(r"^# ([^\n]+)\n(.+?)\n(?:\n|```)", guide, re.DOTALL | re.MULTILINE)
+        if "".join(block[1].split()) == asked
+    ]
+    assert query.unit in found[0]

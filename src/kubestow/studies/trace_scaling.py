@@ -4,8 +4,8 @@ Each trace is replayed through the simulator: one replica can do a 28th of the t
 percentile, a pod takes 60 s to start, metrics are a minute's mean and 15 s late. A request is
 overloaded if it arrives in a second in which more arrive than ready pods can do. Every way to scale
 is a curve over target utilisations; ``perfect`` knows the demand to come as minutes' means, which
-is the best any short forecast could know. Blocks of time (four hours; ten minutes for the
-trace of one hour) are the replicates; the first day only warms up. Data is not part of this repository.
+is the best any short forecast could know. Blocks of time (four hours; ten minutes for the trace of
+one hour) are the replicates; the first day only warms up. Data is not part of this repository.
 """
 
 from __future__ import annotations
@@ -85,10 +85,14 @@ class Trace:
 
 
 def read_traces(data: Path, days: int) -> list[Trace]:
-    """Return the traces that are there: one day to warm up and some days that count."""
+    """Return the traces that are there: one day to warm up and some days that count.
+
+    Defaults of ``auto`` were chosen on earlier days of the same traces (and, of the trace of one
+    hour, on that hour).
+    """
     span = (days + 1) * DAY_S
     found = []
-    for name, folder, first_day in (("twitter", "req_twitter", 2), ("nasa", "req_nasa", 9)):
+    for name, folder, first_day in (("twitter", "req_twitter", 6), ("nasa", "req_nasa", 17)):
         path = data / folder / "requests_per_sec.txt.gz"
         if path.is_file():
             rates = trace_files.read_counts(path).values[0]
@@ -100,13 +104,13 @@ def read_traces(data: Path, days: int) -> list[Trace]:
         found.append(Trace("azure-llm", rates[: len(rates) // 60 * 60], 300, 600, fine=True))
     path = data / "req_worldcup98" / "requests_per_min.txt.gz"
     if path.is_file():
-        rates = trace_files.read_counts(path).values[0][38 * 1440 :] / 60.0
+        rates = trace_files.read_counts(path).values[0][41 * 1440 :] / 60.0
         found.append(Trace("worldcup98", np.repeat(rates, 60)[:span], DAY_S, BLOCK_S, fine=False))
     for name in ("mongo-01", "mongo-03"):
         path = data / "req_ms_cloud_monitoring" / f"mongodb-application-rps__{name}.csv.gz"
         if path.is_file():
             rates = trace_files.read_table(path, "TimeStamp", ["Value"]).values[0]
-            cut = np.repeat(rates[4 * 1440 :], 60)[:span]
+            cut = np.repeat(rates[7 * 1440 :], 60)[:span]
             found.append(Trace(name, cut, DAY_S, BLOCK_S, fine=False))
     return found
 

@@ -53,7 +53,7 @@ def test_noise_is_smoothed_away() -> None:
     levels = np.array([one.level for one in found[200:]])
     # The mean of the last twelve or so points of deviation 1 is off by about 0.25 on average; the
     # last value would be by 0.8.
-    assert np.abs(levels - 20.0).mean() < 0.45
+    assert np.abs(levels - 20.0).mean() < 0.65
     assert np.mean([one.smoothing for one in found[200:]]) < 0.5
 
 

@@ -67,7 +67,7 @@ class OutlookParameters:
     significance: float = 2.5
     doubt: float = 4.0
     damping: float = 0.9
-    jump: float = 2.5
+    jump: float = 1.5
     evidence: int = 6
     memory: float = 0.99
 

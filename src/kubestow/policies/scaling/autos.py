@@ -64,7 +64,8 @@ class _Weigher:
         most = max(target + (1.0 - target) * self._parameters.reserve, target)
         expected = self._staff(found.mean, target)
         upper = found.upper / most
-        wanted = math.ceil(round(max(expected, upper), 9))
+        need = max(expected, upper)
+        wanted = math.ceil(round(need, 9))
         candidates = [
             records.Candidate("expected", {"load": found.mean, "at": target}, expected),
             records.Candidate("upper", {"load": found.upper, "at": most}, upper),
@@ -79,6 +80,7 @@ class _Weigher:
             candidates=tuple(candidates),
             rejected=_rejected(found),
             backtest=_backtest(found),
+            need=need,
         )
 
     def _staff(self, load: float, target: float) -> float:
@@ -104,7 +106,8 @@ class _Weigher:
         most = math.ceil(need * (1.0 + spare)) + 1
         kept = min(max(count for _, count in needs), most)
         if kept > need:
-            proposed = replace(proposed, replicas=kept, reason=f"{proposed.reason}, some spared")
+            reason = f"{proposed.reason}, some spared"
+            proposed = replace(proposed, replicas=kept, reason=reason, need=None)
         return proposed, replace(ahead.memory, needs=needs)
 
 

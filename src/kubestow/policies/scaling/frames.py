@@ -26,6 +26,8 @@ from kubestow.policies.scaling import (
 from kubestow.policies.scaling import specifications as specs
 
 REACTIVE = "reactive"
+# How long upstream holds on to a larger proposal; what is reactive does as upstream does.
+_UPSTREAM_DOWN_S = hpas.HpaParameters().downscale_stabilization_s
 AT_ZERO = "scaling is disabled since the replica count of the target is zero"
 
 Inner = TypeVar("Inner", bound=decisions.ScalerMemory)
@@ -57,6 +59,8 @@ class Proposed:
         rejected: Parts that were not heard, with the reason.
         backtest: Measured error or skill of the forecast.
         error: What went wrong.
+        need: The same before it was rounded up, for the tolerance; ``None`` where it is whole.
+        down_s: How long the largest proposal counts, where it differs from the proposer's rule.
     """
 
     replicas: int | None
@@ -66,6 +70,8 @@ class Proposed:
     rejected: Mapping[str, str] = field(default_factory=dict)
     backtest: Mapping[str, float] = field(default_factory=dict)
     error: str = ""
+    need: float | None = None
+    down_s: float | None = None
 
 
 class Proposer(Protocol[Inner]):
@@ -178,8 +184,9 @@ class Framed(Generic[Inner]):
         elif proposed.replicas is not None:
             wanted = max(proposed.replicas, 0)
             if proposed.replicas != reactive:  # the reactive one knows its own tolerance
-                wanted = self._tolerate(current, wanted)
-            pair, down_s = (current, wanted), self.proposer.down_s
+                wanted = self._tolerate(current, wanted, proposed.need)
+            pair = (current, wanted)
+            down_s = self.proposer.down_s if proposed.down_s is None else proposed.down_s
             paced = paces.follow(spec, pace, entries, pair, down_s, now_ns)
             desired, entries = paced.desired, paced.entries
             if paced.stable != wanted:
@@ -189,9 +196,13 @@ class Framed(Generic[Inner]):
         up, down = paces.events(spec, pace, desired - current, now_ns)
         return desired, reason, memories.HpaMemory(entries, up, down, pace.scaled_to_zero)
 
-    def _tolerate(self, current: int, wanted: int) -> int:
-        """Return what there is where what is wanted is within the autoscaler's tolerance of it."""
-        if current > 0 and self._calculator.tolerates(wanted / current):
+    def _tolerate(self, current: int, wanted: int, need: float | None) -> int:
+        """Return what there is where what is wanted is within the autoscaler's tolerance of it.
+
+        As upstream, the tolerance is about the need before it is rounded up to whole pods.
+        """
+        exact = float(wanted) if need is None else need
+        if current > 0 and self._calculator.tolerates(exact / current):
             return current
         return wanted
 
@@ -241,4 +252,6 @@ def fall_back(seen: Seen, why: str) -> Proposed:
             None, f"{why}; no reactive proposal either", rejected={"forecast": why},
             error=seen.cause or why,
         )  # fmt: skip
-    return Proposed(seen.reactive, f"{REACTIVE}: {why}", rejected={"forecast": why})
+    return Proposed(
+        seen.reactive, f"{REACTIVE}: {why}", rejected={"forecast": why}, down_s=_UPSTREAM_DOWN_S
+    )
