@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from kubestow.sources import manifests, prometheus_queries
+from kubestow.sources import manifests, prometheus_queries, prometheus_selectors
 
 ROOT = Path(__file__).parents[1]
 
@@ -76,7 +76,7 @@ QUESTIONS = [
     prometheus_queries.container_disk(),
     prometheus_queries.container_requests("cpu"),
     prometheus_queries.request_rate(
-        "http_requests_total", [prometheus_queries.Matcher("service", "=", "web")]
+        "http_requests_total", [prometheus_selectors.Matcher("service", "=", "web")]
     ),
 ]
 

@@ -129,7 +129,7 @@ def test_families_go_by_the_mean_over_their_traces() -> None:
     ("mase", "verdict"), [(1.2, "beaten"), (1.21, "not reproduced")], ids=["reached", "missed"]
 )
 def test_windows_go_by_the_figure_asked_for(mase: float, verdict: str) -> None:
-    steps, season, limit, published = shi_forecast.WINDOWS["application"]
+    _, steps, season, limit, published = shi_forecast.WINDOWS["application"]
     assert (steps, season, limit) == (60, 360, 1.2)
     row = {"set": "application", "limit": limit, "published": published, "mase": {"auto": mase}}
     (found,) = shi_forecast.window_rows([row])

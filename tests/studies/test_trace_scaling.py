@@ -12,11 +12,11 @@ import pytest
 
 from kubestow.model import errors
 from kubestow.studies import (
+    public_data,
     scaling_runs,
     trace_scaling,
     trace_scaling_pages,
     tradeoffs,
-    vector_packing,
 )
 from kubestow.studies.options import Options
 from kubestow.studies.scaling_runs import Way
@@ -146,16 +146,16 @@ def test_traces_that_are_not_there_are_passed_over(
 ) -> None:
     assert trace_scaling.read_traces(tmp_path, 1) == []
     monkeypatch.setattr(trace_scaling, "DAY_S", 60)  # else files of days are needed
-    write_counts(tmp_path / "req_twitter", "requests_per_sec.txt.gz", 300, 1)
-    write_counts(tmp_path / "req_worldcup98", "requests_per_min.txt.gz", 38 * 1440 + 4, 60)
+    write_counts(tmp_path / "req_twitter", "requests_per_sec.txt.gz", 600, 1)
+    write_counts(tmp_path / "req_worldcup98", "requests_per_min.txt.gz", 41 * 1440 + 4, 60)
     found = trace_scaling.read_traces(tmp_path, 1)
     assert [(one.name, one.fine, len(one.rates)) for one in found] == [
         ("twitter", True, 120), ("worldcup98", False, 120),
     ]  # fmt: skip
-    # Two days on: second 120 has 120 mod 7 requests.
-    assert found[0].rates[0] == 120 % 7
-    # Minutes after the 38th day, spread over their seconds: 54720 mod 7 and 54721 mod 7.
-    assert found[1].rates[[0, 59, 60]].tolist() == [1 / 60, 1 / 60, 2 / 60]
+    # Six days on: second 360 has 360 mod 7 requests.
+    assert found[0].rates[0] == 360 % 7
+    # Minutes after the 41st day, spread over their seconds: 59040 mod 7 is 2.
+    assert found[1].rates[[0, 59, 60]].tolist() == [2 / 60, 2 / 60, 3 / 60]
 
 
 def test_requests_are_counted_by_the_second(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_tiny_run_writes_its_files_and_goes_on_where_it_stopped(
     targets = (0.3, 0.5, 0.6, 0.9)
     ways = tuple((Way(name, name), targets) for name in ("hpa", "perfect", "auto"))
     monkeypatch.setattr(trace_scaling, "WAYS", ways)
-    monkeypatch.setattr(vector_packing, "find_data", lambda: tmp_path)
+    monkeypatch.setattr(public_data, "find", lambda _: tmp_path)
     monkeypatch.setattr(trace_scaling, "read_traces", lambda *_: small_traces())
     options = Options(tmp_path / "out", quick=True)
     report = trace_scaling.run(options, lambda *_: None)
@@ -253,10 +253,6 @@ def test_without_a_data_folder_the_study_is_refused(
         trace_scaling.run(Options(tmp_path / "out", quick=True), lambda *_: None)
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    reason="the study asks for the data folder of vector-packing, and names the sets of that one",
-)
 def test_the_study_names_the_sets_it_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBESTOW_DATA", str(tmp_path))
     with pytest.raises(errors.InputError) as caught:

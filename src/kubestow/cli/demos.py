@@ -31,7 +31,7 @@ def demo(
     ] = None,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
-    """Simulate a day of a shop three ways: stock Kubernetes, nodes filled, requests sized.
+    """Simulate a day of a shop four ways: stock, nodes filled, requests sized, scaled ahead.
 
     Finished runs are kept in DIR/cells, so that an interrupted demonstration goes on.
 

@@ -25,7 +25,8 @@ PUBLISHED: Final = {
 FLOOR_S: Final = 0.001
 
 RULES: Final = {
-    "claims": "a claim is reproduced if it holds on all four patterns with a 95 % interval",
+    "claims": "a claim is reproduced if it holds on all four patterns: C1 to C3 with the 95 % "
+    "interval over seeds on the right side, C4 to C7 by means, shares and deviations over seeds",
     "sum": "reproduced: same sign as published, and the 95 % interval of the mean over seeds "
     "excludes 0; for ours: beaten if the mean is above the published one",
     "curve": "beaten: at equal pod-hours the 95th percentile of response times is lower than the "

@@ -11,25 +11,28 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
-from kubestow.model import errors
 from kubestow.policies.forecasting import accuracies, backtests, protocols, registries
 from kubestow.reports import files
 from kubestow.studies import (
     cells,
     forecast_protocols,
+    public_data,
     shi_forecast_pages,
     statistics,
     usage_groups,
-    vector_packing,
 )
 from kubestow.studies.options import Options
+
+FORMAT: Final = 1
+"""Raise it when models compute something else, so that kept scores are not reused."""
 
 MODELS: Final = (
     "persistence", "seasonal-naive", "holt-winters", "arima", "gru", "arima-gru", "auto",
@@ -50,9 +53,21 @@ FAMILIES: Final = (
     "req_twitter", "req_nasa", "req_ms_cloud_monitoring", "crane_dsp", "dc_aggregates",
 )  # fmt: skip
 # Published MASE (GIFT-Eval leaderboard) and what is asked for: theses' data anchors.
-WINDOWS: Final = {
-    "application": (60, 360, 1.2, {"persistence": 3.764, "seasonal-naive": 2.242}),
-    "l2c": (48, 288, 0.28, {"persistence": 0.283, "seasonal-naive": 0.986}),
+WINDOWS: Final[dict[str, tuple[str, int, int, float, dict[str, float]]]] = {
+    "application": (
+        "bizitobs/Application.csv.gz",
+        60,
+        360,
+        1.2,
+        {"persistence": 3.764, "seasonal-naive": 2.242},
+    ),
+    "l2c": (
+        "bizitobs/L2C.csv.gz",
+        48,
+        288,
+        0.28,
+        {"persistence": 0.283, "seasonal-naive": 0.986},
+    ),
 }
 RULES: Final = {
     "combined": "reproduced: lower than the other model on the mean over groups, signed-rank p "
@@ -65,35 +80,58 @@ RULES: Final = {
 
 def run(options: Options, watch: cells.Watcher) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
-    data = _find_data()
+    data = public_data.folder()
     rows, count = (2000, 2) if options.quick else (usage_groups.ROWS, usage_groups.GROUPS)
     groups = usage_groups.made_up_groups(options.seed, count, rows)
-    traces: list[forecast_protocols.Trace] = []
-    if data is not None:
-        groups += usage_groups.real_groups(data, count, rows)
-        families = FAMILIES[:1] if options.quick else FAMILIES
-        traces = list(forecast_protocols.read_traces(data, families))
-    total = len(groups) + len(traces) + (2 if data is not None else 0)
-    scored = []
-    for done, group in enumerate(groups, start=1):
-        scored.append({"kind": group.kind, "group": group.name, **score_group(group)})
-        watch(done, total, f"{group.kind}: {group.name}")
-    by_trace = []
-    for done, trace in enumerate(traces, start=len(groups) + 1):
-        by_trace.append(score_trace(trace))
-        watch(done, total, f"{trace.family}: {trace.name}")
-    windows = [] if data is None else score_sets(data, watch, total)
-    report = make_report(scored, by_trace, windows, found_data=data is not None)
+    groups += usage_groups.real_groups(data, count, rows)
+    families = FAMILIES[:1] if options.quick else FAMILIES
+    traces = list(forecast_protocols.read_traces(data, families))
+    sets = [name for name, (path, *_) in WINDOWS.items() if (data / path).is_file()]
+    total = len(groups) + len(traces) + len(sets)
+    kept = _Kept(options.out / "scores", (options.seed, rows), total, watch)
+    scored = [
+        {"kind": g.kind, "group": g.name}
+        | kept.get(f"{g.kind} {g.name}", functools.partial(score_group, g))
+        for g in groups
+    ]
+    by_trace = [kept.get(f"{t.family} {t.name}", functools.partial(score_trace, t)) for t in traces]
+    windows = [kept.get(f"bizitobs {s}", functools.partial(score_set, data, s)) for s in sets]
+    report = make_report(scored, by_trace, windows, found_data=bool(traces or windows))
     files.write_json(options.out / "results.json", report)
     files.write_text(options.out / "report.html", shi_forecast_pages.make_page(report))
     return report
 
 
-def _find_data() -> Path | None:
-    try:
-        return vector_packing.find_data()
-    except errors.InputError:
-        return None
+class _Kept:
+    """Scores that are kept on disk, so that an interrupted study goes on where it stopped.
+
+    Args:
+        folder: Where they are kept.
+        settings: What they depend on beside their name.
+        total: How many there will be.
+        watch: Told after every one.
+    """
+
+    def __init__(
+        self, folder: Path, settings: tuple[int, ...], total: int, watch: cells.Watcher
+    ) -> None:
+        self._folder = folder
+        self._settings = "-".join(str(number) for number in (FORMAT, *settings))
+        self._total = total
+        self._watch = watch
+        self._done = 0
+
+    def get(self, name: str, score: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return a score, worked out where it is not there yet."""
+        path = self._folder / f"{name.replace(' ', '-')}-{self._settings}.json"
+        try:
+            found: dict[str, Any] = msgspec.json.decode(path.read_bytes())
+        except (FileNotFoundError, msgspec.DecodeError):
+            found = score()
+            files.write_json(path, found)
+        self._done += 1
+        self._watch(self._done, self._total, name)
+        return found
 
 
 def score_group(group: usage_groups.Group) -> dict[str, Any]:
@@ -123,23 +161,23 @@ def score_trace(trace: forecast_protocols.Trace) -> dict[str, Any]:
     return {"family": trace.family, "trace": trace.name, "models": scores}
 
 
-def score_sets(data: Path, watch: cells.Watcher, total: int) -> list[dict[str, Any]]:
-    """Return the published protocol on the two observability sets."""
-    readers = {
-        "application": forecast_protocols.read_application,
-        "l2c": forecast_protocols.read_orders,
-    }
-    rows = []
-    for number, (name, (steps, season, limit, published)) in enumerate(WINDOWS.items()):
-        grid = readers[name](data / "bizitobs")
-        scores = {}
-        for model in ("persistence", "seasonal-naive", "auto"):
-            given = season if model == "seasonal-naive" else None
-            make = functools.partial(_make_seasonal, model, given)
-            scores[model] = forecast_protocols.score_windows(grid, make, steps, season).mean()
-        rows.append({"set": name, "limit": limit, "published": published, "mase": scores})
-        watch(total - 1 + number, total, f"bizitobs: {name}")
-    return rows
+def score_set(data: Path, name: str) -> dict[str, Any]:
+    """Return the published protocol on one of the two observability sets."""
+    _, steps, season, limit, published = WINDOWS[name]
+    read = _READERS[name]
+    grid = read(data / "bizitobs")
+    scores = {}
+    for model in ("persistence", "seasonal-naive", "auto"):
+        given = season if model == "seasonal-naive" else None
+        make = functools.partial(_make_seasonal, model, given)
+        scores[model] = forecast_protocols.score_windows(grid, make, steps, season).mean()
+    return {"set": name, "limit": limit, "published": published, "mase": scores}
+
+
+_READERS: Final = {
+    "application": forecast_protocols.read_application,
+    "l2c": forecast_protocols.read_orders,
+}
 
 
 def _make_seasonal(

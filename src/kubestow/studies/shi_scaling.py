@@ -42,7 +42,7 @@ RULES: Final = {
     "lead": f"beaten: mean lead of at least {LEAD_S:g} s at each of {LEVELS} replicas, "
     "lower end of the 95 % interval above 0",
     "rise": "beaten: 95 % interval of the paired ratio below 1",
-    "fall": "beaten: replica-seconds not higher, 95 % interval of the paired ratio at most 1.02",
+    "fall": "beaten: replica-seconds not higher, 95 % interval of the paired ratio below 1.02",
 }
 
 
@@ -209,7 +209,8 @@ def _lead(
         )
         tested = statistics.compare(leads, np.zeros(len(leads)))
         good &= bool(tested.difference >= LEAD_S and (tested.low is None or tested.low > 0.0))
-        texts.append(f"{tested.difference:.0f} s at {level}")
+        known = np.isfinite(tested.difference)
+        texts.append(f"{tested.difference:.0f} s at {level}" if known else f"never {level}")
     return {
         "statement": f"`{name}` orders replicas ahead of `{REACTIVE}`",
         "thesis": "ahead at 90, 180, 270 s",
@@ -243,7 +244,7 @@ def _ratio(
         "found": found,
         "n": len(ours),
         "p": tested.p,
-        "verdict": "beaten" if high is not None and high <= limit else "not reproduced",
+        "verdict": "beaten" if high is not None and high < limit else "not reproduced",
         "rule": RULES[rule],
     }
 

@@ -77,4 +77,4 @@ def points_table(points: Sequence[Row]) -> pages.Table:
         for p in points
     ]
     head = ["trace", "way", "target", "pods", "overloaded", "by hpa", "95 %"]
-    return pages.Table(head, shown, folded=True)
+    return pages.Table(head, shown, caption="All points.", folded=True)

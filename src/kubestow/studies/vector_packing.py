@@ -18,7 +18,6 @@ import dataclasses
 import gzip
 import io
 import json
-import os
 import pathlib
 import tarfile
 import time
@@ -27,7 +26,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from kubestow.model import errors
 from kubestow.policies.placing.packing import (
     completions,
     exact,
@@ -40,13 +38,8 @@ from kubestow.policies.placing.packing import (
 )
 from kubestow.reports import files
 from kubestow.sources import packings
-from kubestow.studies import cells, summaries
+from kubestow.studies import cells, public_data, summaries
 from kubestow.studies.options import Options
-
-DATA_VARIABLE: Final = "KUBESTOW_DATA"
-"""Environment variable that names the folder of the public data."""
-
-DATA_DEFAULT: Final = pathlib.Path("../shared/data")
 
 SETS: Final = ("New", "Triplet", "Panigrahy")
 CAPRARA_TOTH: Final = "CapraraToth"
@@ -139,15 +132,8 @@ def run(options: Options, watch: cells.Watcher) -> dict[str, Any]:
 
 def find_data() -> pathlib.Path:
     """Return the folder of public data, or say what is missing."""
-    folder = pathlib.Path(os.environ.get(DATA_VARIABLE, DATA_DEFAULT))
-    for part in ("vbp_mommessin", "vbp_caprara_toth"):
-        if not (folder / part / "instances.tar.xz").is_file():
-            raise errors.InputError(
-                str(folder / part),
-                "is needed by this study (instances.tar.xz and the files beside it) and is not "
-                f"there; name the folder that holds it with {DATA_VARIABLE}",
-            )
-    return folder
+    sets = ("vbp_mommessin", "vbp_caprara_toth")
+    return public_data.find([f"{name}/instances.tar.xz" for name in sets], every=True)
 
 
 def read_set(data: pathlib.Path, family: str) -> list[Case]:
