@@ -76,14 +76,17 @@ class Grid:
 
     def sums(self, pattern: str, way: str, baseline: str) -> Floats:
         """Return the mean difference of S per seed."""
+        return self.terms(pattern, way, baseline)[:, 0]
+
+    def terms(self, pattern: str, way: str, baseline: str) -> Floats:
+        """Return mean differences per seed: of S, and of the two terms it is the sum of."""
         pairs = zip(
             self.runs(pattern, self.longest_s, way),
             self.runs(pattern, self.longest_s, baseline),
             strict=True,
         )
-        return np.array(
-            [sum_scores.differ(a.minutes(), b.minutes()).total.mean() for a, b in pairs]
-        )
+        found = [sum_scores.differ(a.minutes(), b.minutes()) for a, b in pairs]
+        return np.array([[d.total.mean(), d.eru.mean(), d.response.mean()] for d in found])
 
     def table(self) -> list[Row]:
         """Return one row per pattern, start-up time and way."""
@@ -311,8 +314,10 @@ def make_sums(grid: Grid) -> list[Row]:
     rows = []
     for way, baseline in ((LEGACY_LINE, LEGACY), (OURS, LEGACY), (OURS, REACTIVE)):
         for pattern in traffic_scenarios.PATTERNS:
-            values = grid.sums(pattern, way, baseline)
+            terms = grid.terms(pattern, way, baseline)
+            values = terms[:, 0]
             tested = statistics.compare(values, np.zeros(len(values)))
+            use, time = terms[:, 1].mean(), terms[:, 2].mean()
             sure = tested.low is not None and tested.low * (tested.high or 0.0) > 0.0
             same = tested.difference * PUBLISHED[pattern] > 0.0
             verdict = REPRODUCED if sure and same else NOT
@@ -322,7 +327,7 @@ def make_sums(grid: Grid) -> list[Row]:
                 {
                     "statement": f"S on {pattern}, `{way}` minus `{baseline}`",
                     "thesis": f"{PUBLISHED[pattern]:+.2f}",
-                    "found": _signed(tested),
+                    "found": f"{_signed(tested)}: use {use:+.2f}, response {time:+.2f}",
                     "n": len(values),
                     "p": tested.p,
                     "p_signed_rank": tested.p_signed_rank,
