@@ -28,7 +28,11 @@ def test_models_are_imported_without_the_extra() -> None:
 def test_without_the_extra_training_is_refused(
     model: grus.Gru | arima_grus.ArimaGru, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(name: str) -> ModuleType:
+    real = importlib.import_module
+
+    def refuse(name: str, package: str | None = None) -> ModuleType:
+        if not name.startswith("kubestow"):  # the compiler imports parts of itself late
+            return real(name, package)
         raise ModuleNotFoundError(f"No module named {name!r}", name="jax.numpy")
 
     monkeypatch.setattr(importlib, "import_module", refuse)
