@@ -40,6 +40,8 @@ VALUE, MEAN, RISE, FALL, EXCESS, FLAT, SEASON = range(7)
 # Places of the sums; lines have three each: losses of the line, losses of persistence, a count.
 _SPREAD, _SPREAD_N, _FLAT_LOSS, _SEASON_LOSS, _SEASON_N = range(5)
 _RISES, _FALLS, _SUMS = 5, 8, 11
+# A fall is followed to this share of the newest value at most.
+_DEEPEST = 0.85
 _KEPT = 96  # levels are kept this long: the longest horizon in steps
 
 
@@ -268,7 +270,8 @@ def _advance(
     falling = strength < 0.0 and (fall_skill > 0.0 if fall_known else strength < -doubtful)
     mean = trend if trending else level
     if falling and present < mean:
-        mean = present
+        # A line does not know when a fall ends: no further below what was seen than this.
+        mean = min(mean, max(present, _DEEPEST * tracks[VALUE, now]))
     tracks[MEAN, now] = mean
     _learn_excess(tracks, sums, ahead, tau)
     flat = _recent_quantile(tracks[EXCESS], now - ahead, recent, tau)
