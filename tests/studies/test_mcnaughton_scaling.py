@@ -17,6 +17,7 @@ from kubestow.studies import (
     scaling_runs,
     tradeoffs,
     traffic_scenarios,
+    verdict_tables,
 )
 from kubestow.studies.options import Options
 from tests.studies import browsers, scaling_scenes
@@ -347,7 +348,7 @@ def make_report(grid: mcnaughton_rows.Grid) -> dict[str, Any]:
 
 def test_the_tables_show_verdicts_and_the_longest_start_up() -> None:
     report = make_report(make_grid())
-    shown = mcnaughton_pages.verdicts(report["rows"])
+    shown = verdict_tables.make(report["rows"], "seeds")
     assert len(shown.rows) == 7 + 4
     assert shown.rows[0][4] == "reproduced"
     assert shown.rows[-1][1] == "-"  # the thesis has no such figure

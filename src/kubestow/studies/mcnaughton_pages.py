@@ -8,7 +8,7 @@ from typing import Any, Final
 import altair as alt
 
 from kubestow.reports import figures, pages
-from kubestow.studies import traffic_scenarios
+from kubestow.studies import traffic_scenarios, verdict_tables
 
 Row = dict[str, Any]
 _SHOWN: Final = ("hpa", "line-fit", "receding", "auto")
@@ -27,7 +27,7 @@ def make_page(report: dict[str, Any]) -> str:
             "Cost against the 95th percentile of response times, one point per target utilisation; "
             "further down and left is better. Response times end at the client's time-out.",
         ),
-        verdicts(report["rows"]),
+        verdict_tables.make(report["rows"], "seeds"),
         pages.Heading("One run in time"),
         pages.make_figure(
             course_chart(report["course"]),
@@ -37,15 +37,6 @@ def make_page(report: dict[str, Any]) -> str:
         grid_table(report["grid"], report["startups_s"][-1]),
     ]
     return pages.render("Scaling one pod start ahead: McNaughton 2016, run again", blocks)
-
-
-def verdicts(rows: Sequence[Row]) -> pages.Table:
-    """Return all statements with what was found."""
-    shown = [
-        [row["statement"], row["thesis"] or "-", row["found"], str(row["n"]), row["verdict"]]
-        for row in rows
-    ]
-    return pages.Table(["statement", "thesis", "found", "seeds", "verdict"], shown)
 
 
 def curve_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:

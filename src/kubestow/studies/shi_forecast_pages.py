@@ -9,6 +9,7 @@ import altair as alt
 import numpy as np
 
 from kubestow.reports import figures, pages
+from kubestow.studies import verdict_tables
 
 Row = dict[str, Any]
 
@@ -26,7 +27,7 @@ def make_page(report: dict[str, Any]) -> str:
             "Mean absolute scaled error one step ahead, one point per group and series; 1 is the "
             "error of the last value inside the training part.",
         ),
-        verdicts(report["rows"]),
+        verdict_tables.make(report["rows"], "n"),
     ]
     return pages.render("ARIMA, GRU and both together: Shi 2023, run again", blocks)
 
@@ -53,12 +54,3 @@ def error_chart(groups: Sequence[Row]) -> alt.TopLevelMixin:
     )
     found: alt.TopLevelMixin = points.properties(width=560, height=220)
     return found
-
-
-def verdicts(rows: Sequence[Row]) -> pages.Table:
-    """Return all statements with what was found."""
-    shown = [
-        [row["statement"], row["thesis"], row["found"], str(row["n"]), row["verdict"]]
-        for row in rows
-    ]
-    return pages.Table(["statement", "thesis", "found", "n", "verdict"], shown)

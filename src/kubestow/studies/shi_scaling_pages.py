@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 
 from kubestow.reports import figures, pages
+from kubestow.studies import verdict_tables
 
 Row = dict[str, Any]
 
@@ -25,7 +26,7 @@ def make_page(report: dict[str, Any]) -> str:
             "Replicas ordered and mean response times of 5 s, first seed; grey: requests per "
             "second.",
         ),
-        verdicts(report["rows"]),
+        verdict_tables.make(report["rows"], "seeds"),
         means(report["table"]),
     ]
     return pages.render("Scaling ahead of load: Shi 2023, run again", blocks)
@@ -55,15 +56,6 @@ def course_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
         upper.properties(width=680, height=220), response.properties(width=680, height=180)
     )
     return found
-
-
-def verdicts(rows: Sequence[Row]) -> pages.Table:
-    """Return all statements with what was found."""
-    shown = [
-        [row["statement"], row["thesis"], row["found"], str(row["n"]), row["verdict"]]
-        for row in rows
-    ]
-    return pages.Table(["statement", "thesis", "found", "seeds", "verdict"], shown)
 
 
 def means(rows: Sequence[Row]) -> pages.Table:

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from kubestow.reports import figures, pages
-from kubestow.studies import tradeoffs
+from kubestow.studies import tradeoffs, verdict_tables
 
 Row = dict[str, Any]
 # A logarithmic axis has no place for nothing.
@@ -32,7 +32,7 @@ def make_page(report: dict[str, Any]) -> str:
         pages.make_figure(
             curve_chart(report["points"]), "Overloaded requests against mean pods, by trace."
         ),
-        verdicts(report["rows"]),
+        verdict_tables.make(report["rows"], "blocks", thesis=False),
         points_table(report["points"]),
     ]
     return pages.render("Scaling on real request traces", blocks)
@@ -54,12 +54,6 @@ def curve_chart(points: Sequence[Row]) -> alt.TopLevelMixin:
     )
     found: alt.TopLevelMixin = faceted.resolve_scale(x="independent", y="independent")
     return found
-
-
-def verdicts(rows: Sequence[Row]) -> pages.Table:
-    """Return all statements with what was found."""
-    shown = [[row["statement"], row["found"], str(row["n"]), row["verdict"]] for row in rows]
-    return pages.Table(["statement", "found", "blocks", "verdict"], shown)
 
 
 def points_table(points: Sequence[Row]) -> pages.Table:

@@ -7,8 +7,9 @@ its own errors at the horizon that matters:
   the one with the smallest squared error at the horizon counts. A jump beyond the usual spread
   resets all of them, so that smooth levels do not lag behind a change.
 - *trend*: least-squares lines over the last points, the shortest window first; only a slope that
-  stands out of the noise counts, only upwards, damped, and only while its *skill* is positive:
-  ``1 - |errors of the trend| / |errors of persistence|`` over past forecasts at the horizon.
+  stands out of the noise counts, damped, and only while its *skill* is positive:
+  ``1 - |errors of the trend| / |errors of persistence|`` over past forecasts at the horizon. Falls
+  are judged in the same way, and followed to the next look, not to the horizon.
 - *excess*: by how much the largest value until the horizon exceeded the forecast, in the past. Its
   quantile is the upper end of the forecast: a conformal band for the maximum of a window.
 - *season*: the same quantile over the past values at this phase of a period (half an hour, an
