@@ -12,7 +12,7 @@ from kubestow.sources import prometheus_errors as faults
 from kubestow.sources.prometheus_settings import Settings
 
 URL = "http://prometheus.test"
-SECRET = "s3cr3t-t0ken"  # noqa: S105
+SECRET = "s3cr3t-t0ken"  # noqa: S105 - made up, to look for it in logs and errors
 ONE = {"resultType": "vector", "result": [{"metric": {"a": "b"}, "value": [5.25, "1.5"]}]}
 
 

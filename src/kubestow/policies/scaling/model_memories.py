@@ -25,8 +25,7 @@ class ModelMemory:
         names: What the rows are.
         values: One row per metric, one column per look, oldest first.
         fitted: The model, moved on to the newest point; ``None`` before the first fit.
-        begun: Column at which the past of the fit begins.
-        used: Column at which it ends.
+        used: How many columns the model was fitted to; later ones have moved it on.
         gate: How good forecasts were.
         cooldowns: When replicas last changed; ``strict`` goes by it.
         pace: Changes of late, for a behaviour's rate rules; ``strict`` goes by it.
@@ -36,7 +35,6 @@ class ModelMemory:
     names: tuple[str, ...] = ()
     values: protocols.Floats = field(default_factory=lambda: np.empty((0, 0)))
     fitted: protocols.Fitted | None = None
-    begun: int = 0
     used: int = 0
     gate: gates.Gate = field(default_factory=gates.Gate)
     cooldowns: cooldowns.Cooldowns = field(default_factory=cooldowns.Cooldowns)
@@ -48,7 +46,6 @@ class ModelMemory:
             "look": self.look.as_json(),
             "names": list(self.names),
             "values": self.values.tolist(),
-            "begun": self.begun,
             "used": self.used,
             "gate": self.gate.as_json(),
             "cooldowns": [self.cooldowns.up_s, self.cooldowns.down_s],
@@ -59,10 +56,10 @@ class ModelMemory:
 def restore(value: Mapping[str, Any], forecaster: protocols.Forecaster) -> ModelMemory:
     """Return the memory that ``as_json`` wrote, with the model fitted again."""
     values = np.array(value["values"], dtype=np.float64)
-    begun, used = int(value["begun"]), int(value["used"])
+    used = int(value["used"])
     fitted: protocols.Fitted | None = None
     if used > 0:
-        fitted = forecaster.fit(values[:, begun:used])
+        fitted = forecaster.fit(values[:, :used])
         if values.shape[1] > used:
             fitted = fitted.update(values[:, used:])
     up_s, down_s = value["cooldowns"]
@@ -71,7 +68,6 @@ def restore(value: Mapping[str, Any], forecaster: protocols.Forecaster) -> Model
         names=tuple(value["names"]),
         values=values,
         fitted=fitted,
-        begun=begun,
         used=used,
         gate=gates.Gate.from_json(value["gate"]),
         cooldowns=cooldowns.Cooldowns(up_s, down_s),

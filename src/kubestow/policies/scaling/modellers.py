@@ -75,7 +75,7 @@ class Modeller:
         names, column = tuple(newest), np.array(list(newest.values()), dtype=np.float64)
         if steps < 0 or memory.names != names:
             past = np.empty((len(names), 0))
-            memory = replace(memory, names=names, values=past, fitted=None, begun=0, used=0)
+            memory = replace(memory, names=names, values=past, fitted=None, used=0)
         new = np.repeat(column[:, None], max(steps, 1), axis=1)  # what was missed was as it is now
         values = np.concatenate([memory.values, new], axis=1)
         fitted = None if memory.fitted is None else memory.fitted.update(new)
@@ -91,4 +91,4 @@ class Modeller:
     def _fit(self, memory: model_memories.ModelMemory) -> model_memories.ModelMemory:
         kept = memory.values[:, -self._most :]
         fitted = self.forecaster.fit(kept)
-        return replace(memory, values=kept, fitted=fitted, begun=0, used=kept.shape[1])
+        return replace(memory, values=kept, fitted=fitted, used=kept.shape[1])

@@ -8,9 +8,7 @@ unknown to it, as it is to anyone who looks at rates.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +41,7 @@ class PerfectParameters:
     target: float = 0.6
 
 
-class Perfect:
+class Perfect(statics.Forgetful):
     """Orders for the largest demand until new pods are ready.
 
     Args:
@@ -59,14 +57,6 @@ class Perfect:
         self.spec = spec
         self.parameters = parameters or PerfectParameters()
         self._needs = _largest_ahead(self.parameters)
-
-    def start(self) -> statics.NoMemory:
-        """Return the empty memory."""
-        return statics.NoMemory()
-
-    def restore(self, value: Mapping[str, Any]) -> statics.NoMemory:  # noqa: ARG002 - nothing to restore
-        """Return the empty memory."""
-        return statics.NoMemory()
 
     def decide(
         self, seen: observations.ScalingObservation, memory: statics.NoMemory

@@ -67,7 +67,19 @@ def needed_replicas(
     return math.ceil(round(load_rps * cpu_per_request_s / (request_cores * target), 9))
 
 
-class Static:
+class Forgetful:
+    """The half of a scaler that remembers nothing."""
+
+    def start(self) -> NoMemory:
+        """Return the empty memory."""
+        return NoMemory()
+
+    def restore(self, value: Mapping[str, Any]) -> NoMemory:  # noqa: ARG002 - nothing to restore
+        """Return the empty memory."""
+        return NoMemory()
+
+
+class Static(Forgetful):
     """Keeps a number of replicas, within the autoscaler's bounds."""
 
     name = "static"
@@ -80,14 +92,6 @@ class Static:
         self.replicas = min(
             max(_count(self.parameters, spec), spec.min_replicas), spec.max_replicas
         )
-
-    def start(self) -> NoMemory:
-        """Return the empty memory."""
-        return NoMemory()
-
-    def restore(self, value: Mapping[str, Any]) -> NoMemory:  # noqa: ARG002 - nothing to restore
-        """Return the empty memory."""
-        return NoMemory()
 
     def decide(
         self, seen: observations.ScalingObservation, memory: NoMemory
