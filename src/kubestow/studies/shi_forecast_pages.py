@@ -46,7 +46,7 @@ def error_chart(groups: Sequence[Row]) -> alt.TopLevelMixin:
         alt.Chart(alt.InlineData(rows))
         .mark_point(filled=True, size=50, opacity=0.7)
         .encode(
-            x=alt.X("mase:Q", title="MASE", scale=alt.Scale(zero=False)),
+            x=alt.X("mase:Q", title="MASE", scale=alt.Scale(type="log")),
             y=alt.Y("model:N", title=None, sort=order),
             color=alt.Color("kind:N", title=None, scale=alt.Scale(range=list(figures.PALETTE))),
             tooltip=["group:N", "model:N", "mase:Q"],
