@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 from collections.abc import Sequence
@@ -50,6 +51,41 @@ def test_requests_beyond_what_ready_pods_can_do_are_overloaded() -> None:
     # for half of the time. Seconds 60 to 90: 28 pods, then 21 of 28 for half of the time.
     assert share == pytest.approx([0.25, 0.125])
     assert cost.tolist() == [25.0, 45.0]
+
+
+def test_overloaded_requests_of_blocks_add_up_to_the_share_in_the_whole() -> None:
+    # 1 request a second, then 3; one pod of capacity 3/28. All but 3/28 a second are overloaded.
+    trace = make_trace([1.0] * 30 + [3.0] * 30)
+    run = scaling_scenes.make_run(
+        {"time_s": [15.0, 30.0, 45.0, 60.0], "ready": [1.0] * 4, "existing": [1.0] * 4}
+    )
+    _, share = trace_scaling.measure(trace, run)
+    capacity = 3.0 / 28.0
+    # The mean block has 60 requests; 30 x (1 - capacity) and 30 x (3 - capacity) are too many.
+    assert share == pytest.approx([(1.0 - capacity) / 2.0, (3.0 - capacity) / 2.0])
+    assert share.mean() == pytest.approx((120.0 - 60.0 * capacity) / 120.0)
+
+
+def test_runs_from_several_starts_are_averaged_block_by_block() -> None:
+    traces = [
+        make_trace([28.0] * 90),
+        dataclasses.replace(make_trace([28.0] * 60), start_s=17),
+    ]
+    assert [trace.place for trace in traces] == ["hand", "hand-from-17"]
+    column = {"time_s": [15.0, 30.0, 45.0, 60.0, 75.0, 90.0], "ready": [28.0] * 6}
+    runs = {
+        "hand": scaling_scenes.make_run({**column, "existing": [10.0, 10.0, 20.0, 20.0, 9.0, 9.0]}),
+        "hand-from-17": scaling_scenes.make_run(
+            {name: values[:4] for name, values in {**column, "existing": [30.0] * 6}.items()}
+        ),
+    }
+    by_place = {
+        place: [(scaling_runs.Task({}, place, Way("hpa", "hpa"), 0.6, 1, Path()), run)]
+        for place, run in runs.items()
+    }
+    curves = trace_scaling.make_all_curves(traces, by_place)
+    # Blocks of 30 s: pods 10 and 30, 20 and 30; the third block is in one of the two only.
+    assert curves["hand"]["hpa"].cost.tolist() == [[20.0, 25.0]]
 
 
 def test_a_block_that_is_cut_short_does_not_count() -> None:
@@ -105,7 +141,8 @@ def test_what_nobody_would_notice_is_not_held_against_it() -> None:
     assert rows[1]["found"] == "nothing overloaded"
     assert rows[1]["verdict"] == "beaten"
     assert rows[0]["found"] == (
-        "x 1.00 (1.00 to 1.00) of `hpa`'s at equal cost, `perfect` x 1.00: no gap to close"
+        "x 1.00 (1.00 to 1.00) of `hpa`'s at equal cost, "
+        "`perfect` x 1.00 (up to 1.00): no gap shown"
     )
 
 
@@ -162,9 +199,19 @@ def test_requests_are_counted_by_the_second(tmp_path: Path) -> None:
     stamps = [f"2023-11-16 18:{15 + k // 60:02d}:{k % 60:02d}.5,1,1\n" for k in range(130)]
     folder = tmp_path / "req_azure_llm2023"
     pack(folder, "AzureLLMInferenceTrace_conv.csv.gz", "TIMESTAMP,a,b\n" + "".join(stamps))
-    (found,) = trace_scaling.read_traces(tmp_path, 1)
+    found = trace_scaling.read_traces(tmp_path, 1)[0]
     assert (found.name, found.block_s) == ("azure-llm", 600)
     assert found.rates.tolist() == [1.0] * 120  # whole minutes
+
+
+def test_the_trace_of_one_hour_begins_several_times(tmp_path: Path) -> None:
+    stamps = [f"2023-11-16 18:{15 + k // 60:02d}:{k % 60:02d}.5,1,1\n" for k in range(600)]
+    folder = tmp_path / "req_azure_llm2023"
+    pack(folder, "AzureLLMInferenceTrace_conv.csv.gz", "TIMESTAMP,a,b\n" + "".join(stamps))
+    found = trace_scaling.read_traces(tmp_path, 1)
+    assert [one.start_s for one in found] == list(trace_scaling.STARTS_S)
+    assert {one.name for one in found} == {"azure-llm"}
+    assert len(found[1].rates) == 540  # 600 s less 17, whole minutes
 
 
 @pytest.mark.data

@@ -41,7 +41,7 @@ def test_the_first_look_staffs_the_load_it_sees(load: float, pool: float, pods: 
 
 def test_a_target_beyond_the_request_needs_fewer_pods_than_the_load() -> None:
     metric = dataclasses.replace(make.CPU, amount=150)
-    scaler = scenes.scaler("auto", metric)
+    scaler = scenes.scaler("auto", metric, calm_s=0.0)
     found, _ = scaler.decide(scenes.look(0.0, [75.0] * 4), scaler.start())
     assert found.proposed == 2  # 3 / 1.5
     found, _ = scaler.decide(scenes.look(0.0, [75.0]), scaler.start())
@@ -74,11 +74,30 @@ def test_a_ramp_is_met_before_it_is_there() -> None:
 
 def test_what_was_needed_of_late_is_held_on_to_within_reason() -> None:
     # 12 pods of work, then 6: needs of 20 and 10; 10 x 1.4 + 1 = 15 stay for five minutes.
-    loads = [12.0] * 4 + [6.0] * 24
+    loads = [12.0] * 20 + [6.0] * 24
     found = play(loads, replicas=20)
-    assert found[4].proposed == 15
-    assert "some spared" in found[4].reason
+    assert found[20].proposed == 15
+    assert "some spared" in found[20].reason
     assert found[-1].proposed == 10
+
+
+def test_what_was_found_at_first_stays_for_five_minutes() -> None:
+    # 3 pods of work take 3 + 0.667 x sqrt(3 x 4) = 5.3; somebody had set 20, and may have known why.
+    found = play([3.0] * 22, replicas=20)
+    assert {one.proposed for one in found[:20]} == {20}
+    assert "some spared" in found[0].reason
+    assert found[20].proposed == 6
+
+
+def test_to_hold_on_orders_nothing_new() -> None:
+    # 12 pods of work, then 6; others took the replicas to 11 meanwhile. 10 are needed, 15 would be
+    # held on to: the 11 that are there stay.
+    scaler = scenes.scaler("auto")
+    memory = scaler.start()
+    for tick in range(24):
+        _, memory = scaler.decide(scenes.spread(15.0 * tick, 12.0, 20), memory)
+    decision, _ = scaler.decide(scenes.spread(15.0 * 24, 6.0, 11), memory)
+    assert decision.proposed == 11
 
 
 def test_after_a_window_of_the_autoscaler_nothing_is_held_twice() -> None:

@@ -7,7 +7,7 @@ its own errors at the horizon that matters:
   the one with the smallest squared error at the horizon counts. A jump beyond the usual spread
   resets all of them, so that smooth levels do not lag behind a change.
 - *trend*: least-squares lines over the last points, the shortest window first; only a slope that
-  stands out of the noise counts, damped, and only while its *skill* is positive:
+  stands out of the noise counts, damped, and only while its *skill* is clearly positive:
   ``1 - |errors of the trend| / |errors of persistence|`` over past forecasts at the horizon. Falls
   are judged in the same way, and followed to the next look, not to the horizon.
 - *excess*: by how much the largest value until the horizon exceeded the forecast, in the past. Its
@@ -41,6 +41,9 @@ VALUE, MEAN, RISE, FALL, EXCESS, FLAT, SEASON = range(7)
 # Places of the sums; lines have three each: losses of the line, losses of persistence, a count.
 _SPREAD, _SPREAD_N, _FLAT_LOSS, _SEASON_LOSS, _SEASON_N = range(5)
 _RISES, _FALLS, _SUMS = 5, 8, 11
+# Falls nobody has judged yet must stand out so many times more than rises: pods that are gone are
+# missed, pods too many only cost.
+_FALL_DOUBT = 1.5
 # A fall is followed to this share of the newest value at most.
 _DEEPEST = 0.85
 _KEPT = 96  # levels are kept this long: the longest horizon in steps
@@ -57,6 +60,8 @@ class OutlookParameters:
         periods_s: Periods by which bursts may come.
         significance: So many standard errors a slope must have to be a trend.
         doubt: So many it must have as long as no skill is known.
+        margin: Skill above which a trend counts: a rise that is foretold only a little better than
+            by persistence orders pods for nothing too often.
         damping: Each further step of a trend counts this much of the one before.
         jump: A value further from the level than so many usual distances is a jump.
         evidence: So many forecasts are judged before a skill is believed.
@@ -69,6 +74,7 @@ class OutlookParameters:
     periods_s: tuple[float, ...] = (1800.0, 3600.0)
     significance: float = 2.5
     doubt: float = 4.0
+    margin: float = 0.2
     damping: float = 0.9
     jump: float = 1.5
     evidence: int = 6
@@ -188,7 +194,8 @@ def advance(
     numbers = _advance(
         tracks, levels, losses, sums, ahead, until_s / step_s, 1.0 - parameters.risk,
         max(round(parameters.recent_s / step_s), 20), periods[periods > 2 * ahead],
-        parameters.significance * alike, parameters.doubt * alike, parameters.damping,
+        parameters.significance * alike, parameters.doubt * alike, parameters.margin,
+        parameters.damping,
         parameters.jump, float(parameters.evidence), parameters.memory,
     )  # fmt: skip
     level, mean, upper, trend, skill, trending, falling, seasonal, best = numbers
@@ -251,6 +258,7 @@ def _advance(
     periods: NDArray[np.int64],
     significance: float,
     doubtful: float,
+    margin: float,
     damping: float,
     jump: float,
     evidence: float,
@@ -267,8 +275,9 @@ def _advance(
     skill = _judge(tracks, RISE, sums, _RISES, ahead, memory)
     fall_skill = _judge(tracks, FALL, sums, _FALLS, ahead, memory)
     known, fall_known = sums[_RISES + 2] >= evidence, sums[_FALLS + 2] >= evidence
-    trending = trend > level and (skill > 0.0 if known else strength > doubtful)
-    falling = strength < 0.0 and (fall_skill > 0.0 if fall_known else strength < -doubtful)
+    trending = trend > level and (skill > margin if known else strength > doubtful)
+    sure = fall_skill > 0.0 if fall_known else strength < -_FALL_DOUBT * doubtful
+    falling = strength < 0.0 and sure
     mean = trend if trending else level
     if falling and present < mean:
         # A line does not know when a fall ends: no further below what was seen than this.
@@ -339,7 +348,8 @@ def _line(
         reach += share
     end = len(values)
     for window in _WINDOWS:
-        if window > end:
+        # The first points tell of the start (windows that fill, queues that begin), not of demand.
+        if window > end - ahead:
             break
         mean, slope, error = _fit(values[end - window :])
         if slope != 0.0 and abs(slope) > significance * error:

@@ -8,7 +8,8 @@ keeps bursts from being met too late, and costs little where demand is calm. Whe
 persistence, what remains is reactive, and the record says so.
 
 Downwards the largest need of the last minutes counts, as upstream, but not without end: after a
-burst only a share more than the need of now stays, and while demand falls as foretold one pod.
+burst only a share more than the need of now stays, and while demand falls as foretold one pod. The
+number that is found at first counts as needed, too: the first minutes tell little.
 """
 
 from __future__ import annotations
@@ -95,9 +96,10 @@ class _Weigher:
         return load + (1.0 / target - 1.0) * max(load, root)
 
     def settle(
-        self, proposed: frames.Proposed, ahead: outlook_proposers.Ahead, now_s: float
+        self, seen: frames.Seen, proposed: frames.Proposed, ahead: outlook_proposers.Ahead
     ) -> tuple[frames.Proposed, outlook_proposers.OutlookMemory]:
-        """Hold on to what was needed of late, within reason."""
+        """Hold on to what was needed of late, within reason; to hold orders nothing new."""
+        now_s, there = seen.observation.time_s, seen.observation.current_replicas
         parameters, need = self._parameters, proposed.replicas or 0
         since_s = now_s - self._calm_s
         recent = (entry for entry in ahead.memory.needs if since_s <= entry[0] <= now_s)
@@ -105,6 +107,10 @@ class _Weigher:
         spare = 0.0 if ahead.found.falling else parameters.spare
         most = math.ceil(need * (1.0 + spare)) + 1
         kept = min(max(count for _, count in needs), most)
+        first_s, first = ahead.memory.first or (now_s, 0)
+        if 0.0 <= now_s - first_s < self._calm_s:  # as upstream: what was found counts as needed
+            kept = max(kept, first)
+        kept = min(kept, there)
         if kept > need:
             reason = f"{proposed.reason}, some spared"
             proposed = replace(proposed, replicas=kept, reason=reason, need=None)

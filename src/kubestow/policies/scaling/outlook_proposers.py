@@ -19,11 +19,13 @@ class OutlookMemory:
         look: What is remembered from look to look.
         outlook: What was learnt of demand.
         needs: When how many pods were needed, of late; kept by those who want it.
+        first: When the first look was, and how many replicas it found.
     """
 
     look: looks.LookMemory
     outlook: outlooks.OutlookState
     needs: tuple[tuple[float, int], ...] = ()
+    first: tuple[float, int] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the memory as plain values, ready for JSON."""
@@ -31,15 +33,18 @@ class OutlookMemory:
             "look": self.look.as_json(),
             "outlook": self.outlook.as_json(),
             "needs": [list(need) for need in self.needs],
+            "first": None if self.first is None else list(self.first),
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> OutlookMemory:
         """Return the memory that ``as_json`` wrote."""
+        first = value["first"]
         return cls(
             looks.LookMemory.from_json(value["look"]),
             outlooks.OutlookState.from_json(value["outlook"]),
             tuple((float(time_s), int(need)) for time_s, need in value["needs"]),
+            None if first is None else (float(first[0]), int(first[1])),
         )
 
 
@@ -76,11 +81,11 @@ class Ahead(NamedTuple):
 
 
 Weigh = Callable[[frames.Seen, Ahead], frames.Proposed]
-Settle = Callable[[frames.Proposed, Ahead, float], tuple[frames.Proposed, OutlookMemory]]
+Settle = Callable[[frames.Seen, frames.Proposed, Ahead], tuple[frames.Proposed, OutlookMemory]]
 
 
 def _keep(
-    proposed: frames.Proposed, ahead: Ahead, _: float
+    _: frames.Seen, proposed: frames.Proposed, ahead: Ahead
 ) -> tuple[frames.Proposed, OutlookMemory]:
     return proposed, ahead.memory
 
@@ -140,6 +145,7 @@ class OutlookProposer:
             found, state = outlooks.advance(
                 state, look.demand.load, steps, step_s, self._outlook, look.window_s, look.until_s
             )
-        after = OutlookMemory(learnt, state, memory.needs)
+        now = (seen.observation.time_s, seen.observation.current_replicas)
+        after = OutlookMemory(learnt, state, memory.needs, memory.first or now)
         ahead = Ahead(look, look.demand, found, steps, after)
-        return self._settle(self._weigh(seen, ahead), ahead, seen.observation.time_s)
+        return self._settle(seen, self._weigh(seen, ahead), ahead)
