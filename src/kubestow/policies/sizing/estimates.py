@@ -1,0 +1,66 @@
+"""What an estimator answers for a whole batch, and the shape of an estimator.
+
+An estimator is the part of a recommender that turns usage into amounts; rounding, bounds and rules
+of users come around it. It works on all containers at once, so that a cluster takes seconds and a
+walk through the past (``arenas``) is affordable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.policies.sizing import batches
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimates:
+    """Amounts by container, in cores and bytes; NaN where too little is known.
+
+    Attributes:
+        cpu_cores: What to request.
+        memory_bytes: What to request.
+        lower_cpu_cores: Requests below are too small to keep.
+        lower_memory_bytes: As above.
+        upper_cpu_cores: Requests above are too large to keep.
+        upper_memory_bytes: As above.
+        reasons: Why, by container; empty texts where there is nothing to say.
+        numbers: What led to it, by name: one number per container.
+    """
+
+    cpu_cores: Floats
+    memory_bytes: Floats
+    lower_cpu_cores: Floats
+    lower_memory_bytes: Floats
+    upper_cpu_cores: Floats
+    upper_memory_bytes: Floats
+    reasons: tuple[str, ...] = ()
+    numbers: Mapping[str, Floats] = field(default_factory=dict)
+
+
+def exact(cpu_cores: Floats, memory_bytes: Floats, reasons: tuple[str, ...] = ()) -> Estimates:
+    """Return estimates whose bounds are the estimates themselves."""
+    return Estimates(
+        cpu_cores, memory_bytes, cpu_cores, memory_bytes, cpu_cores, memory_bytes, reasons
+    )
+
+
+class Estimator(Protocol):
+    """Turns usage into amounts."""
+
+    @property
+    def name(self) -> str:
+        """The name users write."""
+
+    def estimate(self, batch: batches.Batch) -> Estimates:
+        """Return what each container of a batch should request.
+
+        Args:
+            batch: Usage up to now; all of it counts unless the parameters say otherwise.
+        """

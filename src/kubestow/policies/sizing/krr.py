@@ -1,0 +1,100 @@
+"""The recommender ``krr-simple``: the rule of krr's strategy ``simple``, exactly.
+
+robusta-dev/krr, ``robusta_krr/strategies/simple.py`` and ``core/runner.py`` (release 1.27 and
+later; 95 instead of 99 since 1.17): CPU request = a percentile per pod, of which the largest pod
+counts (``quantile_over_time`` in the query, the maximum over pods in the strategy), no CPU limit;
+memory request = limit = the largest value of all pods and 15 %; fewer than 100 points in all pods
+together give nothing; rounded up to millicores and megabytes of 10^6 bytes, at least 10 m and
+100 MB. With ``use_oomkill_data`` at least the limit at the largest OOM kill and 25 %.
+
+An HPA on the same resource gives "?" there; here that is a guard around any recommender.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.model import structures
+from kubestow.policies.sizing import batches, estimates, window_statistics
+
+NAME = "krr-simple"
+
+Floats = NDArray[np.float64]
+Percent = Annotated[float, structures.Bounds(least=0.0, most=100.0)]
+Amount = Annotated[float, structures.Bounds(least=0.0)]
+
+
+@dataclass(frozen=True, slots=True)
+class KrrParameters:
+    """Settings of krr's strategy ``simple``, with its names and defaults.
+
+    Attributes:
+        cpu_percentile: Percentile of the CPU samples of a pod.
+        memory_buffer_percentage: Percent added to the largest memory sample.
+        points_required: So many points in all pods together are needed.
+        use_oomkill_data: Whether OOM kills raise the memory.
+        oom_memory_buffer_percentage: Percent added to the limit at the largest OOM kill.
+        cpu_min_value: Least CPU request, in millicores.
+        memory_min_value: Least memory request, in megabytes of 10^6 bytes.
+    """
+
+    cpu_percentile: Percent = 95.0
+    memory_buffer_percentage: Amount = 15.0
+    points_required: Annotated[int, structures.Bounds(least=1)] = 100
+    use_oomkill_data: bool = False
+    oom_memory_buffer_percentage: Amount = 25.0
+    cpu_min_value: Amount = 10.0
+    memory_min_value: Amount = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Krr:
+    """krr's strategy ``simple``."""
+
+    parameters: KrrParameters = KrrParameters()
+    name: str = NAME
+
+    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+        """Return what krr would print."""
+        p = self.parameters
+        # krr writes the share into the query with two decimals.
+        share = round(p.cpu_percentile / 100.0, 2)
+        cpu = batch.largest(window_statistics.quantiles(batch.cpu_cores, share))
+        memory = batch.largest(window_statistics.largest(batch.memory_bytes))
+        memory = memory * (1.0 + p.memory_buffer_percentage / 100.0)
+        if p.use_oomkill_data:
+            killed = batch.killed_bytes * (1.0 + p.oom_memory_buffer_percentage / 100.0)
+            memory = np.where(np.isnan(memory), memory, np.maximum(memory, killed))
+        enough_cpu = _points(batch, batch.cpu_cores) >= p.points_required
+        enough_memory = _points(batch, batch.memory_bytes) >= p.points_required
+        cpu = _rounded(np.where(enough_cpu, cpu, np.nan), 10**3, p.cpu_min_value / 1000.0)
+        memory = _rounded(
+            np.where(enough_memory, memory, np.nan), 1.0 / 10**6, 1e6 * p.memory_min_value
+        )
+        reasons = tuple(
+            "" if cpu_is and memory_is else f"fewer than {p.points_required} points"
+            for cpu_is, memory_is in zip(enough_cpu, enough_memory, strict=True)
+        )
+        return estimates.exact(cpu, memory, reasons)
+
+
+def _points(batch: batches.Batch, values: Floats) -> Floats:
+    found: Floats = np.bincount(
+        batch.owners, window_statistics.counts(values), len(batch.names)
+    ).astype(np.float64)
+    return found
+
+
+def _rounded(values: Floats, precision: float, least: float) -> Floats:
+    """Round up as krr does, one value at a time, with the same floating-point operations."""
+    return np.array(
+        [
+            value if math.isnan(value) else max(math.ceil(value * precision) / precision, least)
+            for value in values.tolist()
+        ]
+    )

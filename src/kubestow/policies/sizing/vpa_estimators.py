@@ -1,0 +1,68 @@
+"""``vpa`` on a batch: the same histograms and rules, many containers at once.
+
+Each point is a sample at its time; memory peaks of a day count once, as upstream has it. One
+container per pod is assumed (the floors of 25 m and 250 MiB are shared by the containers of a pod,
+``siblings`` says by how many).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.policies.sizing import batches, estimates, window_statistics
+from kubestow.policies.sizing.vpa import recommenders
+from kubestow.policies.sizing.vpa.banks import VpaBank
+from kubestow.policies.sizing.vpa.parameters import VpaParameters
+
+NAME = recommenders.NAME
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class VpaEstimator:
+    """The Vertical Pod Autoscaler's estimates.
+
+    Attributes:
+        parameters: As upstream's flags.
+        siblings: How many containers share a pod's floors.
+    """
+
+    parameters: VpaParameters = field(default_factory=VpaParameters)
+    siblings: int = 1
+    name: str = NAME
+
+    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+        """Return target and bounds after all points have been taken up in order of time."""
+        bank = VpaBank([self.siblings] * len(batch.names), self.parameters)
+        slots = bank.place(batch.owners.tolist())
+        first_s = batch.end_s - (batch.points - 1) * batch.step_s
+        for point in range(batch.points):
+            cpu, memory = batch.cpu_cores[:, point], batch.memory_bytes[:, point]
+            seen = ~(np.isnan(cpu) & np.isnan(memory))
+            if seen.any():
+                bank.add(slots[seen], first_s + point * batch.step_s, cpu[seen], memory[seen])
+        killed: Ints = np.flatnonzero(batch.killed_bytes > 0.0)
+        if len(killed):
+            # The day of the kill is not known any more: it counts as one of today.
+            rows = np.searchsorted(batch.owners, killed)
+            amounts = batch.killed_bytes[killed].astype(np.int64)
+            bank.kill(slots[rows], batch.end_s, amounts)
+        table = bank.recommend()
+        cpu_cores = table.cpu_m / 1000.0 * _known(batch, batch.cpu_cores)
+        memory_bytes = table.memory_bytes * _known(batch, batch.memory_bytes)
+        return estimates.Estimates(
+            cpu_cores[:, 0], memory_bytes[:, 0], cpu_cores[:, 1], memory_bytes[:, 1],
+            cpu_cores[:, 2], memory_bytes[:, 2],
+        )  # fmt: skip
+
+
+def _known(batch: batches.Batch, values: Floats) -> Floats:
+    """Return 1 for containers with a measured value and NaN for those without, as a column."""
+    seen = batch.largest(window_statistics.largest(values))
+    found: Floats = np.where(np.isnan(seen), np.nan, 1.0)[:, np.newaxis]
+    return found

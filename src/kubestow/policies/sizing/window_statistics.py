@@ -1,0 +1,106 @@
+"""Statistics of series: quantiles over all of them, peaks and quantiles by window.
+
+Quantiles are those of NumPy and of Prometheus' ``quantile_over_time``: linear between the two
+nearest ranks. Points that were not measured do not count. Windows are counted from the end of the
+grid, so that the last one is whole; what is left over at the beginning belongs to none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.policies.compiling import compiled
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def quantiles(values: Floats, share: float) -> Floats:
+    """Return a quantile of each row; NaN where nothing was measured."""
+    return several_quantiles(values, (share,))[:, 0]
+
+
+def several_quantiles(values: Floats, shares: Sequence[float]) -> Floats:
+    """Return quantiles of each row, by row and share; each row is sorted once."""
+    found = np.empty((len(values), len(shares)))
+    _quantiles(values, np.array(shares, dtype=np.float64), found)
+    return found
+
+
+def pooled_quantiles(values: Floats, owners: Ints, count: int, share: float) -> Floats:
+    """Return a quantile over all rows of each owner; rows stand in the order of owners."""
+    starts = np.searchsorted(owners, np.arange(count + 1))
+    found = np.empty(count)
+    _pooled(values, starts, share, found)
+    return found
+
+
+def counts(values: Floats) -> Ints:
+    """Return how many points of each row were measured."""
+    found: Ints = np.count_nonzero(~np.isnan(values), axis=1)
+    return found
+
+
+def largest(values: Floats) -> Floats:
+    """Return the largest value of each row; NaN where nothing was measured."""
+    if not values.shape[1]:
+        return np.full(len(values), np.nan)
+    found: Floats = np.fmax.reduce(values, axis=1)
+    return found
+
+
+def peaks(values: Floats, points: int) -> Floats:
+    """Return the largest value by row and window; NaN where nothing was measured.
+
+    Args:
+        values: By row and point.
+        points: Length of a window.
+    """
+    shaped = _windows(values, points)
+    found: Floats = np.fmax.reduce(shaped, axis=2)
+    return found
+
+
+def window_quantiles(values: Floats, points: int, share: float) -> Floats:
+    """Return a quantile by row and window; NaN where nothing was measured."""
+    shaped = _windows(values, points)
+    rows, windows, _ = shaped.shape
+    return quantiles(np.ascontiguousarray(shaped).reshape(-1, points), share).reshape(rows, windows)
+
+
+def _windows(values: Floats, points: int) -> Floats:
+    windows = values.shape[1] // points
+    return values[:, values.shape[1] - windows * points :].reshape(len(values), windows, points)
+
+
+@compiled
+def _quantile(known: Floats, share: float) -> float:
+    """Return a quantile of sorted values."""
+    if len(known) == 0:
+        return np.nan
+    rank = share * (len(known) - 1)
+    below = int(np.floor(rank))
+    above = min(below + 1, len(known) - 1)
+    return float(known[below] + (rank - below) * (known[above] - known[below]))
+
+
+@compiled
+def _quantiles(values: Floats, shares: Floats, found: Floats) -> None:
+    for row in range(len(values)):
+        line = values[row]
+        known = line[~np.isnan(line)]
+        known.sort()
+        for place in range(len(shares)):
+            found[row, place] = _quantile(known, shares[place])
+
+
+@compiled
+def _pooled(values: Floats, starts: Ints, share: float, found: Floats) -> None:
+    for owner in range(len(found)):
+        block = values[starts[owner] : starts[owner + 1]].copy().reshape(-1)
+        known = block[~np.isnan(block)]
+        known.sort()
+        found[owner] = _quantile(known, share)

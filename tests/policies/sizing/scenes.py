@@ -1,0 +1,33 @@
+"""Small batches for tests of estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kubestow.policies.sizing import batches
+
+NAN = float("nan")
+
+
+def batch(
+    cpu: Sequence[Sequence[float]],
+    memory: Sequence[Sequence[float]] | None = None,
+    owners: Sequence[int] | None = None,
+    killed: Sequence[float] | None = None,
+    step_s: float = 60.0,
+) -> batches.Batch:
+    """Return a batch; memory is a thousand times the CPU, rows have a container each, if not told."""
+    values = np.array(cpu, dtype=np.float64)
+    of = np.arange(len(values)) if owners is None else np.array(owners, dtype=np.int64)
+    names = [f"ns/Deployment/w/c{place}" for place in range(int(of.max(initial=-1)) + 1)]
+    return batches.make(
+        names,
+        of,
+        step_s,
+        1e6,
+        values,
+        values * 1000.0 if memory is None else np.array(memory, dtype=np.float64),
+        None if killed is None else np.array(killed, dtype=np.float64),
+    )
