@@ -82,7 +82,7 @@ def test_what_was_needed_of_late_is_held_on_to_within_reason() -> None:
 
 
 def test_what_was_found_at_first_stays_for_five_minutes() -> None:
-    # 3 pods of work take 3 + 0.667 x sqrt(3 x 4) = 5.3; somebody had set 20, and may have known why.
+    # 3 pods of work take 3 + 0.667 x sqrt(3 x 4) = 5.3; somebody had set 20, perhaps with reason.
     found = play([3.0] * 22, replicas=20)
     assert {one.proposed for one in found[:20]} == {20}
     assert "some spared" in found[0].reason

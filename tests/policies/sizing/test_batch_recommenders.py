@@ -17,7 +17,7 @@ RECOMMENDER = batch_recommenders.BatchRecommender(percentiles.Percentile(PARAMET
 
 
 def history() -> histories.UsageHistory:
-    times_s = np.arange(10) * 60.0
+    times_s = np.arange(0.0, 600.0, 60.0)
     return histories.UsageHistory(
         (
             histories.ContainerSeries(

@@ -100,10 +100,20 @@ def walk(
         window: Points of the window after each origin.
         at: Origins: how many points are seen.
     """
-    columns: list[tuple[Floats, ...]] = []
-    for origin in at:
-        found = estimator.estimate(batch.until(origin))
-        columns.append(judge(batch.between(origin, origin + window), found))
+    return judge_all(batch, window, at, estimates.estimate_at(estimator, batch, at))
+
+
+def judge_all(
+    batch: batches.Batch,
+    window: int,
+    at: Sequence[int],
+    answers: Sequence[estimates.Estimates],
+) -> Judged:
+    """Put answers that were given at some moments beside what came next."""
+    columns = [
+        judge(batch.between(origin, origin + window), found)
+        for origin, found in zip(at, answers, strict=True)
+    ]
     shape = (len(batch.names), 0)
     parts = [
         np.stack(part, axis=1) if part else np.empty(shape)
@@ -148,7 +158,7 @@ def _cost(estimate: Floats, peak: Floats, missed: Floats, price: float) -> Float
         return np.full(len(estimate), np.nan)
     size = _median(peak)
     unused = np.maximum(estimate - peak, 0.0) / size[:, np.newaxis]
-    return _mean(unused + price * missed)
+    return mean(unused + price * missed)
 
 
 def _median(values: Floats) -> Floats:
@@ -157,7 +167,8 @@ def _median(values: Floats) -> Floats:
     return np.where(found > 0.0, found, 1.0)
 
 
-def _mean(values: Floats) -> Floats:
+def mean(values: Floats) -> Floats:
+    """Return the mean of what is known of each row; NaN where nothing is."""
     known = np.isfinite(values)
     count = known.sum(axis=1)
     total = np.where(known, values, 0.0).sum(axis=1)

@@ -7,9 +7,9 @@ walk through the past (``arenas``) is affordable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,3 +64,23 @@ class Estimator(Protocol):
         Args:
             batch: Usage up to now; all of it counts unless the parameters say otherwise.
         """
+
+
+@runtime_checkable
+class Walker(Protocol):
+    """An estimator that can answer at several moments of the past in one go."""
+
+    def estimate_at(self, batch: batches.Batch, at: Sequence[int]) -> list[Estimates]:
+        """Return what ``estimate`` would for the first points of a batch, at each of some numbers.
+
+        Args:
+            batch: Usage of many containers.
+            at: Numbers of points, ascending.
+        """
+
+
+def estimate_at(estimator: Estimator, batch: batches.Batch, at: Sequence[int]) -> list[Estimates]:
+    """Return the answers of any estimator at several moments of the past."""
+    if isinstance(estimator, Walker):
+        return estimator.estimate_at(batch, at)
+    return [estimator.estimate(batch.until(points)) for points in at]

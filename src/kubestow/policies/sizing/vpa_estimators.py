@@ -7,6 +7,7 @@ container per pod is assumed (the floors of 25 m and 250 MiB are shared by the c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,27 +39,43 @@ class VpaEstimator:
 
     def estimate(self, batch: batches.Batch) -> estimates.Estimates:
         """Return target and bounds after all points have been taken up in order of time."""
+        return self.estimate_at(batch, [batch.points])[0]
+
+    def estimate_at(self, batch: batches.Batch, at: Sequence[int]) -> list[estimates.Estimates]:
+        """Return target and bounds after some numbers of points."""
         bank = VpaBank([self.siblings] * len(batch.names), self.parameters)
         slots = bank.place(batch.owners.tolist())
         first_s = batch.end_s - (batch.points - 1) * batch.step_s
-        for point in range(batch.points):
-            cpu, memory = batch.cpu_cores[:, point], batch.memory_bytes[:, point]
-            seen = ~(np.isnan(cpu) & np.isnan(memory))
-            if seen.any():
-                bank.add(slots[seen], first_s + point * batch.step_s, cpu[seen], memory[seen])
-        killed: Ints = np.flatnonzero(batch.killed_bytes > 0.0)
-        if len(killed):
-            # The day of the kill is not known any more: it counts as one of today.
-            rows = np.searchsorted(batch.owners, killed)
-            amounts = batch.killed_bytes[killed].astype(np.int64)
-            bank.kill(slots[rows], batch.end_s, amounts)
-        table = bank.recommend()
-        cpu_cores = table.cpu_m / 1000.0 * _known(batch, batch.cpu_cores)
-        memory_bytes = table.memory_bytes * _known(batch, batch.memory_bytes)
-        return estimates.Estimates(
-            cpu_cores[:, 0], memory_bytes[:, 0], cpu_cores[:, 1], memory_bytes[:, 1],
-            cpu_cores[:, 2], memory_bytes[:, 2],
-        )  # fmt: skip
+        found, done = [], 0
+        for points in at:
+            for point in range(done, points):
+                cpu, memory = batch.cpu_cores[:, point], batch.memory_bytes[:, point]
+                seen = ~(np.isnan(cpu) & np.isnan(memory))
+                if seen.any():
+                    bank.add(slots[seen], first_s + point * batch.step_s, cpu[seen], memory[seen])
+            done = points
+            if points == batch.points:
+                _add_kills(bank, slots, batch)
+            found.append(_present(bank, batch.until(points)))
+        return found
+
+
+def _add_kills(bank: VpaBank, slots: Ints, batch: batches.Batch) -> None:
+    """Take up OOM kills; their days are not known any more, so they count as today's."""
+    killed: Ints = np.flatnonzero(batch.killed_bytes > 0.0)
+    if len(killed):
+        rows = np.searchsorted(batch.owners, killed)
+        bank.kill(slots[rows], batch.end_s, batch.killed_bytes[killed].astype(np.int64))
+
+
+def _present(bank: VpaBank, batch: batches.Batch) -> estimates.Estimates:
+    table = bank.recommend()
+    cpu_cores = table.cpu_m / 1000.0 * _known(batch, batch.cpu_cores)
+    memory_bytes = table.memory_bytes * _known(batch, batch.memory_bytes)
+    return estimates.Estimates(
+        cpu_cores[:, 0], memory_bytes[:, 0], cpu_cores[:, 1], memory_bytes[:, 1],
+        cpu_cores[:, 2], memory_bytes[:, 2],
+    )  # fmt: skip
 
 
 def _known(batch: batches.Batch, values: Floats) -> Floats:

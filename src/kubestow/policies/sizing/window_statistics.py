@@ -24,7 +24,7 @@ def quantiles(values: Floats, share: float) -> Floats:
 
 
 def several_quantiles(values: Floats, shares: Sequence[float]) -> Floats:
-    """Return quantiles of each row, by row and share; each row is sorted once."""
+    """Return quantiles of each row, by row and share."""
     found = np.empty((len(values), len(shares)))
     _quantiles(values, np.array(shares, dtype=np.float64), found)
     return found
@@ -78,13 +78,43 @@ def _windows(values: Floats, points: int) -> Floats:
 
 @compiled
 def _quantile(known: Floats, share: float) -> float:
-    """Return a quantile of sorted values."""
-    if len(known) == 0:
+    """Return a quantile of values in any order, which are put into another one."""
+    count = len(known)
+    if count == 0:
         return np.nan
-    rank = share * (len(known) - 1)
-    below = int(np.floor(rank))
-    above = min(below + 1, len(known) - 1)
-    return float(known[below] + (rank - below) * (known[above] - known[below]))
+    rank = share * (count - 1)
+    below = min(int(np.floor(rank)), count - 1)
+    low = _select(known, below)
+    if below + 1 >= count or rank == below:
+        return low
+    # All that is larger stands behind it now.
+    high = known[below + 1 :].min()
+    return float(low + (rank - below) * (high - low))
+
+
+@compiled
+def _select(values: Floats, place: int) -> float:
+    """Return what would stand at a place if values were sorted (Hoare's selection)."""
+    left, right = 0, len(values) - 1
+    while left < right:
+        pivot = values[(left + right) // 2]
+        i, j = left, right
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if place <= j:
+            right = j
+        elif place >= i:
+            left = i
+        else:
+            break
+    return float(values[place])
 
 
 @compiled
@@ -92,7 +122,6 @@ def _quantiles(values: Floats, shares: Floats, found: Floats) -> None:
     for row in range(len(values)):
         line = values[row]
         known = line[~np.isnan(line)]
-        known.sort()
         for place in range(len(shares)):
             found[row, place] = _quantile(known, shares[place])
 
@@ -101,6 +130,4 @@ def _quantiles(values: Floats, shares: Floats, found: Floats) -> None:
 def _pooled(values: Floats, starts: Ints, share: float, found: Floats) -> None:
     for owner in range(len(found)):
         block = values[starts[owner] : starts[owner + 1]].copy().reshape(-1)
-        known = block[~np.isnan(block)]
-        known.sort()
-        found[owner] = _quantile(known, share)
+        found[owner] = _quantile(block[~np.isnan(block)], share)
