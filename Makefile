@@ -8,7 +8,7 @@ STAMP := $(VENV)/.stamp
 INTERPRETED := tests/policies/placing/packing tests/policies/placing/test_batches.py \
 	tests/policies/forecasting/test_arima_kernels.py tests/policies/forecasting/test_gru_cells.py
 
-.PHONY: setup demo test browser prometheus e2e bench lint docs lock clean
+.PHONY: setup demo test browser prometheus postgresql e2e bench lint docs lock clean
 
 setup: $(STAMP)
 
@@ -44,8 +44,17 @@ prometheus:
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 		prometheus >/dev/null; } || true
 
+# The server that the tests of the store start themselves, likewise.
+postgresql:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& echo "installing postgresql for the tests of the store ..." && apt-get update -qq \
+		&& { test -e /usr/sbin/policy-rc.d || { trap 'rm -f /usr/sbin/policy-rc.d' EXIT \
+		&& printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d; }; } \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		postgresql >/dev/null; } || true
+
 # The second run interprets the kernels instead of compiling them, so that coverage sees inside.
-test: lint browser prometheus
+test: lint browser prometheus postgresql
 	$(BIN)/python -m pytest -m 'not e2e' -n 2 --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(INTERPRETED) --cov --cov-append \
 		--cov-report=term --cov-fail-under=90

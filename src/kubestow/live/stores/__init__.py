@@ -1,0 +1,1 @@
+"""The store: histories, learned states, recommendations and decisions, in a database."""

@@ -1,0 +1,65 @@
+"""Containers by the identity of their workload, and the numbers the store knows them by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+
+import sqlalchemy as sa
+
+from kubestow.live.stores import schemas, upserts
+from kubestow.live.stores.engines import Store
+
+_TABLE = schemas.containers
+COLUMNS = (_TABLE.c.namespace, _TABLE.c.kind, _TABLE.c.workload, _TABLE.c.container)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ContainerKey:
+    """A container of a workload, whatever the names of its pods.
+
+    Attributes:
+        namespace: Namespace of the workload.
+        kind: Kind of the workload, as in ``model.identities.Identity``.
+        workload: Its stable name.
+        container: Name of the container.
+    """
+
+    namespace: str
+    kind: str
+    workload: str
+    container: str
+
+
+def read(store: Store) -> tuple[ContainerKey, ...]:
+    """Return all containers that are known, in order."""
+    with store.reading() as connection:
+        return tuple(sorted(ContainerKey(*row) for row in connection.execute(sa.select(*COLUMNS))))
+
+
+def number(connection: sa.Connection, key: ContainerKey) -> int | None:
+    """Return a container's number, or ``None`` if it is not known."""
+    return connection.scalar(sa.select(_TABLE.c.id).where(is_key(key)))
+
+
+def numbers(connection: sa.Connection, keys: Iterable[ContainerKey]) -> dict[ContainerKey, int]:
+    """Return the numbers of containers; those not known yet are added."""
+    found: dict[ContainerKey, int] = {}
+    for key in sorted(set(keys)):  # in one order everywhere, so that no two wait for each other
+        known = number(connection, key)
+        found[key] = _add(connection, key) if known is None else known
+    return found
+
+
+def is_key(key: ContainerKey) -> sa.ColumnElement[bool]:
+    """Return the condition for one container."""
+    return sa.and_(*(col == part for col, part in zip(COLUMNS, astuple(key), strict=True)))
+
+
+def _add(connection: sa.Connection, key: ContainerKey) -> int:
+    values = dict(zip((col.name for col in COLUMNS), astuple(key), strict=True))
+    connection.execute(upserts.insert(connection, _TABLE).values(values).on_conflict_do_nothing())
+    made = number(connection, key)
+    if made is None:
+        raise RuntimeError(f"{key} was added and is not there")
+    return made

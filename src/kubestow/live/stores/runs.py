@@ -1,0 +1,130 @@
+"""Runs: one container in one pod from its begin to its end.
+
+A pod counts once, whoever records it and how often: the key is its uid, not a flag on its identity
+as in theses/001 (8.1.5), so that two pods of one identity are two runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from kubestow.live.stores import containers, schemas, upserts
+from kubestow.live.stores.containers import ContainerKey
+from kubestow.live.stores.engines import Store
+
+_TABLE = schemas.runs
+_FACTS = (
+    "began_s",
+    "ended_s",
+    "cpu_mean_m",
+    "cpu_max_m",
+    "memory_max_bytes",
+    "oom",
+    "throttled_share",
+    "image",
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RunKey:
+    """Which run: a container of a workload in one pod, by the pod's ``metadata.uid``."""
+
+    container: ContainerKey
+    pod_uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is known of a run.
+
+    Attributes:
+        key: Which run.
+        began_s: When the container began, seconds since the epoch.
+        ended_s: When it ended; ``None`` while it runs. Only finished runs are evaluated.
+        cpu_mean_m: Mean CPU, thousandths of a core.
+        cpu_max_m: Highest CPU.
+        memory_max_bytes: Highest memory.
+        oom: Whether it was killed for want of memory.
+        throttled_share: Share of its time that it was throttled.
+        image: Fingerprint of its image, as in ``model.identities.Identity``.
+        evaluated_at_s: When it was evaluated; ``None`` if it was not yet.
+    """
+
+    key: RunKey
+    began_s: float
+    ended_s: float | None = None
+    cpu_mean_m: float | None = None
+    cpu_max_m: float | None = None
+    memory_max_bytes: int | None = None
+    oom: bool = False
+    throttled_share: float | None = None
+    image: str = ""
+    evaluated_at_s: float | None = None
+
+
+def record(store: Store, run: Run) -> bool:
+    """Keep a run. One that has ended already stays as it is.
+
+    A run may be recorded when it begins and again when it ends; until it is evaluated its samples
+    are kept. Pods that run for good should not be recorded at their begin.
+
+    Returns:
+        Whether the run is in the store. It is not if it ended before the mark of ``retentions``:
+        then it was evaluated and forgotten, and must not be evaluated again.
+    """
+    with store.writing() as connection:
+        number = containers.numbers(connection, [run.key.container])[run.key.container]
+        if _is_forgotten(connection, number, run):
+            return False
+        values = {name: getattr(run, name) for name in _FACTS}
+        statement = upserts.insert(connection, _TABLE).values(
+            container_id=number, pod_uid=run.key.pod_uid, **values
+        )
+        connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=[_TABLE.c.container_id, _TABLE.c.pod_uid],
+                set_={name: statement.excluded[name] for name in _FACTS},
+                where=_TABLE.c.ended_s.is_(None),
+            )
+        )
+    return True
+
+
+def read(store: Store, container: ContainerKey, *, newest: int | None = None) -> tuple[Run, ...]:
+    """Return the runs of a container, oldest first.
+
+    Args:
+        store: Where they are.
+        container: Whose runs.
+        newest: How many at most, from the end.
+    """
+    wanted = select().where(containers.is_key(container)).order_by(_TABLE.c.began_s.desc())
+    with store.reading() as connection:
+        rows = connection.execute(wanted.limit(newest)).mappings().all()
+    return tuple(from_row(row) for row in reversed(rows))
+
+
+def select() -> sa.Select[tuple[Any, ...]]:
+    """Return a query for whole rows of runs with the keys of their containers."""
+    return sa.select(_TABLE, *containers.COLUMNS).select_from(_TABLE.join(schemas.containers))
+
+
+def from_row(row: sa.RowMapping) -> Run:
+    """Return a run from a row of ``select``."""
+    container = ContainerKey(*(row[column] for column in containers.COLUMNS))
+    facts = {name: row[_TABLE.c[name]] for name in (*_FACTS, "evaluated_at_s")}
+    return Run(RunKey(container, row[_TABLE.c.pod_uid]), **facts)
+
+
+def _is_forgotten(connection: sa.Connection, container_id: int, run: Run) -> bool:
+    """Tell whether a run was swept away; the mark is held, so that it cannot move meanwhile."""
+    marks = schemas.retention_marks
+    mark = sa.select(marks.c.until_s).where(marks.c.name == "runs").with_for_update(read=True)
+    until_s = connection.scalar(mark)
+    if until_s is None or run.ended_s is None or run.ended_s >= until_s:
+        return False
+    same = (_TABLE.c.container_id == container_id, _TABLE.c.pod_uid == run.key.pod_uid)
+    return connection.scalar(sa.select(_TABLE.c.id).where(*same)) is None

@@ -1,0 +1,142 @@
+"""Samples of usage, each of one container in one pod at one time.
+
+They are kept by pod and are not deleted when they were read: theses/001 did both otherwise, and
+concurrent pods of one identity mixed and deleted each other's data (8.2). ``retentions`` ends them.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from kubestow.live.stores import containers, schemas, upserts
+from kubestow.live.stores.containers import ContainerKey
+from kubestow.live.stores.engines import Store
+from kubestow.model import errors
+
+_TABLE = schemas.samples
+_MEASURES = ("cpu_m", "memory_bytes", "memory_peak_bytes")
+_BATCH = 5_000  # rows a statement
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Usage at one time; what was not measured is ``None``, the rest still counts.
+
+    Attributes:
+        container: The container.
+        pod_uid: The pod, by ``metadata.uid``.
+        time_s: When, seconds since the epoch.
+        cpu_m: CPU in thousandths of a core.
+        memory_bytes: Working set.
+        memory_peak_bytes: Highest memory so far.
+    """
+
+    container: ContainerKey
+    pod_uid: str
+    time_s: float
+    cpu_m: float | None = None
+    memory_bytes: int | None = None
+    memory_peak_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the samples of one run say together; ``None`` where none has a value.
+
+    Attributes:
+        count: Number of samples.
+        cpu_mean_m: Mean CPU of the samples that have one.
+        cpu_max_m: Highest CPU.
+        memory_max_bytes: Highest working set or peak.
+    """
+
+    count: int
+    cpu_mean_m: float | None
+    cpu_max_m: float | None
+    memory_max_bytes: int | None
+
+
+def insert(store: Store, samples: Iterable[Sample]) -> None:
+    """Keep samples. One that is there already stays; values it lacks are filled in."""
+    given = list(samples)
+    for sample in given:
+        _check(sample)
+    with store.writing() as connection:
+        numbers = containers.numbers(connection, {sample.container for sample in given})
+        rows = [_values(sample, numbers) for sample in given]
+        # In one order everywhere, so that no two writers of the same samples wait for each other.
+        rows.sort(key=operator.itemgetter("container_id", "pod_uid", "time_s"))
+        statement = _statement(connection)
+        for start in range(0, len(rows), _BATCH):
+            connection.execute(statement, rows[start : start + _BATCH])
+
+
+def read(store: Store, container: ContainerKey, pod_uid: str) -> tuple[Sample, ...]:
+    """Return the samples of one run, oldest first."""
+    columns = (_TABLE.c.time_s, *(_TABLE.c[name] for name in _MEASURES))
+    with store.reading() as connection:
+        wanted = _of_run(sa.select(*columns), container, pod_uid).order_by(_TABLE.c.time_s)
+        return tuple(Sample(container, pod_uid, *row) for row in connection.execute(wanted))
+
+
+def summarise(store: Store, container: ContainerKey, pod_uid: str) -> Usage:
+    """Return what the samples of one run say together."""
+    wanted = sa.select(
+        sa.func.count(),
+        sa.func.avg(_TABLE.c.cpu_m),
+        sa.func.max(_TABLE.c.cpu_m),
+        sa.func.max(_TABLE.c.memory_bytes),
+        sa.func.max(_TABLE.c.memory_peak_bytes),
+    )
+    with store.reading() as connection:
+        count, mean, most, *memory = connection.execute(_of_run(wanted, container, pod_uid)).one()
+    return Usage(count, mean, most, max((m for m in memory if m is not None), default=None))
+
+
+def _of_run(
+    wanted: sa.Select[tuple[Any, ...]], container: ContainerKey, pod_uid: str
+) -> sa.Select[tuple[Any, ...]]:
+    return wanted.select_from(_TABLE.join(schemas.containers)).where(
+        containers.is_key(container), _TABLE.c.pod_uid == pod_uid
+    )
+
+
+def _statement(connection: sa.Connection) -> upserts.Insert:
+    statement = upserts.insert(connection, _TABLE)
+    new = statement.excluded
+    gaps = (sa.and_(_TABLE.c[name].is_(None), new[name].is_not(None)) for name in _MEASURES)
+    return statement.on_conflict_do_update(
+        index_elements=[_TABLE.c.container_id, _TABLE.c.pod_uid, _TABLE.c.time_s],
+        set_={name: sa.func.coalesce(_TABLE.c[name], new[name]) for name in _MEASURES},
+        where=sa.or_(*gaps),  # nothing is written if nothing is new
+    )
+
+
+def _values(row: Sample, numbers: dict[ContainerKey, int]) -> dict[str, Any]:
+    return {
+        "container_id": numbers[row.container],
+        "pod_uid": row.pod_uid,
+        "time_s": row.time_s,
+        "cpu_m": row.cpu_m,
+        "memory_bytes": row.memory_bytes,
+        "memory_peak_bytes": row.memory_peak_bytes,
+    }
+
+
+def _check(row: Sample) -> None:
+    values: Sequence[float | None] = (
+        row.time_s,
+        row.cpu_m,
+        row.memory_bytes,
+        row.memory_peak_bytes,
+    )
+    for name, value in zip(("time_s", *_MEASURES), values, strict=True):
+        if value is not None and not math.isfinite(value):
+            place = f"sample of {row.pod_uid}: {name}"
+            raise errors.InputError(place, f"{value}: expected a finite number")
