@@ -9,12 +9,14 @@ from typing import Any
 from kubestow.model import errors
 from kubestow.studies import (
     adaptive_packing,
+    boettcher_requests,
     cells,
     mcnaughton_scaling,
     schubert_limits,
     schubert_packing,
     shi_forecast,
     shi_scaling,
+    sizing_risks,
     trace_scaling,
     vector_packing,
 )
@@ -78,6 +80,16 @@ _ALL = (
         "trace-scaling",
         "Overloaded requests against cost on real request traces, beside a perfect forecast.",
         trace_scaling.run,
+    ),
+    Study(
+        "sizing-risks",
+        "Does the stated miss probability of `conformal` hold, and what does it cost.",
+        sizing_risks.run,
+    ),
+    Study(
+        "boettcher-requests",
+        "Requests that follow runs: Boettcher 2023, learning agents beside closed forms.",
+        boettcher_requests.run,
     ),
 )
 

@@ -18,6 +18,7 @@ from kubestow.policies.sizing import (
     registry,
 )
 from kubestow.policies.sizing.vpa import memories, recommenders
+from tests.policies.sizing import scenes
 
 START_S = 1.7e9
 CURRENT = protocols.ContainerResources(
@@ -60,13 +61,31 @@ def test_recommenders_are_found_by_name_with_parameters() -> None:
     assert isinstance(made, recommenders.Vpa)
     assert made.parameters.margin == 0.5
     assert registry.make("keep").name == "keep"
-    assert set(registry.REGISTRY) == {"keep", "vpa"}
+    # The names of the contract (INTERFACES).
+    assert list(registry.REGISTRY) == [
+        "keep", "percentile", "krr-simple", "vpa", "level-sigma", "arima-margin", "q-learning",
+        "limit-follow", "conformal", "auto",
+    ]  # fmt: skip
+
+
+def test_all_but_keep_work_on_many_containers_at_once() -> None:
+    batch = scenes.batch([[0.5] * 300, [0.1] * 300], [[2e8] * 300, [4e8] * 300])
+    for name, entry in registry.REGISTRY.items():
+        if name == "keep":
+            with pytest.raises(errors.InputError, match="leaves requests as they are"):
+                entry.make_estimator(entry.parameters())
+            continue
+        estimator = entry.make_estimator(entry.parameters())
+        assert estimator.name == name
+        found = estimator.estimate(batch)
+        assert (found.memory_bytes >= [2e8, 4e8]).all(), name
+        assert (found.cpu_cores >= [0.5, 0.1]).all(), name
 
 
 @pytest.mark.parametrize(
     ("name", "given", "problem"),
     [
-        ("vap", {}, "must be one of keep, vpa"),
+        ("vap", {}, "must be one of keep, percentile"),
         ("vpa", {"margins": 1}, "'margins': must be one of version, margin"),
         ("keep", {"margin": 1}, "must be one of none"),
     ],

@@ -128,3 +128,17 @@ def test_prices_decide() -> None:
         assert scores.memory_winner.tolist() == [winner]
         # Tight: one miss of three. Roomy: 2, 2 and 1 left over of a size of 1.
         assert scores.memory[:, 0] == pytest.approx([oom / 3.0, 5.0 / 3.0])
+
+
+def test_several_moments_at_once_are_the_same_as_one_by_one() -> None:
+    rng = np.random.default_rng(7)
+    batch = scenes.batch(rng.lognormal(0.0, 0.5, (4, 96)).tolist())
+    # Windows that are shorter than an eighth of the past are the same at every moment.
+    parameters = tournaments.TournamentParameters(window_s=240.0, windows=3)
+    tournament = tournaments.Tournament((TIGHT, ROOMY, percentiles.Percentile()), parameters)
+    at = [60, 80, 96]
+    together = tournament.estimate_at(batch, at)
+    for points, found in zip(at, together, strict=True):
+        alone = tournament.estimate(batch.until(points))
+        assert found.memory_bytes.tolist() == alone.memory_bytes.tolist()
+        assert found.reasons == alone.reasons

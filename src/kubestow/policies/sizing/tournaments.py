@@ -23,6 +23,7 @@ NAME = "auto"
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Answers = Mapping[int, estimates.Estimates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +83,38 @@ class Tournament:
 
     def estimate(self, batch: batches.Batch) -> estimates.Estimates:
         """Return the winners' answers; the reason names them, the numbers their costs."""
-        found, scores = self.compete(batch)
-        return _combine(found, scores)
+        return self.estimate_at(batch, [batch.points])[0]
+
+    def estimate_at(self, batch: batches.Batch, at: Sequence[int]) -> list[estimates.Estimates]:
+        """Return the winners' answers at several moments; the windows are those of the whole."""
+        asked = self._ask(batch, at)
+        return [_combine(*self._compete(batch, points, asked)) for points in at]
 
     def compete(self, batch: batches.Batch) -> tuple[list[estimates.Estimates], Scores]:
         """Return the answers of all candidates for now, and how they did in the past."""
+        return self._compete(batch, batch.points, self._ask(batch, [batch.points]))
+
+    def _origins(self, batch: batches.Batch, points: int) -> list[int]:
         window = arena_window(batch, self.parameters)
-        at = arenas.origins(batch.points, window, self.parameters.windows, window)
-        answers, cpu, memory, over, missed = [], [], [], [], []
+        return arenas.origins(points, window, self.parameters.windows, window)
+
+    def _ask(self, batch: batches.Batch, at: Sequence[int]) -> list[Answers]:
+        """Ask every candidate once for each moment that any tournament needs."""
+        needed = sorted({*at, *(one for points in at for one in self._origins(batch, points))})
+        return [
+            dict(zip(needed, estimates.estimate_at(candidate, batch, needed), strict=True))
+            for candidate in self.candidates
+        ]
+
+    def _compete(
+        self, batch: batches.Batch, points: int, asked: Sequence[Answers]
+    ) -> tuple[list[estimates.Estimates], Scores]:
+        window, at = arena_window(batch, self.parameters), self._origins(batch, points)
+        cpu, memory, over, missed = [], [], [], []
         judged = np.zeros(len(batch.names), dtype=np.int64)
-        for candidate in self.candidates:
-            *past, now = estimates.estimate_at(candidate, batch, [*at, batch.points])
-            result = arenas.judge_all(batch, window, at, past)
+        for answers in asked:
+            result = arenas.judge_all(batch, window, at, [answers[origin] for origin in at])
             cpu_cost, memory_cost = arenas.costs(result, self.parameters.prices)
-            answers.append(now)
             cpu.append(cpu_cost)
             memory.append(memory_cost)
             over.append(arenas.mean(result.cpu_over))
@@ -111,7 +130,7 @@ class Tournament:
             cpu_over=np.array(over),
             memory_missed=np.array(missed),
         )
-        return answers, scores
+        return [answers[points] for answers in asked], scores
 
 
 def arena_window(batch: batches.Batch, parameters: TournamentParameters) -> int:
