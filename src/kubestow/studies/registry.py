@@ -12,6 +12,7 @@ from kubestow.studies import (
     boettcher_requests,
     cells,
     mcnaughton_scaling,
+    schubert_forecast,
     schubert_limits,
     schubert_packing,
     shi_forecast,
@@ -55,6 +56,11 @@ _ALL = (
         "vector-packing",
         "Heuristics, search and exact answers on public instances with proven optima.",
         vector_packing.run,
+    ),
+    Study(
+        "schubert-forecast",
+        "ARIMA with a margin against VPA: shortages and over-reservation, Schubert 2023 E7 to E9.",
+        schubert_forecast.run,
     ),
     Study(
         "schubert-limits",

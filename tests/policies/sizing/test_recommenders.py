@@ -61,10 +61,10 @@ def test_recommenders_are_found_by_name_with_parameters() -> None:
     assert isinstance(made, recommenders.Vpa)
     assert made.parameters.margin == 0.5
     assert registry.make("keep").name == "keep"
-    # The names of the contract (INTERFACES).
+    # The names of the contract (INTERFACES), and one more.
     assert list(registry.REGISTRY) == [
-        "keep", "percentile", "krr-simple", "vpa", "level-sigma", "arima-margin", "q-learning",
-        "limit-follow", "conformal", "auto",
+        "keep", "percentile", "krr-simple", "vpa", "level-sigma", "arima-margin", "short-margin",
+        "q-learning", "limit-follow", "conformal", "auto",
     ]  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from kubestow.policies.sizing import (
     protocols,
     q_learning,
     q_parameters,
+    short_margins,
     tournaments,
     vpa_estimators,
 )
@@ -133,6 +134,12 @@ _ALL = (
         "A forecast by ARIMA(p,1,q) over five steps and a margin of its deviation (Schubert 2023).",
         arima_margins.ArimaMarginParameters,
         arima_margins.ArimaMargin,
+    ),
+    Entry(
+        short_margins.NAME,
+        "The amount of least expected cost for the next few points, a shortage having a price.",
+        short_margins.ShortMarginParameters,
+        short_margins.ShortMargin,
     ),
     Entry(
         q_learning.NAME,

@@ -1,0 +1,130 @@
+"""Methods of the forecast study by name: amounts of many windows at many settings.
+
+Those of theses/000 2.11 with the settings of the thesis and a finer row of them, so that methods
+can be compared at the same number of shortages: the safety n is a real number, nothing in the
+formulas asks for halves. Beside them stand baselines without a model, and ``short-margin``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.policies.sizing import arima_margins, level_sigmas, short_margins, window_statistics
+from kubestow.studies import forecast_series, sizing_data
+
+Floats = NDArray[np.float64]
+
+PRINTED, EXACT = "arima-margin", "arima-margin, exact variance"
+VPA, BARE_VPA = "vpa", "vpa without window"
+SIGMA, PERSISTENCE, MAXIMUM = "level-sigma", "last value and sigma", "largest of the last k"
+OURS, EVEN = "short-margin", "short-margin, own size"
+CAPPED = "short-margin, capped"
+
+MEMORY_N: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
+CPU_N: Final = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
+LAST: Final = (1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 15.0, 20.0, 30.0, 40.0, 60.0, 90.0, 120.0)
+_FINE: Final = tuple(float(n) for n in np.round(np.geomspace(0.05, 60.0, 60), 4))
+CAPS: Final = (1.03, 1.05, 1.1, 1.15, 1.3, 1.5, 2.0, 0.0)
+"""Caps of ``short-margin``, as factors on the largest past value, 0 for none: a second knob."""
+
+_PRICES: Final = tuple(float(n) for n in np.geomspace(0.003, 10_000.0, 90))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """What one method answers.
+
+    Attributes:
+        method: Its name.
+        settings: The settings, ascending in safety.
+        amounts: By window and setting.
+    """
+
+    method: str
+    settings: tuple[float, ...]
+    amounts: Floats
+
+
+def vpa_memory_factor(n: float) -> float:
+    """Return the factor of 5.14 and 5.15.
+
+    >>> round(vpa_memory_factor(4.0), 6)
+    1.15
+    """
+    return 0.04 * n + 0.99
+
+
+def vpa_cpu_factor(n: float) -> float:
+    """Return the factor of 5.17.
+
+    >>> vpa_cpu_factor(1.0)
+    1.15
+    """
+    return 1.0 + 0.15 * n
+
+
+def thesis_settings(resource: str) -> tuple[float, ...]:
+    """Return the n of the thesis."""
+    return MEMORY_N if resource == "memory" else CPU_N
+
+
+def answer(windows: forecast_series.Windows, fits: arima_margins.Fits) -> Iterator[Answers]:
+    """Yield the answers of all methods.
+
+    Args:
+        windows: What is known.
+        fits: The models of ``arima-margin`` on them.
+    """
+    memory = windows.resource == "memory"
+    margin = arima_margins.memory_margin if memory else arima_margins.cpu_margin
+    settings = tuple(sorted({*_FINE, *thesis_settings(windows.resource)}))
+
+    def ask(method: str, find: Callable[[float], Floats]) -> Answers:
+        return Answers(method, settings, np.stack([find(n) for n in settings], axis=1))
+
+    yield ask(PRINTED, lambda n: fits.amounts(*margin(n), "printed"))
+    yield ask(EXACT, lambda n: fits.amounts(*margin(n), "exact"))
+    high = window_statistics.quantiles(windows.past, 0.9)
+    largest = windows.past.max(axis=1)
+    if memory:
+        yield ask(VPA, lambda n: vpa_memory_factor(n) * largest)
+        yield ask(BARE_VPA, lambda n: vpa_memory_factor(n) * high)
+    else:
+        yield ask(VPA, lambda n: vpa_cpu_factor(n) * high)
+    means, deviations = level_sigmas.moments(windows.past)
+    changes = np.diff(windows.past, axis=1).std(axis=1)
+    last = windows.past[:, -1]
+    # The additive terms of 5.13 and 5.16, so that only forecast and deviation differ.
+    yield ask(SIGMA, lambda n: means + n * deviations + margin(n)[1])
+    yield ask(PERSISTENCE, lambda n: last + n * changes + margin(n)[1])
+    peaks = [windows.past[:, -int(k) :].max(axis=1) for k in LAST]
+    yield Answers(MAXIMUM, LAST, np.stack(peaks, axis=1))
+    yield from _answer_ours(windows)
+
+
+def _answer_ours(windows: forecast_series.Windows) -> Iterator[Answers]:
+    """Yield ours; its batch is one half's windows of the same time, so nothing later is seen."""
+    fleet = np.empty((len(windows.real), len(_PRICES)))
+    own = np.empty_like(fleet)
+    few = _PRICES[::2]
+    capped = np.empty((len(windows.real), len(CAPS) * len(few)))
+    halves = np.array([sizing_data.half(name) for name in windows.names], dtype=np.int64)
+    groups = windows.places * 2 + halves[windows.series]
+    for group in np.unique(groups):
+        rows = np.flatnonzero(groups == group)
+        found = short_margins.look_ahead(windows.past[rows], short_margins.ShortMarginParameters())
+        for place, price in enumerate(_PRICES):
+            fleet[rows, place] = found.amounts(price, "fleet")
+            own[rows, place] = found.amounts(price, "own")
+        for place, (cap, price) in enumerate(itertools.product(CAPS, few)):
+            capped[rows, place] = found.amounts(price, "fleet", cap)
+    yield Answers(OURS, _PRICES, fleet)
+    yield Answers(EVEN, _PRICES, own)
+    # Settings of two knobs have no order of safety; they are numbered.
+    yield Answers(CAPPED, tuple(float(k) for k in range(capped.shape[1])), capped)
