@@ -277,7 +277,7 @@ MISTAKES: list[Mistake] = [
     (
         "spec.policies.sizing.recommender",
         "oracle",
-        "spec.policies.sizing.recommender: 'oracle': expected one of keep, vpa",
+        "spec.policies.sizing.recommender: 'oracle': expected one of keep, percentile...",
         False,
     ),
     (

@@ -53,7 +53,12 @@ class Bounds:
             "maximum": self.most,
             "exclusiveMaximum": self.below,
         }
-        return {word: bound for word, bound in words.items() if bound is not None}
+        # 0 and 0.0 are one bound to Python, so that which of them is kept is a matter of luck.
+        return {
+            word: int(bound) if float(bound).is_integer() else bound
+            for word, bound in words.items()
+            if bound is not None
+        }
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
