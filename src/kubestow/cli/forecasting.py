@@ -12,7 +12,7 @@ import typer
 from rich import markup, progress
 from rich.table import Column, Table
 
-from kubestow.cli import outputs
+from kubestow.cli import options, outputs
 from kubestow.model import durations, errors, time_series
 from kubestow.policies.forecasting import registries
 from kubestow.reports import figures, files
@@ -83,16 +83,16 @@ def forecast(
     """
     request = forecasts.Request(
         model=model,
-        horizon_s=_duration("--horizon", horizon),
+        horizon_s=options.read_duration("--horizon", horizon),
         backtest=backtest,
         tested=_check_share(tested),
-        season_s=None if season is None else _duration("--season", season),
+        season_s=None if season is None else options.read_duration("--season", season),
     )
-    step_s = None if step is None else _duration("--step", step)
+    step_s = None if step is None else options.read_duration("--step", step)
     if source is not None and server is None and query is None:
         grid = _read(source, column, step_s)
     elif source is None and server is not None and query is not None:
-        grid = _ask(server, query, column, _duration("--range", range_), step_s)
+        grid = _ask(server, query, column, options.read_duration("--range", range_), step_s)
     else:
         raise errors.InputError(
             "forecast", "expected SERIES, or --prometheus URL and --query PROMQL"
@@ -130,16 +130,6 @@ def _ask(
             name=name,
             watch=lambda done: bar.update(task, completed=done),
         )
-
-
-def _duration(option: str, text: str) -> float:
-    try:
-        found = durations.seconds(text)
-    except ValueError:
-        found = 0.0
-    if found <= 0.0:
-        raise errors.InputError(option, f"{text!r}: expected a duration such as 90s, 5m or 1h")
-    return found
 
 
 def _check_share(tested: float) -> float:

@@ -25,6 +25,10 @@ COMMANDS = {
     "simulate": ("kubestow.cli.simulating", "Simulate a cluster with every control loop inside."),
     "compare": ("kubestow.cli.comparing", "Compare variants of a scenario, seed by seed."),
     "forecast": ("kubestow.cli.forecasting", "Forecast a series, with intervals and back-test."),
+    "recommend": (
+        "kubestow.cli.recommending",
+        "Recommend requests and limits from usage, with a stated risk.",
+    ),
     "study": ("kubestow.cli.studies", "Run an experiment and write its results."),
 }
 
@@ -54,7 +58,7 @@ def run(arguments: list[str]) -> int:
     """Run the program with some arguments and return its exit code."""
     first = arguments[0] if arguments else "--help"
     if first in ("-h", "--help", "help"):
-        listed = "\n".join(f"  {name:8} {summary}" for name, (_, summary) in COMMANDS.items())
+        listed = "\n".join(f"  {name:9} {summary}" for name, (_, summary) in COMMANDS.items())
         sys.stdout.write(HELP.format(commands=listed))
         return 0
     if first == "--version":

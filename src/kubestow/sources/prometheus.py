@@ -48,11 +48,17 @@ class Client:
         self._timeout = f"{round(settings.read_s * 1000)}ms"
         self._clock = clock
         self._page = page
+        self._asked = 0
 
     @property
     def place(self) -> str:
         """The server's address without credentials, for messages."""
         return self._transport.address.base
+
+    @property
+    def asked(self) -> int:
+        """How many questions were sent, pages counted one by one."""
+        return self._asked
 
     def __enter__(self) -> Client:
         """Return the client; leaving closes it."""
@@ -85,6 +91,7 @@ class Client:
         if time_s is not None:
             form["time"] = prometheus_pages.seconds(round(time_s * 1000.0))
         began_s = self._clock()
+        self._asked += 1
         reply = self._transport.ask("/api/v1/query", form)
         vector = prometheus_answers.read_vector(self.place, reply)
         return vector._replace(took_s=self._clock() - began_s)
@@ -96,6 +103,7 @@ class Client:
         end_s: float,
         step_s: float,
         watch: Callable[[float], None] | None = None,
+        page: int | None = None,
     ) -> prometheus_ranges.Range:
         """Ask what was at every multiple of a step between two times.
 
@@ -105,19 +113,27 @@ class Client:
             end_s: Until when, included.
             step_s: Distance of two moments.
             watch: Is told the share that has been read after each page.
+            page: Most points per series to ask for at once, where that is less than usual: answers
+                with many series are long.
 
         Raises:
             InputError: If there is no moment in the range, or too many.
             ReadError: If no answer came, or one that is none.
         """
         steps = prometheus_pages.align(start_s, end_s, step_s)
-        return prometheus_ranges.assemble(self.place, steps, self._read(promql, steps, watch))
+        size = self._page if page is None else max(min(page, self._page), 1)
+        answers = self._read(promql, steps, watch, size)
+        return prometheus_ranges.assemble(self.place, steps, answers)
 
     def _read(
-        self, promql: str, steps: prometheus_pages.Steps, watch: Callable[[float], None] | None
+        self,
+        promql: str,
+        steps: prometheus_pages.Steps,
+        watch: Callable[[float], None] | None,
+        size: int,
     ) -> Iterator[prometheus_answers.Matrix]:
         done = 0
-        for page in steps.pages(self._page):
+        for page in steps.pages(size):
             form = {
                 "query": promql,
                 "start": prometheus_pages.seconds(page.start_ms),
@@ -125,6 +141,7 @@ class Client:
                 "step": prometheus_pages.seconds(page.step_ms),
                 "timeout": self._timeout,
             }
+            self._asked += 1
             reply = self._transport.ask("/api/v1/query_range", form)
             yield prometheus_answers.read_matrix(self.place, reply)
             done += page.count

@@ -142,9 +142,16 @@ def read_matrix(place: str, reply: transports.Reply) -> Matrix:
 def _row(place: str, line: _Line) -> Row:
     if line.histograms is not None or line.values is None:
         raise faults.ReadError(place, _HISTOGRAMS, faults.REFUSED)
-    times_s = np.array([time_s for time_s, _ in line.values], dtype=np.float64)
-    values = np.array([_number(place, text) for _, text in line.values], dtype=np.float64)
-    return Row(_identity(line.metric), np.rint(times_s * 1000.0).astype(np.int64), values)
+    times_s, texts = zip(*line.values, strict=True) if line.values else ((), ())
+    times_ms = np.rint(np.array(times_s, dtype=np.float64) * 1000.0).astype(np.int64)
+    return Row(_identity(line.metric), times_ms, _numbers(place, texts))
+
+
+def _numbers(place: str, texts: Sequence[str]) -> NDArray[np.float64]:
+    try:
+        return np.fromiter(map(float, texts), np.float64, len(texts))
+    except ValueError:
+        return np.array([_number(place, text) for text in texts])  # says which one it is
 
 
 def _open(place: str, reply: transports.Reply) -> tuple[_Body, _Data]:

@@ -25,8 +25,6 @@ Share = Annotated[float, structures.Bounds(least=0.0)]
 # 95 % of the autocorrelations of independent values lie within 1.96 / sqrt(n) (theses/000 2.10).
 _BAND = 1.96
 _LAGS = 20
-# 5 % of lags lie outside for independent values; twice that is dependence beyond doubt at 20 lags.
-_DEPENDENT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +193,3 @@ def _fill_dependence(values: Floats, found: Floats) -> None:
             if abs((known[lag:] * known[:-lag]).sum() / variance) > band:
                 outside += 1
         found[row] = outside / _LAGS
-
-
-def is_dependent(found: Screen) -> NDArray[np.bool_]:
-    """Tell where points depend on each other, so that percentiles of points promise too much."""
-    told: NDArray[np.bool_] = found.dependent > _DEPENDENT
-    return told

@@ -9,7 +9,7 @@ each answer was given before the window it is judged by.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -24,6 +24,8 @@ NAME = "auto"
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Answers = Mapping[int, estimates.Estimates]
+Ask = Callable[[estimates.Estimator], Answers]
+Mapper = Callable[[Ask, Iterable[estimates.Estimator]], Iterable[Answers]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +77,14 @@ class Tournament:
     Attributes:
         candidates: Estimators; the first one answers where nothing can be judged.
         parameters: How they are judged.
+        mapper: Asks one candidate after the other; that of a pool of threads asks them side by
+            side, with the same answers.
     """
 
     candidates: tuple[estimates.Estimator, ...]
     parameters: TournamentParameters = TournamentParameters()
     name: str = NAME
+    mapper: Mapper = map
 
     def estimate(self, batch: batches.Batch) -> estimates.Estimates:
         """Return the winners' answers; the reason names them, the numbers their costs."""
@@ -101,10 +106,11 @@ class Tournament:
     def _ask(self, batch: batches.Batch, at: Sequence[int]) -> list[Answers]:
         """Ask every candidate once for each moment that any tournament needs."""
         needed = sorted({*at, *(one for points in at for one in self._origins(batch, points))})
-        return [
-            dict(zip(needed, estimates.estimate_at(candidate, batch, needed), strict=True))
-            for candidate in self.candidates
-        ]
+
+        def ask(candidate: estimates.Estimator) -> Answers:
+            return dict(zip(needed, estimates.estimate_at(candidate, batch, needed), strict=True))
+
+        return list(self.mapper(ask, self.candidates))
 
     def _compete(
         self, batch: batches.Batch, points: int, asked: Sequence[Answers]

@@ -7,7 +7,7 @@ container per pod is assumed (the floors of 25 m and 250 MiB are shared by the c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,9 @@ from kubestow.policies.sizing.vpa.banks import VpaBank
 from kubestow.policies.sizing.vpa.parameters import VpaParameters
 
 NAME = recommenders.NAME
+
+# Points that are turned to lie side by side at once: 64 of 10000 rows are 5 MB.
+_BLOCK = 64
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,8 +51,7 @@ class VpaEstimator:
         first_s = batch.end_s - (batch.points - 1) * batch.step_s
         found, done = [], 0
         for points in at:
-            for point in range(done, points):
-                cpu, memory = batch.cpu_cores[:, point], batch.memory_bytes[:, point]
+            for point, cpu, memory in _samples(batch, done, points):
                 seen = ~(np.isnan(cpu) & np.isnan(memory))
                 if seen.any():
                     bank.add(slots[seen], first_s + point * batch.step_s, cpu[seen], memory[seen])
@@ -58,6 +60,16 @@ class VpaEstimator:
                 _add_kills(bank, slots, batch)
             found.append(_present(bank, batch.until(points)))
         return found
+
+
+def _samples(batch: batches.Batch, begin: int, end: int) -> Iterator[tuple[int, Floats, Floats]]:
+    """Iterate over points with the CPU and memory of all rows, which then lie side by side."""
+    for first in range(begin, end, _BLOCK):
+        last = min(first + _BLOCK, end)
+        cpu = np.ascontiguousarray(batch.cpu_cores[:, first:last].T)
+        memory = np.ascontiguousarray(batch.memory_bytes[:, first:last].T)
+        for place in range(last - first):
+            yield first + place, cpu[place], memory[place]
 
 
 def _add_kills(bank: VpaBank, slots: Ints, batch: batches.Batch) -> None:

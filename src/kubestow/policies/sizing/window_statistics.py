@@ -82,6 +82,8 @@ def _quantile(known: Floats, share: float) -> float:
     count = len(known)
     if count == 0:
         return np.nan
+    if share >= 1.0:
+        return float(known.max())
     rank = share * (count - 1)
     below = min(int(np.floor(rank)), count - 1)
     low = _select(known, below)

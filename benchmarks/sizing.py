@@ -1,0 +1,99 @@
+"""How fast recommenders size a large cluster: 10000 containers, a week at five minutes.
+
+Every recommender answers for all containers at once, ``auto`` with its candidates side by side on
+two cores as ``kubestow recommend`` has it. ``arima-margin`` and ``q-learning`` fit or learn per
+container and are left out. The unit of the floors is one NumPy percentile of the same data, which
+takes longer on a slower machine, too; both in processor time, so that neighbours do not count.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+from collections.abc import Callable
+from concurrent import futures
+from typing import NamedTuple
+
+import numpy as np
+
+from kubestow.policies.sizing import batches, estimates, registry, tournaments
+
+CONTAINERS, POINTS, STEP_S, DAY_S = 10_000, 2016, 300.0, 86400.0
+WORKERS = 2
+LEFT_OUT = ("keep", "arima-margin", "q-learning")
+NAMES = tuple(name for name in registry.REGISTRY if name not in LEFT_OUT)
+
+
+def make_batch(containers: int = CONTAINERS) -> batches.Batch:
+    """Return usage with days and noise."""
+    rng = np.random.default_rng(5)
+    day = 1.0 + 0.4 * np.sin(2.0 * np.pi * np.arange(POINTS) * STEP_S / DAY_S)
+    shape = (containers, POINTS)
+    cpu = rng.lognormal(-2.0, 1.0, (containers, 1)) * day * rng.lognormal(0.0, 0.2, shape)
+    memory = rng.lognormal(19.5, 1.0, (containers, 1)) * day**0.2 * rng.lognormal(0.0, 0.03, shape)
+    names = [str(number) for number in range(containers)]
+    return batches.make(names, np.arange(containers), STEP_S, 1_760_000_000.0, cpu, memory)
+
+
+def make_estimator(name: str, pool: futures.Executor) -> estimates.Estimator:
+    """Return a recommender with its own parameters."""
+    entry = registry.get(name)
+    found = entry.make_estimator(entry.parameters())
+    if isinstance(found, tournaments.Tournament):
+        return dataclasses.replace(found, mapper=pool.map)
+    return found
+
+
+class Took(NamedTuple):
+    """How long something took.
+
+    Attributes:
+        wall_s: On the clock.
+        processor_s: On all cores together.
+    """
+
+    wall_s: float
+    processor_s: float
+
+
+def take(work: Callable[[], object]) -> Took:
+    """Do something and tell how long it took."""
+    wall_s, processor_s = time.perf_counter(), time.process_time()
+    work()
+    return Took(time.perf_counter() - wall_s, time.process_time() - processor_s)
+
+
+def measure_all() -> dict[str, Took]:
+    """Return the time each recommender takes, and that of NumPy's percentile."""
+    batch = make_batch()
+    few = batch.of(0, 50)
+    found = {"numpy": take(lambda: np.quantile(batch.cpu_cores, 0.95, axis=1))}
+    with futures.ThreadPoolExecutor(WORKERS) as pool:
+        for name in NAMES:
+            estimator = make_estimator(name, pool)
+            estimator.estimate(few)  # compiles
+            found[name] = take(functools.partial(estimator.estimate, batch))
+    return found
+
+
+def measure() -> dict[str, float]:
+    """Return the cost of a NumPy percentile by that of each recommender, and their speed in sum."""
+    took = measure_all()
+    numpy_s = took.pop("numpy").processor_s
+    ratios = {
+        f"numpy_percentile_over_{name}": numpy_s / one.processor_s for name, one in took.items()
+    }
+    return {
+        **ratios,
+        "numpy_percentile_over_all": numpy_s / sum(one.processor_s for one in took.values()),
+        "containers_per_second_all": CONTAINERS / sum(one.wall_s for one in took.values()),
+    }
+
+
+if __name__ == "__main__":
+    everything = measure_all()
+    for key, one in everything.items():
+        print(f"{key}: {one.wall_s:.2f} s, {one.processor_s:.2f} s of processor time")
+    walls = [one.wall_s for key, one in everything.items() if key != "numpy"]
+    print(f"all recommenders: {sum(walls):.2f} s")

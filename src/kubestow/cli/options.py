@@ -1,0 +1,20 @@
+"""Options that several commands read alike."""
+
+from __future__ import annotations
+
+from kubestow.model import durations, errors
+
+
+def read_duration(option: str, text: str) -> float:
+    """Return a duration in seconds.
+
+    Raises:
+        InputError: If the text is none, or not more than nothing.
+    """
+    try:
+        found = durations.seconds(text)
+    except ValueError:
+        found = 0.0
+    if found <= 0.0:
+        raise errors.InputError(option, f"{text!r}: expected a duration such as 90s, 5m or 1h")
+    return found
