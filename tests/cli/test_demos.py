@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from kubestow.cli import main
-from kubestow.studies import comparisons, demonstrations, measures, sweeps
+from kubestow.studies import (
+    comparisons,
+    demonstration_sizes,
+    demonstrations,
+    measures,
+    sweeps,
+)
 
 SHORT = ("duration=40m", "maintenance[0].start=10m", "cluster.nodes[0].count=14")
 
@@ -36,6 +42,8 @@ def test_the_demonstration_shows_four_ways_and_writes_a_page(
     page = (tmp_path / "report.html").read_text()
     assert "A day of a shop, run four ways" in page
     assert "Scaled one pod start ahead" in page
+    assert "Requests against use" in page
+    assert "as guessed" in page
     assert (tmp_path / "day.png").read_bytes().startswith(b"\x89PNG")
     assert "vegaEmbed" in page
     assert not re.search(r"<(script|link)[^>]*(src|href)=", page)  # nothing to fetch
@@ -79,6 +87,37 @@ def test_only_the_way_that_is_scaled_ahead_tells_what_it_expected(tmp_path: Path
     others = tuple(one for one in found.results if one.label != demonstrations.AHEAD)
     without = dataclasses.replace(found, results=others)
     assert "Scaled one pod start ahead" not in demonstrations.report(without)
+
+
+def test_requests_are_sized_by_auto_where_the_way_says_so(tmp_path: Path) -> None:
+    sweep = demonstrations.plan(1)
+    sizing = [one.loaded.scenario.spec.policies.sizing.recommender for one in sweep.variants]
+    assert sizing == ["keep", "keep", "auto", "auto"]
+    found = demonstrations.run(sweep, tmp_path, 1, lambda *_: None)
+    rows = dict(demonstrations.table(found))
+    # Nothing is sized in the first two ways, and 40 minutes are too short for an hourly answer.
+    missed = rows["hours in which memory went beyond what was advised (%)"]
+    assert [cell.text for cell in missed] == ["-"] * 4
+    only_stock = dataclasses.replace(found, results=found.results[:1])
+    assert "Requests against use" not in demonstrations.report(only_stock)
+
+
+def test_sizes_are_means_of_a_pod() -> None:
+    pod = {
+        "requested_cpu": 2.0,
+        "used_cpu": 0.5,
+        "requested_memory": 2.0 * 2**30,
+        "used_memory": 2.0**30,
+    }
+    empty = dict.fromkeys(pod)
+    outcome = {"workloads": {"default/a": {"per_pod": pod}, "default/b": {"per_pod": empty}}}
+    rows = demonstration_sizes.collect("before", outcome)
+    assert [(row["workload"], row["requested"], row["used"]) for row in rows] == [
+        ("default/a", 2.0, 0.5),
+        ("default/a", 2.0, 1.0),
+    ]
+    shown = demonstration_sizes.table(rows, ("before",)).rows
+    assert [row[-1] for row in shown] == ["25 %", "50 %"]
 
 
 def test_three_seeds_unless_told_otherwise() -> None:

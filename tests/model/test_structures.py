@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import jsonschema
 import pytest
@@ -222,3 +222,21 @@ def test_quantities_of_the_schema_can_be_read(text: str) -> None:
     document = changed(("amount",), text[:20])
     if VALIDATOR.is_valid(document):
         assert isinstance(read(document), Outer)
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """Has a literal.
+
+    Attributes:
+        way: Which way.
+    """
+
+    way: Literal["left", "right"] = "left"
+
+
+def test_a_literal_is_one_of_some_texts() -> None:
+    assert structures.read(Chooser, fields.Field({"way": "right"}, "f")).way == "right"
+    with pytest.raises(errors.InputError, match=r"way: 'up'.*left"):
+        structures.read(Chooser, fields.Field({"way": "up"}, "f"))
+    assert structures.schema(Chooser)["properties"]["way"]["enum"] == ["left", "right"]

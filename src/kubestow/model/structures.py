@@ -166,7 +166,9 @@ def _plain(hint: Any) -> Any:
 
 
 def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return a type and what annotates it."""
+    """Return a type and what annotates it; a literal is a text that is one of some."""
+    if typing.get_origin(hint) is typing.Literal:
+        return str, (OneOf(typing.get_args(hint)),)
     if typing.get_origin(hint) is Annotated:
         base, *marks = typing.get_args(hint)
         return base, tuple(marks)

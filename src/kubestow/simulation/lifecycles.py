@@ -392,3 +392,26 @@ def resize(world: World, live: LivePod, pod_spec: pods.PodSpec) -> None:
     world.ledger.count("resizes")
     world.ledger.note(world.now_s, "resized", live.key)
     world.tell(worlds.RESIZED, live)
+
+
+def write_limits(
+    world: World, live: LivePod, index: int, limits: resources.ResourceList | None = None
+) -> None:
+    """Write limits into the cgroup of one container; the pod itself says what it said before.
+
+    Args:
+        world: The world.
+        live: The pod.
+        index: Which container.
+        limits: The limits; those of the pod if left out.
+    """
+    live.workload.version += 1
+    container = live.pod.spec.containers[index]
+    if limits is not None:
+        container = dataclasses.replace(container, limits=limits)
+    rows, row = world.units.rows, live.units[index]
+    allowed = _allowances(container)
+    rows["cpu_limit"][row] = allowed["cpu_limit"]
+    rows["memory_limit"][row] = allowed["memory_limit"]
+    if index == 0:
+        rows["alone_s"][row] = _alone_s(live.workload, container)

@@ -60,6 +60,7 @@ def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:
         "pending_pods_at_end": int(sum(w.pending.value for w in found)),
         "throttled_ratio": _throttled(world),
         **{name: world.ledger.counts.get(name, 0) for name in _COUNTS},
+        "sizing": _sizing(world),
         "pods_created": sum(w.made for w in found),
         "churn_per_hour": _churn(world),
         "imbalance": _pair(balance, "imbalance"),
@@ -119,6 +120,17 @@ def _throttled(world: World) -> float | None:
     return _ratio(float(rows["throttled"][rows["used"]].sum()) + gone[1], periods)
 
 
+def _sizing(world: World) -> dict[str, float | None]:
+    """Return how many answers of estimators could be judged, and the share that did not hold."""
+    counts = world.ledger.counts
+    judged = float(counts.get("sizing_judged", 0))
+    return {
+        "judged": judged,
+        "cpu_missed": _ratio(float(counts.get("sizing_cpu_missed", 0)), judged),
+        "memory_missed": _ratio(float(counts.get("sizing_memory_missed", 0)), judged),
+    }
+
+
 def _churn(world: World) -> float:
     """Return pods created and removed per hour, those of the start apart."""
     moves = sum(1 for time_s, what, *_ in world.ledger.events if what == "gone")
@@ -144,6 +156,7 @@ def _workload(world: World, recorder: Recorder, workload: LiveWorkload) -> dict[
                 float(recorder.used_memory[workload.number]), workload.reserved_memory.until(now_s)
             ),
         },
+        "per_pod": _per_pod(recorder, workload, now_s),
         "startup_seconds": {
             "mean": float(np.mean(times)) if times else None,
             "p90": float(np.quantile(times, 0.9)) if times else None,
@@ -158,3 +171,15 @@ def _workload(world: World, recorder: Recorder, workload: LiveWorkload) -> dict[
         found["slo_violation_ratio"] = _ratio(missed, float(service["all_offered"]))
         found["dropped"] = float(service["all_dropped"])
     return found
+
+
+def _per_pod(recorder: Recorder, workload: LiveWorkload, now_s: float) -> dict[str, float | None]:
+    """Return what a pod requested and used on average, in cores and bytes."""
+    pods_s = workload.existing.until(now_s)
+    number = workload.number
+    return {
+        "requested_cpu": _ratio(workload.reserved_cpu_m.until(now_s) / 1000.0, pods_s),
+        "requested_memory": _ratio(workload.reserved_memory.until(now_s), pods_s),
+        "used_cpu": _ratio(float(recorder.used_cpu[number]), pods_s),
+        "used_memory": _ratio(float(recorder.used_memory[number]), pods_s),
+    }

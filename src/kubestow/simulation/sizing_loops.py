@@ -8,13 +8,13 @@ running pods the updater's own rules decide which are resized in place or evicte
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from kubestow.model import daemons, decisions, fields, resources, structures
-from kubestow.policies.sizing import protocols, registry
+from kubestow.model import decisions, fields, resources, structures
+from kubestow.policies.sizing import keeping, limit_follows, protocols, registry
 from kubestow.policies.sizing.recommendations import ContainerRecommendation
 from kubestow.policies.sizing.vpa import admissions, priorities, recommenders, updates
 from kubestow.policies.sizing.vpa.banks import EstimateTable, VpaBank
@@ -23,13 +23,20 @@ from kubestow.policies.sizing.vpa.pod_containers import PodContainer
 from kubestow.policies.sizing.vpa.pods import LivePod as VpaPod
 from kubestow.policies.sizing.vpa.pods import ResizeCondition, Termination
 from kubestow.policies.sizing.vpa.update_policies import Mode, UpdatePolicy, UpdaterParameters
-from kubestow.simulation import disruptions, lifecycles, templates, worlds
+from kubestow.simulation import (
+    disruptions,
+    estimate_loops,
+    lifecycles,
+    limit_loops,
+    resizings,
+    templates,
+    worlds,
+)
 from kubestow.simulation.actors import LivePod, LiveWorkload, Phase
 from kubestow.simulation.observations import Observer
-from kubestow.simulation.scenarios import workloads as workload_spec
+from kubestow.simulation.usage_books import EPOCH_S
 from kubestow.simulation.worlds import World
 
-EPOCH_S = 19_676 * 86_400.0  # the run begins at a midnight; VPA counts in days since the epoch
 _MODES: dict[str, Mode] = {
     "off": "Off",
     "initial": "Initial",
@@ -56,7 +63,7 @@ class VpaLoop:
     _memories: dict[int, updates.UpdaterMemory] = field(default_factory=dict)
     _keys: dict[int, tuple[bytes, bytes]] = field(default_factory=dict)
     _known: set[int] = field(default_factory=set)  # workloads that have had a pod on a node
-    _deferred: dict[str, float] = field(default_factory=dict)
+    _resizer: resizings.Resizer = field(init=False)
     _killed: dict[str, tuple[int, float, float]] = field(default_factory=dict)
 
     def start(self) -> None:
@@ -69,6 +76,7 @@ class VpaLoop:
                 siblings.append(count)
         self._bank = VpaBank(siblings, self.parameters)
         self._vpa = recommenders.Vpa(self.parameters)
+        self._resizer = resizings.Resizer(self.world)
         self.world.on(worlds.KILLED, self._kill)
         self.world.on(worlds.GONE, self._release)
         period_s = self.workloads[0].sizing.interval
@@ -172,7 +180,7 @@ class VpaLoop:
         live = {pod.pod.name: pod for pod in workload.staying() if pod.node is not None}
         if not live:
             return
-        self._retry_deferred(live)
+        self._resizer.retry(live.values())
         if self._is_calm(workload, live):
             return
         case = updates.UpdateCase(
@@ -185,7 +193,7 @@ class VpaLoop:
         plan = updates.plan(case, self._memories.get(workload.number))
         self._memories[workload.number] = plan.memory
         for name in plan.resize:
-            self._resize(live[name])
+            self._resizer.resize(live[name])
         for name in plan.evict:
             if disruptions.may_evict(live[name]):
                 self.world.ledger.count("sizing_evictions")
@@ -199,7 +207,9 @@ class VpaLoop:
         memory = self._memories.get(workload.number)
         if memory is not None and (memory.since_s or memory.infeasible):
             return False
-        if any(pod.key in self._killed or pod.key in self._deferred for pod in live.values()):
+        if any(
+            pod.key in self._killed or pod.key in self._resizer.deferred for pod in live.values()
+        ):
             return False
         oldest: dict[int, LivePod] = {}
         for pod in live.values():
@@ -221,7 +231,7 @@ class VpaLoop:
             for c in pod.pod.spec.containers
         )
         conditions: tuple[ResizeCondition, ...] = ()
-        if pod.key in self._deferred:
+        if pod.key in self._resizer.deferred:
             conditions = (ResizeCondition("PodResizePending", reason="Deferred"),)
         ends = {}
         if pod.key in self._killed:
@@ -236,40 +246,6 @@ class VpaLoop:
             terminations=ends,
             conditions=conditions,
         )
-
-    def _resize(self, pod: LivePod) -> None:
-        """Resize a pod if its node has room, else put it off as the kubelet would."""
-        wanted = pod.workload.pod_spec()
-        if pod.workload.spec.kind == workload_spec.DAEMON_SET and pod.node is not None:
-            wanted = daemons.pinned(wanted, pod.node.name)
-        if self._has_room(pod):
-            self._deferred.pop(pod.key, None)
-            lifecycles.resize(self.world, pod, wanted)
-        else:
-            self._deferred.setdefault(pod.key, self.world.now_s)
-
-    def _has_room(self, pod: LivePod) -> bool:
-        if pod.node is None:
-            return False
-        state = self.world.state
-        row = state.rows[pod.node.name]
-        asked = lifecycles.counted(pod.workload.pod_spec())
-        for position, name in enumerate((resources.CPU, resources.MEMORY)):
-            column = state.columns[name]
-            free = state.allocatable[row, column] - state.requested[row, column]
-            if asked[position] - pod.requests[position] > free:
-                return False
-        rows = self.world.units.rows
-        for unit, container in zip(pod.units, pod.workload.pod_spec().containers, strict=True):
-            limit = container.limits.get(resources.MEMORY)
-            if limit is not None and rows["memory"][unit] > float(limit):
-                return False
-        return True
-
-    def _retry_deferred(self, live: dict[str, LivePod]) -> None:
-        for pod in live.values():
-            if pod.key in self._deferred and self._has_room(pod):
-                self._resize(pod)
 
     def _kill(self, found: tuple[LivePod, int]) -> None:
         pod, row = found
@@ -286,7 +262,7 @@ class VpaLoop:
 
     def _release(self, pod: LivePod) -> None:
         self._killed.pop(pod.key, None)
-        self._deferred.pop(pod.key, None)
+        self._resizer.forget(pod)
         streams = [int(self.world.units.rows["stream"][row]) for row in pod.units]
         slots = [self._slots.pop(stream) for stream in streams if stream in self._slots]
         if slots:
@@ -303,9 +279,16 @@ def start_all(world: World, observer: Observer) -> None:
     groups: dict[object, list[LiveWorkload]] = defaultdict(list)
     for workload in world.workloads:
         sizing = workload.sizing
-        if sizing.recommender == recommenders.NAME:
-            groups[(sizing.interval, repr(sizing.parameters))].append(workload)
+        if sizing.recommender != keeping.NAME:
+            # What says how pods are changed may differ; all else decides what is recommended.
+            groups[repr(replace(sizing, mode="off"))].append(workload)
     for members in groups.values():
-        raw = fields.Field(members[0].sizing.parameters or {}, "scenario", "sizing.parameters")
-        parameters: Any = structures.read(registry.get(recommenders.NAME).parameters, raw)
-        VpaLoop(world, observer, members, parameters).start()
+        sizing = members[0].sizing
+        raw = fields.Field(sizing.parameters or {}, "scenario", "sizing.parameters")
+        parameters: Any = structures.read(registry.get(sizing.recommender).parameters, raw)
+        if sizing.recommender == recommenders.NAME:
+            VpaLoop(world, observer, members, parameters).start()
+        elif sizing.recommender == limit_follows.NAME:
+            limit_loops.LimitLoop(world, observer, members, parameters).start()
+        else:
+            estimate_loops.EstimateLoop(world, observer, members, parameters).start()

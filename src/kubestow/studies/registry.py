@@ -16,7 +16,9 @@ from kubestow.studies import (
     schubert_limits,
     schubert_packing,
     shi_forecast,
+    shi_limits,
     shi_scaling,
+    sizing_loop,
     sizing_risks,
     trace_scaling,
     vector_packing,
@@ -83,6 +85,11 @@ _ALL = (
         shi_scaling.run,
     ),
     Study(
+        "shi-limits",
+        "Limits that follow use, as printed by Shi 2023 and safely: what is saved, what it costs.",
+        shi_limits.run,
+    ),
+    Study(
         "trace-scaling",
         "Overloaded requests against cost on real request traces, beside a perfect forecast.",
         trace_scaling.run,
@@ -91,6 +98,11 @@ _ALL = (
         "sizing-risks",
         "Does the stated miss probability of `conformal` hold, and what does it cost.",
         sizing_risks.run,
+    ),
+    Study(
+        "sizing-loop",
+        "Nodes needed, kills and waiting when recommenders set requests of a running cluster.",
+        sizing_loop.run,
     ),
     Study(
         "boettcher-requests",

@@ -23,7 +23,7 @@ from kubestow.reports import files
 from kubestow.simulation import outcomes, runs, timelines
 from kubestow.studies import engines, scenario_files, sweeps
 
-FORMAT = 6
+FORMAT = 7
 """Raise it when simulator or policies change, so that kept cells are not reused."""
 
 MINUTE_S = 60.0

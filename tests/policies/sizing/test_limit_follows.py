@@ -33,6 +33,11 @@ def test_an_unchanged_mean_keeps_the_limit() -> None:
     assert np.isnan(STRICT.estimate(scenes.batch([USED + USED])).cpu_cores[0])
 
 
+def test_a_gap_is_no_fall() -> None:
+    found = STRICT.estimate(scenes.batch([[scenes.NAN] + [500.0] * 4 + USED]))
+    assert np.isnan(found.cpu_cores[0])
+
+
 def test_fewer_than_two_windows_say_nothing() -> None:
     for estimator in (STRICT, SAFE):
         assert np.isnan(estimator.estimate(scenes.batch([USED])).cpu_cores[0])

@@ -87,7 +87,8 @@ def follow(values: Floats, parameters: LimitFollowParameters) -> Floats:
     now = values[:, -count:].mean(axis=1)
     if parameters.strict:
         moved = np.where(now > before, now * more, now / more)
-        return np.where(now == before, np.nan, moved)
+        # What was not measured neither rose nor fell.
+        return np.where((now == before) | np.isnan(now) | np.isnan(before), np.nan, moved)
     recent: Floats = values[:, -2 * count :].max(axis=1)
     found: Floats = np.maximum(now * more, recent)
     return found

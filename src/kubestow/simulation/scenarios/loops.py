@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from kubestow.model import fields
 from kubestow.model.structures import Bounds, OneOf, Seconds
 from kubestow.policies.moving import registries as movers
 from kubestow.policies.placing import catalogs, versions
+from kubestow.policies.sizing import guards as guard_parameters
 from kubestow.simulation.scenarios.workloads import PositiveSeconds
 
 NO_SCALER = "none"
 RELEASES = tuple(f"1.{minor}" for minor in range(versions.OLDEST[1], versions.NEWEST[1] + 1))
+_GUARDS = guard_parameters.GuardParameters()
+_LIMIT_RULES = get_args(guard_parameters.LimitRule)
 MODES = ("off", "initial", "recreate", "in-place-or-recreate")
 
 
@@ -89,6 +92,24 @@ class Scaling:
 
 
 @dataclass(frozen=True, slots=True)
+class Guards:
+    """What recommendations may be, whoever makes them.
+
+    Attributes:
+        min_change: Changes of a request below this share are not made.
+        memory_limit: Memory limit: ``request`` for that of the request, ``none``, ``ratio`` for one
+            in proportion as before, ``keep`` for the one it has.
+        cpu_limit: CPU limit, in the same words.
+        node_share: Share of the largest node one pod may take.
+    """
+
+    min_change: Annotated[float, Bounds(least=0)] = _GUARDS.min_change
+    memory_limit: Annotated[str, OneOf(_LIMIT_RULES)] = _GUARDS.memory_limit
+    cpu_limit: Annotated[str, OneOf(_LIMIT_RULES)] = _GUARDS.cpu_limit
+    node_share: Annotated[float, Bounds(above=0, most=1)] = _GUARDS.node_share
+
+
+@dataclass(frozen=True, slots=True)
 class Sizing:
     """Which recommender sets requests.
 
@@ -96,13 +117,19 @@ class Sizing:
         recommender: Its name; ``keep`` leaves requests alone.
         mode: ``off`` only recommends, ``initial`` sets the requests of new pods, ``recreate`` also
             evicts pods that differ, ``in-place-or-recreate`` resizes running pods where it can.
-        interval: Time between two recommendations.
+        interval: Time between two recommendations; for ``limit-follow``, between two samples.
+        history: Use that is older is forgotten; ``vpa`` has its own memory.
+        grid: Time between two points of that history.
+        guards: What recommendations may be, beside the recommender; ``vpa`` has its own rules.
         parameters: Further parameters of the recommender.
     """
 
     recommender: str = "keep"
     mode: Annotated[str, OneOf(MODES)] = "off"
     interval: PositiveSeconds = 60.0
+    history: PositiveSeconds = 8 * 86_400.0
+    grid: PositiveSeconds = 60.0
+    guards: Guards = Guards()
     parameters: Any = None
 
 
