@@ -24,6 +24,7 @@ from kubestow.studies import (
     boettcher_tables,
     boettcher_ways,
     cells,
+    verdict_tables,
 )
 from kubestow.studies.boettcher_runs import Course, Scene
 from kubestow.studies.boettcher_ways import WAYS, Way
@@ -139,10 +140,7 @@ def make_report(
             "judged": boettcher_measures.JUDGED_RUNS,
         },
         "rules": boettcher_rows.RULES,
-        "statements": [
-            {"statement": f"{row['statement']}: {row['found']}", "verdict": row["verdict"]}
-            for row in rows
-        ],
+        "statements": verdict_tables.state(rows),
         "rows": rows,
         "ways": {way.name: way.setting for way in WAYS},
         "table": [

@@ -21,6 +21,7 @@ from kubestow.studies import (
     scaling_runs,
     tradeoffs,
     traffic_scenarios,
+    verdict_tables,
 )
 from kubestow.studies.options import Options
 from kubestow.studies.scaling_runs import Way
@@ -129,10 +130,7 @@ def make_report(found: Found, startups_s: Sequence[float], seeds: Sequence[int])
         "startups_s": list(startups_s),
         "target": TARGET,
         "rules": mcnaughton_rows.RULES,
-        "statements": [
-            {"statement": f"{row['statement']}: {row['found']}", "verdict": row["verdict"]}
-            for row in rows
-        ],
+        "statements": verdict_tables.state(rows),
         "rows": rows,
         "grid": grid.table(),
         "curves": mcnaughton_rows.describe_curves(curves),

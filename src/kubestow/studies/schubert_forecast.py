@@ -29,6 +29,7 @@ from kubestow.studies import (
     schubert_forecast_rows,
     sizing_data,
     summaries,
+    verdict_tables,
 )
 from kubestow.studies.options import Options
 
@@ -130,10 +131,7 @@ def make_report(measured: Sequence[Measured], seed: int, draws: int) -> dict[str
         "seed": seed,
         "draws": draws,
         "rules": schubert_forecast_rows.RULES,
-        "statements": [
-            {"statement": f"{row['statement']}: {row['found']}", "verdict": row["verdict"]}
-            for row in rows
-        ],
+        "statements": verdict_tables.state(rows),
         "rows": rows,
         "checks": checks,
         "curves": [line for group in groups for line in make_lines(group)],

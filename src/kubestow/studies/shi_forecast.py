@@ -28,6 +28,7 @@ from kubestow.studies import (
     shi_forecast_pages,
     statistics,
     usage_groups,
+    verdict_tables,
 )
 from kubestow.studies.options import Options
 
@@ -207,10 +208,7 @@ def make_report(
     return {
         "study": "shi-forecast",
         "rules": RULES,
-        "statements": [
-            {"statement": f"{row['statement']}: {row['found']}", "verdict": row["verdict"]}
-            for row in rows
-        ],
+        "statements": verdict_tables.state(rows),
         "rows": rows,
         "groups": list(scored),
         "families": list(by_trace),

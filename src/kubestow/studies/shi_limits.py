@@ -21,7 +21,14 @@ import numpy as np
 from kubestow.reports import files
 from kubestow.simulation import outcomes, recorders, runs, worlds
 from kubestow.simulation.worlds import World
-from kubestow.studies import cells, engines, scenario_files, shi_limit_pages, statistics
+from kubestow.studies import (
+    cells,
+    engines,
+    scenario_files,
+    shi_limit_pages,
+    statistics,
+    verdict_tables,
+)
 from kubestow.studies.options import Options
 
 SEEDS: Final = 20
@@ -208,10 +215,7 @@ def make_report(found: Found, seeds: Sequence[int]) -> dict[str, Any]:
         "study": "shi-limits",
         "seeds": list(seeds),
         "rules": RULES,
-        "statements": [
-            {"statement": f"{row['statement']}: {row['found']}", "verdict": row["verdict"]}
-            for row in rows
-        ],
+        "statements": verdict_tables.state(rows),
         "rows": rows,
         "table": [
             {

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from kubestow.reports import files
-from kubestow.studies import cells, scaling_runs, shi_scaling_pages, statistics
+from kubestow.studies import cells, scaling_runs, shi_scaling_pages, statistics, verdict_tables
 from kubestow.studies.options import Options
 from kubestow.studies.scaling_runs import Way
 
@@ -162,10 +162,7 @@ def make_report(found: Found, seeds: Sequence[int]) -> dict[str, Any]:
         "study": "shi-scaling",
         "seeds": list(seeds),
         "rules": RULES,
-        "statements": [
-            {"statement": f"{row['statement']}: {row['found']}", "verdict": row["verdict"]}
-            for row in rows
-        ],
+        "statements": verdict_tables.state(rows),
         "rows": rows,
         "table": [describe(found[name], name) for name in found],
         "course": make_course(found),

@@ -27,6 +27,7 @@ from kubestow.studies import (
     sizing_loop_scenarios,
     statistics,
     sweep_cells,
+    verdict_tables,
 )
 from kubestow.studies.options import Options
 
@@ -163,10 +164,7 @@ def make_report(found: Found, seeds: Sequence[int]) -> dict[str, Any]:
         "study": "sizing-loop",
         "seeds": list(seeds),
         "rule": RULE,
-        "statements": [
-            {"statement": f"{row['statement']}: {row['found']}", "verdict": row["verdict"]}
-            for row in rows
-        ],
+        "statements": verdict_tables.state(rows),
         "rows": rows,
         "table": [describe(records, key) for key, records in found.items()],
         "points": [

@@ -26,6 +26,7 @@ from kubestow.studies import (
     sizing_risk_measures,
     sizing_risk_pages,
     sizing_risk_walks,
+    verdict_tables,
 )
 from kubestow.studies.options import Options
 from kubestow.studies.sizing_risk_walks import CPU, KRR, VPA, Family
@@ -193,10 +194,7 @@ def make_report(
     return {
         "study": "sizing-risks",
         "rules": RULES,
-        "statements": [
-            {"statement": f"{row['statement']}: {row['found']}", "verdict": row["verdict"]}
-            for row in rows
-        ],
+        "statements": verdict_tables.state(rows),
         "rows": rows,
         "walks": list(walks),
         "alone": list(alone),

@@ -32,6 +32,7 @@ from kubestow.studies import (
     scaling_runs,
     trace_scaling_pages,
     tradeoffs,
+    verdict_tables,
 )
 from kubestow.studies.options import Options
 from kubestow.studies.scaling_runs import Way
@@ -302,10 +303,7 @@ def make_report(
     return {
         "study": "trace-scaling",
         "rules": RULES,
-        "statements": [
-            {"statement": f"{row['statement']}: {row['found']}", "verdict": row["verdict"]}
-            for row in rows
-        ],
+        "statements": verdict_tables.state(rows),
         "rows": rows,
         "points": points,
     }

@@ -28,3 +28,11 @@ def make(rows: Sequence[Mapping[str, Any]], replicates: str, *, thesis: bool = T
         for row in rows
     ]
     return pages.Table(head, shown)
+
+
+def state(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return statements with what was found and the verdict, as a command prints them."""
+    return [
+        {"statement": f"{row['statement']}: {row['found']}", "verdict": row["verdict"]}
+        for row in rows
+    ]
