@@ -5,6 +5,7 @@ Called as ``python -m tests.live.stores.workers MODE URL NAME``.
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections.abc import Mapping
@@ -33,8 +34,7 @@ def results(held: claims.Claim, states: Mapping[str, AgentState]) -> Evaluation:
 def drain(store: engines.Store, name: str) -> None:
     """Evaluate runs until none waits."""
     while held := claims.claim_next(store, name, NOW_S, LEASE_S):
-        taken = held
-        evaluations.evaluate(store, taken, lambda states: results(taken, states), NOW_S)  # noqa: B023
+        evaluations.evaluate(store, held, functools.partial(results, held), NOW_S)
 
 
 def drain_in_threads(store: engines.Store, name: str) -> None:

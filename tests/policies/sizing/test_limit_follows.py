@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -72,8 +74,8 @@ def test_the_ten_busiest_pods_of_each_node() -> None:
 UID = "0f2-a4"
 
 
-def place(quality: QosClass = QosClass.BURSTABLE, **more: object) -> PodPlace:
-    return PodPlace(UID, quality, {"a": "aa", "b": "bb"}, **more)  # type: ignore[arg-type]
+def place(quality: QosClass = QosClass.BURSTABLE, **more: Any) -> PodPlace:
+    return PodPlace(UID, quality, {"a": "aa", "b": "bb"}, **more)
 
 
 @pytest.mark.parametrize(

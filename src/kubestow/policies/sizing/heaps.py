@@ -25,8 +25,7 @@ _IMAGES: Final = re.compile(
 _HEAP: Final = re.compile(r"-Xmx(\d+)([kKmMgGtT]?)\b|-XX:MaxHeapSize=(\d+)([kKmMgGtT]?)\b")
 _SHARE: Final = re.compile(r"-XX:MaxRAMPercentage=(\d+(?:\.\d+)?)")
 _UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
-# What a JVM needs beside its heap: metaspace, code, threads, buffers. A quarter is the rule of
-# thumb behind the JVM's own default for containers turned round; 128 MiB what an idle one takes.
+# What a JVM needs beside its heap: metaspace, code, threads, buffers. Stated, not measured.
 _BESIDE: Final = 0.25
 _LEAST_BESIDE_BYTES: Final = 128 * 2**20
 

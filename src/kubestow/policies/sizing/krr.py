@@ -1,11 +1,11 @@
 """The recommender ``krr-simple``: the rule of krr's strategy ``simple``, exactly.
 
-robusta-dev/krr, ``robusta_krr/strategies/simple.py`` and ``core/runner.py`` (release 1.27 and
-later; 95 instead of 99 since 1.17): CPU request = a percentile per pod, of which the largest pod
-counts (``quantile_over_time`` in the query, the maximum over pods in the strategy), no CPU limit;
-memory request = limit = the largest value of all pods and 15 %; fewer than 100 points in all pods
-together give nothing; rounded up to millicores and megabytes of 10^6 bytes, at least 10 m and
-100 MB. With ``use_oomkill_data`` at least the limit at the largest OOM kill and 25 %.
+robusta-dev/krr, ``robusta_krr/strategies/simple.py`` and ``core/runner.py`` (with its defaults of
+today; older releases had the 99th percentile): CPU request = a percentile per pod, of which the
+largest pod counts (``quantile_over_time`` in the query, the maximum over pods in the strategy), no
+CPU limit; memory request = limit = the largest value of all pods and 15 %; fewer than 100 points in
+all pods together give nothing; rounded up to millicores and megabytes of 10^6 bytes, at least 10 m
+and 100 MB. With ``use_oomkill_data`` at least the limit at the largest OOM kill and 25 %.
 
 An HPA on the same resource gives "?" there; here that is a guard around any recommender.
 """
