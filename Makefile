@@ -72,7 +72,7 @@ docs: setup
 
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-header --group test --group neural --group postgres --group references --group engines --group schemas --group lint --group docs --group build pyproject.toml \
+		--no-header --group test --group neural --group postgres --group live --group references --group engines --group schemas --group lint --group docs --group build pyproject.toml \
 		-o requirements/dev.txt
 
 clean:

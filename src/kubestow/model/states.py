@@ -152,6 +152,11 @@ class ClusterState:
         self.nodes = (*self.nodes[:row], node, *self.nodes[row + 1 :])
         self._marks = None
 
+    def learn(self, cluster: Cluster) -> None:
+        """Look up services, controllers and namespaces in another cluster from now on."""
+        self.cluster = cluster
+        self._services = None
+
     def with_nodes(self, kept: Ints, cluster: Cluster) -> ClusterState:
         """Return the state after nodes have come and gone; pods on the others stay counted.
 

@@ -45,10 +45,10 @@ def build(found_documents: Iterable[documents.Document]) -> clusters.Cluster:
     reader = pod_source.PodReader(_priorities(objects))
     found = _Found()
     readers: dict[str, Callable[[fields.Field], None]] = {
-        "Node": lambda f: _keep(found.nodes, f["metadata"]["name"].text(), _node(f), f),
+        "Node": lambda f: _keep(found.nodes, f["metadata"]["name"].text(), read_node(f), f),
         "Pod": lambda f: _keep_pod(found.pods, reader.read(f), f),
         "Namespace": lambda f: _keep_namespace(found.namespaces, f),
-        "Service": lambda f: found.services.append(_service(f)),
+        "Service": lambda f: found.services.append(read_service(f)),
     }
     for kind, entry in objects:
         if kind in readers:
@@ -98,7 +98,8 @@ def _keep_namespace(known: dict[str, workloads.Namespace], entry: fields.Field) 
     _keep(known, name, workloads.Namespace(name, metadata["labels"].labels()), entry)
 
 
-def _node(entry: fields.Field) -> nodes.Node:
+def read_node(entry: fields.Field) -> nodes.Node:
+    """Read a node from its document."""
     metadata, spec, status = entry["metadata"], entry["spec"], entry["status"]
     offered = status["allocatable"] if not status["allocatable"].missing else status["capacity"]
     return nodes.Node(
@@ -117,7 +118,8 @@ def _node(entry: fields.Field) -> nodes.Node:
     )
 
 
-def _service(entry: fields.Field) -> workloads.Service:
+def read_service(entry: fields.Field) -> workloads.Service:
+    """Read a service from its document."""
     selector = entry["spec"]["selector"]
     return workloads.Service(
         name=entry["metadata"]["name"].text(),

@@ -1,0 +1,1 @@
+"""The way to a Kubernetes API server: client, lists, watches."""
