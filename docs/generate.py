@@ -18,13 +18,20 @@ from typer.main import get_command
 from kubestow.cli import main as program
 from kubestow.model import structures
 from kubestow.policies.moving import registries as movers
-from kubestow.policies.placing import catalogs, configurations, profiles, versions
+from kubestow.policies.placing import (
+    catalogs,
+    extender_configurations,
+    profiles,
+    term_registry,
+    versions,
+)
 from kubestow.policies.placing.packing import heuristics, offline
 from kubestow.policies.scaling import registries as scalers
 from kubestow.policies.sizing import registry as recommenders
 from kubestow.simulation.scenarios import documents
 
 HERE = Path(__file__).parent
+EXTENDER = "http://kubestow-extender.kubestow.svc"
 NOTE = "<!-- Written by docs/generate.py; do not edit. -->\n\n"
 
 
@@ -85,7 +92,8 @@ def profile_page() -> str:
         scores = "yes" if name in profiles.SCORES else ""
         lines.append(f"| {name} | {weight if scores else ''} | {filters} | {scores} |")
     for name in catalogs.NAMES:
-        document = json.dumps(configurations.write([catalogs.profile(name)]), indent=2)
+        written = extender_configurations.write(catalogs.profile(name), EXTENDER)
+        document = json.dumps(written, indent=2)
         lines += ["", f"## {name}", "", f"```json\n{document}\n```"]
     lines += ["", "## Releases", "", inspect.getdoc(versions.Features) or "", ""]
     first, last = versions.OLDEST, versions.NEWEST
@@ -156,12 +164,13 @@ def _type(member: dict[str, Any]) -> str:
 
 
 def policy_page() -> str:
-    """Return the page of scalers, recommenders and movers with their parameters."""
+    """Return the page of scalers, recommenders, movers and placing terms with parameters."""
     lines = ["# Scalers, recommenders, movers", ""]
     for title, found in (
         ("Scalers", scalers.registry.values()),
         ("Recommenders", recommenders.REGISTRY.values()),
         ("Movers", movers.REGISTRY.values()),
+        ("Placing terms", term_registry.REGISTRY.values()),
     ):
         lines += [f"## {title}", ""]
         for entry in found:
@@ -180,7 +189,9 @@ def policy_page() -> str:
 
 def _shown(member: dataclasses.Field[Any]) -> str:
     missing = dataclasses.MISSING
-    return "" if member.default is missing else json.dumps(member.default, default=str)
+    if member.default is missing:
+        return ""
+    return json.dumps(structures.write(member.default), default=str)
 
 
 def schema_text() -> str:

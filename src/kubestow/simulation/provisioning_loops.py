@@ -7,7 +7,7 @@ elsewhere, are drained and given back, one at a time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kubestow.model import daemons, resources
 from kubestow.model import pods as pod_model
@@ -37,7 +37,9 @@ class ProvisioningLoop:
 
     def start(self) -> None:
         """Look at the rhythm the scenario asks for."""
-        self._scheduler = schedulers.Scheduler(self.profile, self.world.features)
+        # Cluster Autoscaler simulates kube-scheduler's own filters; it asks no extender.
+        stock = replace(self.profile, extension=None)
+        self._scheduler = schedulers.Scheduler(stock, self.world.features)
         self._made = {pool.name: pool.count for pool in self.world.spec.cluster.nodes}
         scan_s = self.world.spec.policies.provisioning.scan
         self.world.clock.every(scan_s, self._scan, first_s=scan_s, priority=worlds.CONTROL)

@@ -20,7 +20,7 @@ import numpy as np
 
 from kubestow.model import decisions, pods
 from kubestow.policies.placing import preemption, profiles, sampling, schedulers
-from kubestow.simulation import disruptions, lifecycles, worlds
+from kubestow.simulation import disruptions, lifecycles, placing_loads, worlds
 from kubestow.simulation.actors import LivePod, Phase
 from kubestow.simulation.worlds import World
 
@@ -74,6 +74,7 @@ class SchedulerHost:
         self._hopeless: dict[int, pods.PodSpec] = {}  # by identity; kept alive, so it stays unique
         self._nominated: dict[str, LivePod] = {}  # those that others make room for
         placing = world.spec.policies.placing
+        self._loads = None if profile.extension is None else placing_loads.PlacingLoads(world)
         self._cycle_s = placing.cycle
         self._percentage = placing.sample
         world.on(worlds.CREATED, self._add)
@@ -84,7 +85,9 @@ class SchedulerHost:
         world.on(worlds.STOPPING, self._forget)
 
     def start(self) -> None:
-        """Begin to look after pods that were left aside."""
+        """Begin to look after pods that were left aside, and at loads if they count."""
+        if self._loads is not None:
+            self._loads.start()
         self._world.clock.every(FLUSH_S, self._flush, first_s=FLUSH_S, priority=worlds.SCHEDULE)
 
     def waiting(self) -> list[LivePod]:
@@ -122,7 +125,8 @@ class SchedulerHost:
         world = self._world
         with self._reserved_for_others(pod):
             sample = sampling.Sample(self._start, self._percentage)
-            placement = self._scheduler.place(pod.pod, world.state, self._rng, sample)
+            loads = None if self._loads is None else self._loads.loads()
+            placement = self._scheduler.place(pod.pod, world.state, self._rng, sample, loads)
             self._start = placement.next_start
             world.ledger.decide(lambda: _record(placement, world.now_s))
             if placement.row is None:

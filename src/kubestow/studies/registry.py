@@ -15,6 +15,7 @@ from kubestow.studies import (
     schubert_forecast,
     schubert_limits,
     schubert_packing,
+    shi_balance,
     shi_forecast,
     shi_limits,
     shi_scaling,
@@ -83,6 +84,11 @@ _ALL = (
         "shi-scaling",
         "Replicas before the load arrives: the 600 s experiment of Shi 2023, with numbers.",
         shi_scaling.run,
+    ),
+    Study(
+        "shi-balance",
+        "Placing by load, CLBP of Shi 2023 as printed and soundly: balance, background, bursts.",
+        shi_balance.run,
     ),
     Study(
         "shi-limits",

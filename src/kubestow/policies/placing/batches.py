@@ -69,7 +69,7 @@ def place(
     chosen = np.full(len(wanted), batch_resources.UNPLACED, dtype=np.int64)
     if not len(state) or not wanted:
         return chosen
-    if int(state.allocatable.max()) >= _LARGEST_EXACT:
+    if profile.extension is not None or int(state.allocatable.max()) >= _LARGEST_EXACT:
         return _place_one_by_one(wanted, state, schedulers.Scheduler(profile, features), rng)
     class_of_pod, cycles = _classify(wanted, state, profile, features)
     registry = Registry(state)
@@ -118,14 +118,16 @@ def _place_one_by_one(
     scheduler: schedulers.Scheduler,
     rng: np.random.Generator | None,
 ) -> states.Ints:
-    """Place pods with the readable scheduler, for amounts the kernel cannot take exactly."""
-    rows = []
-    for pod in wanted:
-        row = scheduler.place(pod, state, rng).row
-        rows.append(batch_resources.UNPLACED if row is None else row)
-        if row is not None:
-            state.place(pod, row)
-    return np.array(rows, dtype=np.int64)
+    """Place pods with the readable scheduler: the kernel knows no extensions, no huge amounts."""
+    rows = np.full(len(wanted), batch_resources.UNPLACED, dtype=np.int64)
+    chances = np.zeros(len(wanted)) if rng is None else rng.random(len(wanted))
+    for position, pod in enumerate(wanted):
+        top = scheduler.place(pod, state).top
+        if len(top):
+            # One chance per pod, drawn beforehand as for the kernel, whether it is placed or not.
+            rows[position] = top[int(chances[position] * len(top))]
+            state.place(pod, int(rows[position]))
+    return rows
 
 
 def _by_resource(table: states.Ints) -> Floats:

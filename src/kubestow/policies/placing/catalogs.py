@@ -14,6 +14,17 @@ within the limit scores at least 90 (shape 9 to 10), one over it in any resource
 other scores together can say: taints 300, node affinity 200, spreading 200, pod affinity 200,
 devices 200, volumes 100, balance 7 x 50 = 350, in sum 1550. So a pod goes over the limit only where
 no feasible node would stay within it.
+
+``clbp``, ``load-aware``, ``vector-dot``, ``k8s-vector-dot`` and ``adaptive`` are stock
+kube-scheduler with an extender that adds the term of that name (``term_registry``); a point of the
+term counts ten times its weight. Those that go by load have weight 8: a lead of seven of their ten
+points (560) outweighs all that stock kube-scheduler says about resources, spreading and images (fit
+100, balance 100, spreading 200, images 100, in sum 500), while what a user says (soft taints 300,
+node affinity 200, pod affinity 200, in sum 700) still outweighs such a lead, and stock scores
+decide where loads are alike. In a pilot of ``shi-balance`` ``clbp`` balanced alike with weights
+from 8 to 160.
+Those that pack have weight 160: one point (1600) is more than all stock scores together can say
+(1500), so that the choice is that of the heuristic.
 """
 
 from __future__ import annotations
@@ -26,6 +37,8 @@ from kubestow.policies.placing import profiles
 from kubestow.policies.placing.profiles import ShapePoint
 
 LIMIT_PERCENT = 85
+LOAD_WEIGHT = 8
+PACK_WEIGHT = 160
 
 _STOCK = profiles.Profile()
 _MOST = replace(_STOCK, fit=profiles.FitArgs(strategy=profiles.MOST))
@@ -55,6 +68,10 @@ def _schubert(*, empty: int, over: int, fit: int, balanced: int) -> profiles.Pro
     )
 
 
+def _extended(term: str, weight: int) -> profiles.Profile:
+    return replace(_STOCK, extension=profiles.Extension(term, weight=weight))
+
+
 _PROFILES: Mapping[str, profiles.Profile] = {
     "kube-scheduler": _STOCK,
     "most-allocated": _MOST,
@@ -63,6 +80,8 @@ _PROFILES: Mapping[str, profiles.Profile] = {
     ),
     "schubert-85": _schubert(empty=1, over=0, fit=1, balanced=2),
     "schubert-85-fixed": _schubert(empty=9, over=1, fit=50, balanced=7),
+    **{name: _extended(name, LOAD_WEIGHT) for name in ("clbp", "load-aware")},
+    **{name: _extended(name, PACK_WEIGHT) for name in ("vector-dot", "k8s-vector-dot", "adaptive")},
 }
 NAMES = tuple(_PROFILES)
 

@@ -5,7 +5,9 @@ Defaults are those of ``pkg/scheduler/apis/config/v1`` (1.37).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from kubestow.model import nodes, pods, resources, selectors
 
@@ -115,6 +117,21 @@ class PodAffinityArgs:
 
 
 @dataclass(frozen=True, slots=True)
+class Extension:
+    """What an extender adds to a profile: a term that filters and scores what is left.
+
+    Attributes:
+        term: Name of the term.
+        parameters: Its parameters, with the keys of documents.
+        weight: How often each of its points (0 to 10) counts, times 10.
+    """
+
+    term: str
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """A complete scheduler profile.
 
@@ -123,6 +140,7 @@ class Profile:
         prefilters: Plugins that may narrow down the nodes before the filters run.
         filters: Filter plugins in order.
         scores: Score plugins with their weights, in order.
+        extension: What an extender adds; ``None`` for stock kube-scheduler.
     """
 
     name: str = pods.DEFAULT_SCHEDULER
@@ -136,3 +154,4 @@ class Profile:
     node_affinity: NodeAffinityArgs = NodeAffinityArgs()
     spread: SpreadArgs = SpreadArgs()
     pod_affinity: PodAffinityArgs = PodAffinityArgs()
+    extension: Extension | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from kubestow.policies.placing import (
     resource_scores,
     sampling,
     spreads,
+    term_doors,
+    terms,
     versions,
 )
 from kubestow.policies.placing.cycles import Conflict, Cycle, Verdict
@@ -78,6 +80,7 @@ class Placement:
         final: Sum of the scores.
         top: Rows of the nodes with the highest sum, in order of their names.
         next_start: Where the next pod's look at nodes begins.
+        parts: What the score of an extension is made of, by term and part, for every feasible node.
     """
 
     pod: pods.Pod
@@ -91,6 +94,7 @@ class Placement:
     version: str
     _reasons: Callable[[], dict[str, str]]
     next_start: int = 0
+    parts: Mapping[str, terms.Floats] = field(default_factory=dict)
 
     @property
     def node(self) -> str | None:
@@ -110,11 +114,16 @@ class Placement:
         """Return the weighted scores of the feasible node at a position."""
         return {plugin: int(values[position]) for plugin, values in self.scores.items()}
 
+    def parts_of(self, position: int) -> dict[str, float]:
+        """Return what an extension's score of the feasible node at a position is made of."""
+        return {part: float(values[position]) for part, values in self.parts.items()}
+
     def as_json(self) -> dict[str, Any]:
         """Return the placement as plain values, with names that are a contract."""
         names = [self.nodes[row] for row in self.feasible]
         by_name = sorted(range(len(names)), key=names.__getitem__)
         scored = by_name if len(names) > 1 else []
+        parts = {"parts": {names[i]: self.parts_of(i) for i in scored}} if self.parts else {}
         return {
             "pod": self.pod.key,
             "node": self.node,
@@ -124,6 +133,7 @@ class Placement:
             "final": {names[i]: int(self.final[i]) for i in scored},
             "top": [self.nodes[row] for row in self.top],
             "tie": self.tie,
+            **parts,
         }
 
     def record(self, most: int | None = None) -> decisions.DecisionRecord:
@@ -141,7 +151,10 @@ class Placement:
         candidates = [
             decisions.Candidate(
                 self.nodes[self.feasible[i]],
-                {plugin: float(score) for plugin, score in self.scores_of(int(i)).items()},
+                {
+                    **{plugin: float(score) for plugin, score in self.scores_of(int(i)).items()},
+                    **self.parts_of(int(i)),
+                },
                 float(self.final[i]) if len(self.feasible) > 1 else None,
             )
             for i in order
@@ -164,6 +177,10 @@ class Scheduler:
 
     profile: profiles.Profile
     features: versions.Features
+    _term: terms.Term | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_term", term_doors.open_term(self.profile.extension))
 
     def place(
         self,
@@ -171,6 +188,7 @@ class Scheduler:
         state: states.ClusterState,
         rng: np.random.Generator | None = None,
         sample: sampling.Sample | None = None,
+        loads: terms.Loads | None = None,
     ) -> Placement:
         """Choose a node for a pod; the state is not changed.
 
@@ -179,6 +197,7 @@ class Scheduler:
             state: The cluster.
             rng: Breaks ties at random; without it the first name wins.
             sample: Which nodes to look at; without it all.
+            loads: What nodes use, for an extension; without it what their pods request.
         """
         cycle = Cycle(pod, state, self.profile, self.features)
         try:
@@ -189,11 +208,17 @@ class Scheduler:
         next_start = 0
         if sample is not None:
             feasible, next_start = sampling.take(feasible, len(state), sample)
+        added = None
+        if self._term is not None and len(feasible):
+            added = _extend(cycle, self._term, loads, feasible, reasons)
+            feasible, reasons = added.feasible, added.reasons
         scores: dict[str, states.Ints] = {}
         if len(feasible) > 1:
             scores = _score(cycle, feasible)
-        # Without any score plugin upstream gives every node one point.
-        start = 0 if self.profile.scores else 1
+            if added is not None:
+                scores[added.name] = added.scores
+        # Without any score plugin and extender upstream gives every node one point.
+        start = 0 if self.profile.scores or self._term is not None else 1
         final = sum(scores.values(), np.full(len(feasible), start, dtype=np.int64))
         top = feasible[final == final.max()] if len(feasible) else feasible
         top = top[np.argsort([state.names[row] for row in top], kind="stable")]
@@ -212,10 +237,14 @@ class Scheduler:
             version=self.features.version,
             _reasons=reasons,
             next_start=next_start,
+            parts={} if added is None else added.parts,
         )
 
     def fits(self, pod: pods.Pod, state: states.ClusterState, row: int) -> bool:
-        """Tell whether one node is feasible for a pod."""
+        """Tell whether one node is feasible for a pod; extensions are not asked.
+
+        Upstream asks its own filters alone when it looks for victims of a preemption.
+        """
         try:
             feasible, _ = _filter(Cycle(pod, state, self.profile, self.features))
         except Conflict:
@@ -259,6 +288,45 @@ def _score(cycle: Cycle, feasible: states.Ints) -> dict[str, states.Ints]:
         if scores is not None:
             found[name] = scores * weight
     return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Extended:
+    """What is left after an extender was asked, as ``Placement`` needs it."""
+
+    name: str
+    feasible: states.Ints
+    reasons: Callable[[], dict[str, str]]
+    scores: states.Ints
+    parts: dict[str, terms.Floats]
+
+
+def _extend(
+    cycle: Cycle,
+    term: terms.Term,
+    loads: terms.Loads | None,
+    feasible: states.Ints,
+    reasons: Callable[[], dict[str, str]],
+) -> _Extended:
+    """Ask the extender about the nodes that passed all filters (``schedule_one.go``, 1.37)."""
+    state, extension = cycle.state, cycle.profile.extension
+    known = terms.Loads.by_requests(state) if loads is None else loads
+    found = term.weigh(cycle.pod, state, known, feasible)
+    refused = np.flatnonzero(~found.passes)
+
+    def more_reasons() -> dict[str, str]:
+        own = {state.names[feasible[i]]: f"{term.name}: {found.explain(int(i))}" for i in refused}
+        merged = {**reasons(), **own}
+        return {name: merged[name] for name in state.names if name in merged}
+
+    weight = 1 if extension is None else extension.weight
+    return _Extended(
+        name=term.name,
+        feasible=feasible[found.passes],
+        reasons=more_reasons if len(refused) else reasons,
+        scores=terms.whole_scores(found.scores[found.passes]) * (weight * terms.POINT),
+        parts={f"{term.name}/{part}": v[found.passes] for part, v in found.parts.items()},
+    )
 
 
 def place_all(

@@ -1,0 +1,153 @@
+"""The terms ``vector-dot``, ``k8s-vector-dot`` and ``adaptive``: packing heuristics for candidates.
+
+They fill nodes rather than balance them, by requests and not by load (``packing.heuristics``): the
+score of each candidate is that of the heuristic, stretched so that the best has 10 and the worst 0.
+Scores are rounded down on their way to kube-scheduler, so that only the best keeps its 10; with a
+weight that outdoes all other scores the choice is that of the heuristic.
+
+``adaptive`` goes by the pods it has seen. A term remembers nothing, so these are the pods on the
+nodes; their number and sum are known, but not how much they differ in size. Where nodes show less
+of that than ``variation``, that much is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import numpy as np
+
+from kubestow.model import pods, requests, resources, states
+from kubestow.model.structures import Bounds
+from kubestow.policies.placing import terms
+from kubestow.policies.placing.packing import adaptive, candidates, heuristics, instances, tables
+from kubestow.policies.placing.packing import parameters as packing_parameters
+from kubestow.policies.placing.terms import Floats, Ints
+
+VECTOR_DOT, K8S_VECTOR_DOT, ADAPTIVE = "vector-dot", "k8s-vector-dot", "adaptive"
+RAW = "raw"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorParameters:
+    """Parameters of ``vector-dot`` and ``k8s-vector-dot``.
+
+    Attributes:
+        resources: What is packed; empty for all that pods request, places for pods aside.
+    """
+
+    resources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveTermParameters:
+    """Parameters of ``adaptive``.
+
+    Attributes:
+        resources: What is packed; empty for all that pods request, places for pods aside.
+        variation: Squared coefficient of variation of pod sizes that is taken where nodes do not
+            show more; a third is that of sizes spread evenly between 0 and a largest one.
+        rule: How demand becomes weights.
+    """
+
+    resources: tuple[str, ...] = ()
+    variation: Annotated[float, Bounds(least=0)] = 1.0 / 3.0
+    rule: packing_parameters.Adaptive = field(default_factory=packing_parameters.Adaptive)
+
+
+class VectorTerm:
+    """A packing heuristic as a term.
+
+    Args:
+        heuristic: The heuristic.
+        wanted: What is packed; empty for all that pods request.
+        variation: Squared coefficient of variation of pod sizes, for ``adaptive``.
+    """
+
+    def __init__(
+        self, heuristic: heuristics.Heuristic, wanted: tuple[str, ...], variation: float = 0.0
+    ) -> None:
+        self._heuristic = heuristic
+        self._wanted = wanted
+        self._variation = variation
+
+    @property
+    def name(self) -> str:
+        """The name users write."""
+        return self._heuristic.name
+
+    def weigh(
+        self,
+        pod: pods.Pod,
+        state: states.ClusterState,
+        loads: terms.Loads,  # noqa: ARG002 - packing goes by requests
+        rows: Ints,
+    ) -> terms.Weighed:
+        """Score candidates; all pass."""
+        values = self._values(pod, state, rows)
+        passes = np.ones(len(rows), dtype=np.bool_)
+        return terms.Weighed(passes, terms.stretch(values), {RAW: values}, lambda _: "")
+
+    def _values(self, pod: pods.Pod, state: states.ClusterState, rows: Ints) -> Floats:
+        demand = state.vector(resources.amounts(requests.pod_requests(pod)))
+        columns = self._columns(state, demand)
+        values = np.zeros(len(rows))
+        if not len(rows) or not columns:
+            return values
+        everywhere = state.allocatable[:, columns].astype(np.float64)
+        reference = everywhere[tables.opening_order(instances.Shapes(everywhere))[0]]
+        candidates.score_candidates(
+            self._heuristic.rule,
+            self._heuristic.parameters.encode(len(columns)),
+            demand[columns].astype(np.float64)[None, :],
+            np.ascontiguousarray(np.vstack([everywhere[rows], reference])),
+            np.ascontiguousarray(state.requested[rows][:, columns], dtype=np.float64),
+            len(rows),
+            self._seen(state, columns, reference),
+            values,
+        )
+        return values
+
+    def _columns(self, state: states.ClusterState, demand: Ints) -> list[int]:
+        if self._wanted:
+            return [state.columns[name] for name in self._wanted if name in state.columns]
+        asked = (demand > 0) | state.requested.any(axis=0)
+        asked[state.columns[resources.PODS]] = False
+        found: list[int] = np.flatnonzero(asked & state.allocatable.any(axis=0)).tolist()
+        return found
+
+    def _seen(self, state: states.ClusterState, columns: list[int], reference: Floats) -> Floats:
+        """Return the pods on the nodes as ``adaptive.observe_item`` would have counted them."""
+        found = np.zeros(adaptive.HEAD + len(columns))
+        on_node = state.requested[:, state.columns[resources.PODS]].astype(np.float64)
+        count = float(on_node.sum())
+        if count == 0.0:
+            return found
+        shares = np.where(reference > 0.0, state.requested[:, columns], 0.0)
+        shares = shares / np.where(reference > 0.0, reference, 1.0)
+        mean = float(shares.sum()) / (count * len(columns))
+        # Pods of one node are at least as different as if all were alike.
+        least = float(((shares**2).mean(axis=1) / np.maximum(on_node, 1.0)).sum())
+        found[:3] = count, count, count * mean
+        found[3] = max(least, count * mean**2 * (1.0 + self._variation))
+        found[adaptive.HEAD :] = shares.sum(axis=0)
+        return found
+
+
+def make_vector_dot(parameters: VectorParameters) -> VectorTerm:
+    """Return ``vector-dot``."""
+    return VectorTerm(heuristics.REGISTRY[VECTOR_DOT], parameters.resources)
+
+
+def make_k8s_vector_dot(parameters: VectorParameters) -> VectorTerm:
+    """Return ``k8s-vector-dot``."""
+    return VectorTerm(heuristics.REGISTRY[K8S_VECTOR_DOT], parameters.resources)
+
+
+def make_adaptive(parameters: AdaptiveTermParameters) -> VectorTerm:
+    """Return ``adaptive``."""
+    own = heuristics.REGISTRY[ADAPTIVE]
+    heuristic = heuristics.Heuristic(
+        own.name, own.abbreviation, own.summary, own.rule, parameters.rule
+    )
+    return VectorTerm(heuristic, parameters.resources, parameters.variation)
