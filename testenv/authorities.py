@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import ipaddress
 from dataclasses import dataclass
@@ -44,6 +45,10 @@ class Authority:
     def client(self, file: str, user: str, groups: tuple[str, ...] = ()) -> Pair:
         """Return a pair for a client that is known as this user of these groups."""
         return self._issue(user, groups, (), ExtendedKeyUsageOID.CLIENT_AUTH, file)
+
+    def bundle(self) -> str:
+        """Return its own certificate as a ``caBundle`` has it."""
+        return base64.b64encode(self.pair.certificate.read_bytes()).decode()
 
     def _issue(
         self,

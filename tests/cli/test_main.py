@@ -58,3 +58,15 @@ def test_help_loads_neither_compiler_nor_solver() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
     assert done.returncode == 0
+
+
+def test_a_missing_extra_is_named_with_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> None:
+        raise ModuleNotFoundError(f"No module named {name}", name="uvicorn.config")
+
+    monkeypatch.setattr("kubestow.cli.main.importlib.import_module", missing)
+    assert main.run(["extender"]) == 2
+    problem = "extender: uvicorn.config is not installed; expected pip install 'kubestow[live]'"
+    assert capsys.readouterr().err == f"error: {problem}\n"

@@ -168,8 +168,11 @@ def test_everything_is_written(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((), "recommend: expected --csv DIR or --prometheus URL"),
-        (("--csv", "x", "--prometheus", "http://y"), "expected --csv DIR or --prometheus URL"),
+        ((), "recommend: expected --csv DIR, --prometheus URL or --cluster"),
+        (("--csv", "x", "--prometheus", "http://y"), "expected --csv DIR, --prometheus URL or"),
+        (("--csv", "x", "--cluster"), "expected --csv DIR, --prometheus URL or --cluster"),
+        (("--csv", "x", "--apply"), "--apply: needs --cluster, which says what there is now"),
+        (("--cluster", "--kubeconfig", "nowhere"), "nowhere: "),
         (("--csv", "nowhere"), "nowhere: no such folder"),
         (("--csv", "x", "--strategy", "best"), "'best': must be one of keep, percentile"),
         (("--csv", "x", "--history", "long"), "--history: 'long': expected a duration such as"),
@@ -185,7 +188,8 @@ def test_everything_is_written(
         (("--csv", "x", "--severity", "dire"), "'dire' is not one of 'critical', 'high'"),
         (("--csv", "x", "-o", "xml"), "'xml' is not one of 'table', 'json', 'yaml', 'patch'"),
     ],
-    ids=["nothing", "both", "folder", "strategy", "history", "step", "hold", "share", "promise",
+    ids=["nothing", "both", "all", "apply", "kubeconfig", "folder", "strategy",
+         "history", "step", "hold", "share", "promise",
          "no value", "no mapping", "parameter", "selector", "severity", "output"],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_leaves_with_2(

@@ -12,6 +12,11 @@ from typer.main import get_command
 import kubestow
 from kubestow.model import errors
 
+# What only those need who run it in a cluster (the extra "live").
+_EXTRA = {
+    *("cryptography", "httptools", "kr8s", "prometheus_client", "starlette", "uvicorn", "uvloop")
+}
+_LIVE = "pip install 'kubestow[live]'"
 # Exit codes are a contract: 0 ok, 1 finding or failed check, 2 bad input, 130 interrupted.
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -29,6 +34,9 @@ COMMANDS = {
         "kubestow.cli.recommending",
         "Recommend requests and limits from usage, with a stated risk.",
     ),
+    "extender": ("kubestow.cli.extender", "Serve a placing term to kube-scheduler."),
+    "admission": ("kubestow.cli.admission", "Serve the webhook that sizes new pods."),
+    "explain": ("kubestow.cli.explaining", "Show what was decided about an object, and why."),
     "study": ("kubestow.cli.studies", "Run an experiment and write its results."),
 }
 
@@ -72,7 +80,12 @@ def run(arguments: list[str]) -> int:
 
 
 def _run_command(name: str, arguments: list[str]) -> int:
-    module = importlib.import_module(COMMANDS[name][0])
+    try:
+        module = importlib.import_module(COMMANDS[name][0])
+    except ModuleNotFoundError as err:
+        if (err.name or "").split(".")[0] not in _EXTRA:
+            raise
+        return _complain(f"{name}: {err.name} is not installed; expected {_LIVE}")
     command = get_command(module.app)
     try:
         result = command.main(args=arguments, prog_name=f"kubestow {name}", standalone_mode=False)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
+from rich import progress
 from rich.console import Console
 
 
@@ -39,3 +40,16 @@ def console() -> Console:
 def progress_console() -> Console:
     """Return the console for progress bars: standard error, so that output can be piped."""
     return Console(stderr=True, highlight=False)
+
+
+def progress_bar() -> progress.Progress:
+    """Return a progress bar that goes when it is done, and is not there where nobody looks."""
+    columns = (
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+    )
+    console = progress_console()
+    return progress.Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    )

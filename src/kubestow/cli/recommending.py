@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import enum
+import importlib
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 import yaml
-from rich import markup, progress
+from rich import markup
 from rich.table import Column, Table
 
 from kubestow.cli import options, outputs
+from kubestow.live.admission import surroundings
 from kubestow.model import errors, usages
 from kubestow.policies.sizing import registry
 from kubestow.reports import files
@@ -34,6 +37,9 @@ from kubestow.studies import (
     scenario_files,
 )
 from kubestow.studies.recommendation_totals import Severity
+
+if TYPE_CHECKING:
+    from kubestow.live.sizing import inventories
 
 app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
 
@@ -65,6 +71,27 @@ def recommend(
     authority: Annotated[
         Path | None, typer.Option("--ca-file", help="Certificates that may vouch for it.")
     ] = None,
+    cluster: Annotated[
+        bool,
+        typer.Option(
+            "--cluster",
+            help="Ask the cluster what there is; and what it uses, unless --prometheus is given.",
+        ),
+    ] = False,
+    kubeconfig: Annotated[
+        str | None, typer.Option(help="How to reach the cluster; by default the usual ways.")
+    ] = None,
+    context: Annotated[str | None, typer.Option(help="Context of the kubeconfig.")] = None,
+    sample: Annotated[
+        str, typer.Option(help="For how long to sample metrics.k8s.io (--cluster alone).")
+    ] = "5m",
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Change the workloads, after a look and a question.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before --apply.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --apply: let the API server check, no more.")
+    ] = False,
     strategy: Annotated[str, typer.Option(help=f"Who recommends: {_NAMES}.")] = "auto",
     changes: Annotated[
         list[str] | None,
@@ -97,15 +124,17 @@ def recommend(
 ) -> int:
     """Recommend requests and limits from what containers used, and say how often that would fail.
 
-    Usage comes from files (--csv) or a Prometheus with cAdvisor and kube-state-metrics. Every
-    recommendation was tried on the past: "missed" is the share of past days that needed more
-    memory, "over" the share of CPU samples beyond. Guards keep pods fitting nodes, quality classes,
-    autoscalers and what was killed before; the line below a container says why.
+    Usage comes from files (--csv), a Prometheus with cAdvisor and kube-state-metrics, or samples of
+    the resource metrics API (--cluster). Every recommendation was tried on the past: "missed" is
+    the share of past days that needed more memory, "over" the share of CPU samples beyond. Guards
+    keep pods fitting nodes, quality classes, autoscalers, LimitRanges, quotas and what was killed
+    before; the line below a container says why.
 
     Example:
       kubestow recommend --csv usage/ --out report
       kubestow recommend --prometheus http://localhost:9090 -n shop --severity medium
       kubestow recommend --csv usage/ --strategy conformal --miss-probability 0.01 -o patch
+      kubestow recommend --cluster --prometheus http://localhost:9090 -n shop --apply
     """
     request = recommendations.Request(
         strategy=registry.get(strategy).name,
@@ -117,25 +146,31 @@ def recommend(
         recommendations.make_estimator(request)  # before anything long is read
     history_s, step_s = options.read_duration("--history", history), _step(step)
     labels = _labels(selector)
-    if (folder is None) == (server is None):
-        raise errors.InputError("recommend", "expected --csv DIR or --prometheus URL")
+    if [folder is not None, server is not None or cluster].count(True) != 1:
+        raise errors.InputError("recommend", "expected --csv DIR, --prometheus URL or --cluster")
+    if apply and not cluster:
+        raise errors.InputError("--apply", "needs --cluster, which says what there is now")
+    only = tuple(namespaces or ())
+    live = _Live((kubeconfig, context), only) if cluster else None
     asked = None
     if folder is not None:
         table, inventory = _read(folder, history_s, step_s)
-    else:
-        settings = prometheus_settings.Settings(
-            server or "", bearer_token_file=token, ca_file=authority
-        )
+    elif server is not None:
+        settings = prometheus_settings.Settings(server, bearer_token_file=token, ca_file=authority)
         question = usage_prometheus.Question(
             end_s=time.time(),
             history_s=history_s,
             step_s=step_s or usage_prometheus.STEP_S,
-            namespaces=tuple(namespaces or ()),
+            namespaces=only,
             with_labels=bool(labels),
         )
         table, inventory, asked = _ask(settings, question)
-    table = recommendation_texts.select(table, inventory, tuple(namespaces or ()), labels)
-    everything = _run(table, inventory, request)
+    elif live is not None:
+        table = live.sample(options.read_duration("--sample", sample), step_s)
+    if live is not None:
+        inventory = live.found.inventory
+    table = recommendation_texts.select(table, inventory, only, labels)
+    everything = _run(table, inventory, request, {} if live is None else live.found.bounds)
     result = recommendation_texts.filter_by_severity(everything, severity)
     shown = set(result.places)
     others = [everything.advices[place] for place in everything.places if place not in shown]
@@ -143,7 +178,34 @@ def recommend(
     if out is not None:
         _write(result, totals, out)
     _answer(result, totals, output, out, asked)
+    if live is not None and apply:
+        return live.apply(result, yes=yes, dry_run=dry_run)
     return 0
+
+
+class _Live:
+    """A cluster, asked through a module that needs an extra of the package."""
+
+    def __init__(self, access: tuple[str | None, str | None], namespaces: tuple[str, ...]) -> None:
+        try:
+            self._module = importlib.import_module("kubestow.cli.clustering")
+        except ModuleNotFoundError as err:
+            raise errors.InputError(
+                "--cluster", f"{err.name} is not installed: expected pip install kubestow[live]"
+            ) from err
+        self._access, self._namespaces = access, namespaces
+        self.found: inventories.Found = self._module.read_inventory(access, namespaces)
+
+    def sample(self, seconds: float, step_s: float | None) -> usages.UsageTable:
+        """Return usage that is sampled now."""
+        table: usages.UsageTable = self._module.sample_usage(
+            self._access, self._namespaces, self.found, seconds, step_s
+        )
+        return table
+
+    def apply(self, result: recommendations.Result, *, yes: bool, dry_run: bool) -> int:
+        """Change workloads after a question; return the exit code."""
+        return int(self._module.apply(self._access, result, yes=yes, dry_run=dry_run))
 
 
 def _parameters(changes: list[str]) -> dict[str, Any]:
@@ -185,22 +247,10 @@ def _labels(selector: str | None) -> dict[str, str]:
     return found
 
 
-def _bar() -> progress.Progress:
-    columns = (
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.TaskProgressColumn(),
-    )
-    console = outputs.progress_console()
-    return progress.Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    )
-
-
 def _read(
     folder: Path, history_s: float, step_s: float | None
 ) -> tuple[usages.UsageTable, usages.Inventory]:
-    with _bar() as bar:
+    with outputs.progress_bar() as bar:
         bar.add_task(f"reading {folder}", total=None)
         return usage_files.read(folder, step_s, history_s), usage_inventories.read(folder)
 
@@ -208,7 +258,7 @@ def _read(
 def _ask(
     settings: prometheus_settings.Settings, question: usage_prometheus.Question
 ) -> tuple[usages.UsageTable, usages.Inventory, int]:
-    with prometheus.Client(settings) as client, _bar() as bar:
+    with prometheus.Client(settings) as client, outputs.progress_bar() as bar:
         task = bar.add_task("reading", total=1.0)
 
         def watch(what: str, done: float) -> None:
@@ -219,15 +269,19 @@ def _ask(
 
 
 def _run(
-    table: usages.UsageTable, inventory: usages.Inventory, request: recommendations.Request
+    table: usages.UsageTable,
+    inventory: usages.Inventory,
+    request: recommendations.Request,
+    bounds: Mapping[str, surroundings.Bounds],
 ) -> recommendations.Result:
-    with _bar() as bar:
+    with outputs.progress_bar() as bar:
         task = bar.add_task("estimating", total=1.0)
         return recommendations.run(
             table,
             inventory,
             request,
             lambda what, done: bar.update(task, completed=done, description=what),
+            bounds,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -136,16 +136,33 @@ def totals_as_json(totals: recommendation_totals.Totals) -> dict[str, Any]:
     return asdict(totals)
 
 
-def as_patches(result: recommendations.Result) -> str:
-    """Return one strategic merge patch per workload, as YAML with the command that applies it.
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A change of one workload.
 
-    Containers that stay as they are have no part in it.
+    Attributes:
+        key: The workload.
+        document: A strategic merge patch; ``None`` where its kind cannot be merged into.
+        changed: The advice it carries out.
     """
+
+    key: usages.WorkloadKey
+    document: dict[str, Any] | None
+    changed: tuple[Advice, ...]
+
+
+def make_patches(result: recommendations.Result) -> list[Patch]:
+    """Return one patch per workload; containers that stay as they are have no part in it."""
     by_workload: dict[usages.WorkloadKey, list[Advice]] = {}
     for one in result.advices:
         if _changes(one):
             by_workload.setdefault(one.key.of, []).append(one)
-    return "---\n".join(_patch(key, found) for key, found in by_workload.items())
+    return [Patch(key, _document(key, found), tuple(found)) for key, found in by_workload.items()]
+
+
+def as_patches(result: recommendations.Result) -> str:
+    """Return patches as YAML, each with the command that applies it."""
+    return "---\n".join(_write(patch) for patch in make_patches(result))
 
 
 def _changes(one: Advice) -> bool:
@@ -161,25 +178,31 @@ def _changes(one: Advice) -> bool:
     )
 
 
-def _patch(key: usages.WorkloadKey, found: list[Advice]) -> str:
-    why = "".join(_comment(f"{one.key.container}: {one.why}") for one in found)
+def _document(key: usages.WorkloadKey, found: list[Advice]) -> dict[str, Any] | None:
     if key.kind not in _VERSIONS:
-        return (
-            _comment(f"{key}: kubectl cannot merge into {key.kind}; change it at its source") + why
-        )
+        return None
     template: dict[str, Any] = {"spec": {"containers": [_container(one) for one in found]}}
     spec: dict[str, Any] = {"template": template}
     if key.kind == "CronJob":
         spec = {"jobTemplate": {"spec": spec}}
     elif key.kind == "Pod":
         spec = template["spec"]
-    document = {
+    return {
         "apiVersion": _VERSIONS[key.kind],
         "kind": key.kind,
         "metadata": {"name": key.name, "namespace": key.namespace},
         "spec": spec,
     }
-    return _comment(_command(key)) + why + yaml.safe_dump(document, sort_keys=False)
+
+
+def _write(patch: Patch) -> str:
+    why = "".join(_comment(f"{one.key.container}: {one.why}") for one in patch.changed)
+    if patch.document is None:
+        key = patch.key
+        return (
+            _comment(f"{key}: kubectl cannot merge into {key.kind}; change it at its source") + why
+        )
+    return _comment(_command(patch.key)) + why + yaml.safe_dump(patch.document, sort_keys=False)
 
 
 def _command(key: usages.WorkloadKey) -> str:

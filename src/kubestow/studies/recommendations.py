@@ -11,10 +11,12 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent import futures
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 
+from kubestow.live.admission import surroundings
 from kubestow.model import decisions, errors, fields, qos, resources, structures, usages
 from kubestow.policies.sizing import (
     arenas,
@@ -37,6 +39,7 @@ AUTO: Final = tournaments.NAME
 # Compiled loops run side by side; more than two gain little for five candidates.
 _WORKERS: Final = 2
 Watch = Callable[[str, float], None]
+_ANYTHING: Final[Mapping[str, surroundings.Bounds]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ def run(
     inventory: usages.Inventory,
     request: Request,
     watch: Watch = lambda *_: None,
+    bounds: Mapping[str, surroundings.Bounds] = _ANYTHING,
 ) -> Result:
     """Work out advice for every container.
 
@@ -98,6 +102,7 @@ def run(
         inventory: What else is known.
         request: What is asked for.
         watch: Is told what is being done and the share that is done.
+        bounds: What namespaces allow, where that is known.
 
     Raises:
         InputError: If the strategy or its parameters are not what they should be.
@@ -110,7 +115,7 @@ def run(
     java = tuple(_heap(inventory, key) for key in table.containers)
     screen = suitabilities.screen(batch, window, request.screen, java)
     watch("guarding", 0.9)
-    made = _advise(table, inventory, request, answers, judged, screen)
+    made = _advise(table, inventory, request, answers, judged, screen, bounds)
     watch("done", 1.0)
     records = tuple(_record(advice, request, table.end_s) for advice in made)
     places = tuple(range(len(made)))
@@ -250,6 +255,7 @@ def _advise(
     found: estimates.Estimates,
     judged: arenas.Judged,
     screen: suitabilities.Screen,
+    bounds: Mapping[str, surroundings.Bounds],
 ) -> tuple[advices.Advice, ...]:
     by_workload: dict[usages.WorkloadKey, list[int]] = {}
     for place, key in enumerate(table.containers):
@@ -265,7 +271,8 @@ def _advise(
         if request.strategy == keeping.NAME:
             pod = tuple(_untouched(table.containers[place], stated) for place in places)
         else:
-            pod = _guarded(table, inventory, request, found, places, stated, node)
+            allowed = bounds.get(workload.namespace, surroundings.Bounds())
+            pod = _guarded(table, inventory, request, found, places, stated, node, allowed)
         for place, sized in zip(places, pod, strict=True):
             made[place] = _advice(
                 table, inventory, found, judged, screen, place, sized, rows[place]
@@ -308,6 +315,7 @@ def _guarded(
     places: Sequence[int],
     known: Mapping[str, usages.ContainerFacts],
     node: dict[str, int] | None,
+    allowed: surroundings.Bounds,
 ) -> guards.Pod:
     workload = table.containers[places[0]].of
     current = {
@@ -324,6 +332,8 @@ def _guarded(
             if table.oom_kills[place] > 0.0
         },
         node=node,
+        ranges=allowed.ranges,
+        quota=allowed.quota,
         autoscaled=inventory.autoscaled.get(workload, {}),
         heaps=java,
         quality=_quality(current, {table.containers[place].container for place in places}),

@@ -23,6 +23,7 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 _AGENT = "kubestow"
 _TIMEOUT_S = 30.0
+_RETIRED_MOST = 3  # sessions with old credentials; a stream lasts minutes, credentials an hour
 _SHOWN = 300  # characters of an answer that is no Status
 
 
@@ -31,6 +32,13 @@ class Client:
 
     def __init__(self, auth: KubeAuth, session: httpx.AsyncClient) -> None:
         self._auth, self._session = auth, session
+        self._retired: list[httpx.AsyncClient] = []
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     @property
     def namespace(self) -> str:
@@ -113,7 +121,9 @@ class Client:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._session.aclose()
+        for session in (*self._retired, self._session):
+            await session.aclose()
+        self._retired.clear()
 
     @contextlib.asynccontextmanager
     async def _calling(self, method: str, path: str, **how: Any) -> AsyncIterator[httpx.Response]:
@@ -134,7 +144,11 @@ class Client:
         Streams that run on the session that was there before go on until they end.
         """
         await self._auth.reauthenticate()
+        self._retired.append(self._session)
         self._session = await _open(self._auth)
+        for idle in self._retired[:-_RETIRED_MOST]:
+            await idle.aclose()
+        del self._retired[:-_RETIRED_MOST]
 
 
 async def connect(kubeconfig: str | None = None, context: str | None = None) -> Client:
@@ -175,7 +189,7 @@ async def _check(answer: httpx.Response) -> None:
         status = msgspec.json.decode(answer.content)
         reason, message = str(status["reason"]), str(status["message"])
     except (msgspec.DecodeError, KeyError, TypeError):
-        reason, message = answer.reason_phrase, answer.text[:_SHOWN]
+        reason, message = answer.reason_phrase, answer.text[:_SHOWN].strip()
     raise ApiError(answer.status_code, reason, message)
 
 

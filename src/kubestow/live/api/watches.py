@@ -23,6 +23,7 @@ from kubestow.live.api.clients import Client
 ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
 _WATCH_S = 300  # the server ends a watch after so long; client-go asks for 5 to 10 minutes
 _SILENCE_S = 360.0  # a connection that says nothing for longer than a watch lasts is dead
+_SHORT_S = 1.0  # a watch that says nothing and ends sooner is a fault, else we would spin
 _FIRST_PAUSE_S, _MOST_PAUSE_S = 0.2, 30.0
 
 
@@ -125,15 +126,19 @@ class Watch:
             "resourceVersion": self.freshness.version,
             "timeoutSeconds": str(_WATCH_S),
         }
+        began_s, events = self._clock(), 0
         async with self._client.lines(self.path, params, _SILENCE_S) as lines:
             self.freshness.heard_s = self._clock()
             async for change, found in _events(lines):
+                events += 1
                 self.freshness.heard_s = self._clock()
                 if change == ERROR:
                     raise _refusal(found)
                 if change != BOOKMARK:
                     self._sink.apply(change, found)
                 self.freshness.version = found["metadata"]["resourceVersion"]
+        if not events and self._clock() - began_s < _SHORT_S:
+            raise errors.ApiError(0, "ShortWatch", "the watch ended at once, without a word")
 
     def _count(self, err: errors.ApiError) -> None:
         self.freshness.faults[err.reason] = self.freshness.faults.get(err.reason, 0) + 1

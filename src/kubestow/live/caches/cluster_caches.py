@@ -8,9 +8,11 @@ clients write must not stop a server.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import msgspec
 
 from kubestow.model import clusters, errors, fields, nodes, pods, states, workloads
 from kubestow.policies.placing import versions
@@ -67,6 +69,10 @@ class ClusterCache:
         self._laid = True  # the arrays fit the nodes
         self._learned = True  # the state's cluster has all services and controllers
         self.unreadable: dict[str, int] = {}  # objects left out, by kind
+        self.on_placed: Callable[[str, pods.Pod], None] = _ignore
+        """Called with uid and pod when one turns up on a node, assumed ones included."""
+        self.on_removed: Callable[[str], None] = _ignore
+        """Called with its uid when a pod leaves its node."""
 
     @property
     def state(self) -> states.ClusterState:
@@ -122,12 +128,16 @@ class ClusterCache:
         """Take an object for gone."""
         self._drop(kind, _uid(kind, document))
 
-    def parse_pod(self, document: Document) -> pods.Pod:
-        """Read a pod as the cache reads its own.
+    def parse_pod(self, text: bytes) -> pods.Pod:
+        """Read a pod from JSON as the cache reads its own.
 
         Raises:
             InputError: If it is no pod.
         """
+        try:
+            document = msgspec.json.decode(text)
+        except msgspec.DecodeError as err:
+            raise errors.InputError(PODS, f"expected JSON: {err}") from err
         return self._parse_pod(fields.Field(document, PODS))
 
     def _parse_pod(self, entry: fields.Field) -> pods.Pod:
@@ -192,6 +202,8 @@ class ClusterCache:
         self._pods[uid] = kept
         if self._laid:
             self._count_in(kept)
+        if kept.pod.node_name:
+            self.on_placed(uid, kept.pod)
 
     def assume(self, uid: str, pod: pods.Pod, node: str, now_s: float) -> None:
         """Count a pod on a node before the API server says that it is there.
@@ -226,8 +238,12 @@ class ClusterCache:
 
     def _take_pod(self, uid: str) -> None:
         known = self._pods.pop(uid, None)
-        if known is not None and known.row is not None and self._laid:
+        if known is None:
+            return
+        if known.row is not None and self._laid:
             self._state.remove(known.pod, known.row)
+        if known.pod.node_name:
+            self.on_removed(uid)
 
     def _put_around(self, kind: str, entry: fields.Field, document: Document) -> None:
         uid = _uid(kind, document)
@@ -285,6 +301,10 @@ class KindSink:
             self.cache.remove(self.kind, found)
         else:
             self.cache.put(self.kind, found)
+
+
+def _ignore(*_: object) -> None:
+    """Do nothing."""
 
 
 def _uid(kind: str, document: Document) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubestow.model import errors
-from kubestow.policies.placing import configurations, profiles
+from kubestow.policies.placing import configurations, profiles, term_registry
 
 FILTER_VERB = "filter"
 PRIORITIZE_VERB = "prioritize"
@@ -78,9 +78,10 @@ def write(
         raise errors.InputError("url prefix", f"{url_prefix!r}: {expected}")
     if profile.extension.weight <= 0:
         raise errors.InputError("weight", f"{profile.extension.weight}: must be > 0")
+    filters = term_registry.get(profile.extension.term).filters
     extender: dict[str, Any] = {
         "urlPrefix": url_prefix,
-        "filterVerb": FILTER_VERB,
+        **({"filterVerb": FILTER_VERB} if filters else {}),  # a call less for every pod
         "prioritizeVerb": PRIORITIZE_VERB,
         "weight": profile.extension.weight,
         "nodeCacheCapable": True,

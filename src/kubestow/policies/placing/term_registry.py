@@ -23,6 +23,7 @@ class Entry:
         parameters: Its parameters, a frozen dataclass whose fields have defaults.
         make: Makes it.
         measured: Whether it looks at loads, or at requests alone.
+        filters: Whether it may refuse a node; kube-scheduler need not ask one that does not.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Entry:
     parameters: type[Any]
     make: Callable[[Any], terms.Term]
     measured: bool = False
+    filters: bool = False
 
 
 _ALL = (
@@ -39,6 +41,7 @@ _ALL = (
         clbp_parameters.ClbpParameters,
         clbp.Clbp,
         measured=True,
+        filters=True,
     ),
     Entry(
         load_aware.NAME,
@@ -46,6 +49,7 @@ _ALL = (
         load_aware.LoadAwareParameters,
         load_aware.LoadAware,
         measured=True,
+        filters=True,
     ),
     Entry(
         vector_terms.VECTOR_DOT,

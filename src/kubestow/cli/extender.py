@@ -1,0 +1,173 @@
+"""``kubestow extender``: a placing term for a real kube-scheduler, over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from typing import Annotated, Any
+
+import msgspec
+import typer
+import yaml
+
+from kubestow.cli import options, outputs, serving
+from kubestow.live import journals, late_stores, telemetry
+from kubestow.live.api import clients
+from kubestow.live.extender import hosts
+from kubestow.live.servers import running, settings
+from kubestow.model import errors
+from kubestow.policies.placing import (
+    catalogs,
+    extender_configurations,
+    high_loads,
+    term_registry,
+    versions,
+)
+
+app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+_BODY_BYTES = 64 * settings.MIB  # 5000 whole nodes are about 12 MiB; names are far less
+
+
+@app.command()
+def extender(
+    term: Annotated[
+        str, typer.Option(help=f"What filters and scores: {', '.join(term_registry.NAMES)}.")
+    ] = "load-aware",
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the term; several times."),
+    ] = None,
+    paths: serving.PathsArgument = None,
+    listen: serving.ListenOption = "127.0.0.1:8888",
+    certificates: serving.CertificatesOption = serving.Certificates.NONE,
+    namespace: serving.NamespaceOption = None,
+    service: Annotated[str, typer.Option(help="Service that leads here.")] = "kubestow-extender",
+    secret: serving.SecretOption = "kubestow-extender-certificates",  # noqa: S107 - its name
+    host_names: serving.HostsOption = None,
+    client_ca: serving.ClientsOption = None,
+    kubeconfig: serving.KubeconfigOption = None,
+    context: serving.ContextOption = None,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", help="Store that decisions go to.")
+    ] = None,
+    loads_every: Annotated[
+        str, typer.Option(help="Pause between two looks at metrics.k8s.io; 0s counts requests.")
+    ] = "15s",
+    bind: Annotated[
+        bool, typer.Option("--bind", help="Answer /bind, too: bind pods here.")
+    ] = False,
+    taint: Annotated[
+        bool,
+        typer.Option("--taint-high-load", help="Taint nodes under high load, with hysteresis."),
+    ] = False,
+    version: Annotated[str, typer.Option(help="Kubernetes release.")] = versions.DEFAULT,
+    drain: Annotated[str, typer.Option(help="Answer on for so long when told to end.")] = "5s",
+    print_config: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Print the KubeSchedulerConfiguration for this address, and leave."
+        ),
+    ] = None,
+    log_level: serving.LogOption = "info",
+) -> int:
+    """Serve /filter and /prioritize to kube-scheduler, which asks for every pod.
+
+    Only names of nodes are sent; what is known of them comes from watches. A fault here lets all
+    nodes pass, so that scheduling goes on as without an extender.
+
+    Example:
+      kubestow extender --term clbp --print-config http://127.0.0.1:8888 > scheduler.yaml
+      kubestow extender --term clbp --store sqlite:///kubestow.db
+      kubestow extender --term load-aware --set cpu=0.7 --listen 0.0.0.0:8888 --certificates managed
+    """
+    if print_config is not None:
+        typer.echo(yaml.safe_dump(_configuration(term, print_config), sort_keys=False), nl=False)
+        return 0
+    serving.prepare_logs(log_level)
+    host, port = settings.read_address("--listen", listen)
+    every_s = 0.0 if loads_every == "0s" else options.read_duration("--loads-every", loads_every)
+    chosen = hosts.Options(
+        term=term,
+        parameters=_parameters(parameters),
+        version=version,
+        loads_every_s=every_s,
+        bind=bind,
+        taint=high_loads.HighLoadParameters() if taint else None,
+    )
+    term_registry.make(chosen.term, chosen.parameters)  # refused now rather than behind the door
+    wanted = serving.Wanted(
+        kind=certificates,
+        paths=paths or (),
+        client_authorities=client_ca,
+        namespace=namespace,
+        service=service,
+        secret=secret,
+        hosts=host_names or (),
+    )
+    listening = settings.Settings(
+        host=host,
+        port=port,
+        most_body_bytes=_BODY_BYTES,
+        drain_s=options.read_duration("--drain", drain),
+    )
+    kept = None if store is None else late_stores.LateStore(store)
+    if kept is not None:
+        late_stores.try_to_open(kept, serving.warn)
+    return serving.exit_code(
+        running.run(_serve(chosen, listening, wanted, kept, (kubeconfig, context)))
+    )
+
+
+async def _serve(
+    chosen: hosts.Options,
+    listening: settings.Settings,
+    wanted: serving.Wanted,
+    store: late_stores.LateStore | None,
+    cluster: tuple[str | None, str | None],
+) -> signal.Signals | None:
+    client = await clients.connect(*cluster)
+    metrics = telemetry.Telemetry(hosts.PART)
+    tls, source = serving.make_context(wanted), serving.make_source(wanted, client)
+    keeper = await serving.keep_certificates(tls, source, metrics)
+    with contextlib.ExitStack() as stack:
+        stack.callback(lambda: None if store is None else store.close())
+        journal = None if store is None else journals.Journal(store.write, metrics)
+        if journal is not None:
+            journal.start()
+            stack.callback(journal.stop)
+
+        def record(make: Any) -> None:
+            if journal is not None:
+                journal.put(make)
+
+        host = hosts.Host(client, chosen, record, metrics)
+
+        def ready() -> str:
+            if keeper is not None and not keeper.ready:
+                return "there is no certificate yet"
+            return host.ready()
+
+        server = running.Server(host.edge.routes(), listening, metrics, ready, tls)
+        stack.callback(server.close)
+        beside = host.background()
+        if keeper is not None:
+            beside.append(keeper.keep)
+        return await running.serve(server, *beside)
+
+
+def _configuration(term: str, url: str) -> dict[str, Any]:
+    tls = extender_configurations.Tls() if url.startswith("https://") else None
+    return extender_configurations.write(catalogs.profile(term), url, tls=tls)
+
+
+def _parameters(given: list[str] | None) -> dict[str, Any]:
+    found = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise errors.InputError("--set", f"{text!r}: expected NAME=VALUE")
+        try:
+            found[name] = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            found[name] = value
+    return found

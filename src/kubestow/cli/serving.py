@@ -1,0 +1,181 @@
+"""What commands that serve share: options, certificates, logs, and how they end."""
+
+from __future__ import annotations
+
+import enum
+import logging
+import signal
+import ssl
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kubestow.live import telemetry
+from kubestow.live.api import clients
+from kubestow.live.api.errors import ApiError
+from kubestow.live.certificates import bundles, renewals, sources
+from kubestow.live.servers import contexts
+from kubestow.model import errors
+
+INTERRUPTED = 130
+_LOG = logging.getLogger(__name__)
+
+
+class Certificates(enum.StrEnum):
+    """Where the server's certificate comes from."""
+
+    MANAGED = "managed"
+    MOUNTED = "mounted"
+    FILES = "files"
+    NONE = "none"
+
+
+_PATHS = {Certificates.MOUNTED: ("DIR",), Certificates.FILES: ("CERT", "KEY")}
+
+ListenOption = Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to listen.")]
+CertificatesOption = Annotated[
+    Certificates,
+    typer.Option(
+        help="managed: own ones in a Secret; mounted DIR: tls.crt and tls.key in a folder, as from "
+        "cert-manager; files CERT KEY; none: plain HTTP, on loopback only.",
+        case_sensitive=False,
+    ),
+]
+PathsArgument = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[DIR | CERT KEY]", help="Files of --certificates mounted or files."),
+]
+ClientsOption = Annotated[
+    Path | None,
+    typer.Option("--client-ca", help="Only clients with a certificate of these authorities."),
+]
+NamespaceOption = Annotated[
+    str | None, typer.Option(help="Namespace of the service; by default the one this runs in.")
+]
+SecretOption = Annotated[str, typer.Option(help="Secret that replicas share certificates by.")]
+HostsOption = Annotated[
+    list[str] | None,
+    typer.Option("--host-name", help="Further name of the server; several times."),
+]
+KubeconfigOption = Annotated[
+    str | None, typer.Option(help="How to reach the cluster; by default the usual ways.")
+]
+ContextOption = Annotated[str | None, typer.Option(help="Context of the kubeconfig.")]
+LogOption = Annotated[str, typer.Option(help="debug, info, warning or error.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which certificates a command asks for.
+
+    Attributes:
+        kind: Where they come from.
+        paths: Files, where the kind needs some.
+        client_authorities: File with those who vouch for clients.
+        namespace: Namespace of the service; that of the client if it is ``None``.
+        service: Name of the service.
+        secret: Secret that replicas share.
+        hosts: Further names of the server.
+        targets: What has to know the authorities.
+    """
+
+    kind: Certificates
+    paths: Sequence[Path] = ()
+    client_authorities: Path | None = None
+    namespace: str | None = None
+    service: str = ""
+    secret: str = ""
+    hosts: Sequence[str] = ()
+    targets: Sequence[bundles.Target] = field(default_factory=tuple)
+
+    def __post_init__(self) -> None:
+        expected = _PATHS.get(self.kind, ())
+        if len(self.paths) != len(expected):
+            given = " ".join(map(str, self.paths)) or "nothing"
+            wanted = " ".join(expected) or "nothing"
+            problem = f"{given} after {self.kind.value}: expected {wanted}"
+            raise errors.InputError("--certificates", problem)
+
+
+def prepare_logs(level: str) -> None:
+    """Send logs to standard error, one line each.
+
+    Raises:
+        InputError: If there is no such level.
+    """
+    known = {"debug", "info", "warning", "error"}
+    if level.lower() not in known:
+        raise errors.InputError("--log-level", f"{level!r}: expected debug, info, warning or error")
+    shape = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=level.upper(), format=shape, force=True)
+    for chatty in ("httpx", "httpcore", "uvicorn", "asyncio"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def warn(text: str) -> None:
+    """Log a warning."""
+    _LOG.warning("%s", text)
+
+
+def make_context(wanted: Wanted) -> ssl.SSLContext | None:
+    """Return a TLS context that still needs a certificate; ``None`` for plain HTTP."""
+    if wanted.kind is Certificates.NONE:
+        if wanted.client_authorities is not None:
+            raise errors.InputError("--client-ca", "needs TLS; expected other --certificates")
+        return None
+    if wanted.client_authorities is None:
+        return contexts.make_context()
+    try:
+        given = wanted.client_authorities.read_bytes()
+    except OSError as err:
+        place = str(wanted.client_authorities)
+        raise errors.InputError(place, f"cannot be read: {err.strerror}") from err
+    return contexts.make_context(given, required=True)
+
+
+def make_source(wanted: Wanted, client: clients.Client | None) -> sources.Source | None:
+    """Return where certificates come from; ``None`` for plain HTTP."""
+    if wanted.kind is Certificates.NONE:
+        return None
+    if wanted.kind is Certificates.MOUNTED:
+        return sources.mounted_folder(wanted.paths[0])
+    if wanted.kind is Certificates.FILES:
+        return sources.Mounted(*wanted.paths)
+    if client is None:
+        problem = "managed: needs the cluster; expected mounted, files or none without it"
+        raise errors.InputError("--certificates", problem)
+    namespace = wanted.namespace or client.namespace
+    names = [wanted.service, f"{wanted.service}.{namespace}", f"{wanted.service}.{namespace}.svc"]
+    names += [f"{wanted.service}.{namespace}.svc.cluster.local", *wanted.hosts]
+    return sources.Managed(client, namespace, wanted.secret, tuple(names), tuple(wanted.targets))
+
+
+async def keep_certificates(
+    context: ssl.SSLContext | None, source: sources.Source | None, metrics: telemetry.Telemetry
+) -> renewals.Keeper | None:
+    """Get a certificate for a context, and return what keeps it up to date.
+
+    An API server that does not answer now is asked again later; until then nobody is served.
+
+    Raises:
+        InputError: If there is something that is no certificate.
+    """
+    if context is None or source is None:
+        return None
+    keeper = renewals.Keeper(source, lambda pair: contexts.load(context, pair), metrics)
+    try:
+        await keeper.look()
+    except ApiError as err:
+        _LOG.warning("no certificate yet: %s", err)
+    return keeper
+
+
+def exit_code(came: signal.Signals | None) -> int:
+    """Return how to leave after a signal: SIGTERM is the ordinary end."""
+    return INTERRUPTED if came is signal.SIGINT else 0
+
+
+Background = Callable[[], Coroutine[Any, Any, None]]

@@ -1,0 +1,166 @@
+"""Says what was changed and why: on the pod, in the log, and in the record of the decision."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from kubestow.live.admission.learned_values import Learned
+from kubestow.live.admission.mutations import Change, Mutation
+from kubestow.live.admission.policies import Policy
+from kubestow.model import decisions, identities, quantities, resources
+
+_KIND = "sizing"
+_POLICY = "admission"
+
+
+class _Entry(msgspec.Struct):
+    changes: dict[str, dict[str, str | None]] = {}
+
+
+class _Note(msgspec.Struct):
+    identity: str = ""
+    containers: dict[str, _Entry] = {}
+
+
+def annotate(
+    mutation: Mutation,
+    learned: Mapping[str, Learned],
+    identity: identities.Identity,
+    policy: Policy,
+    earlier: str = "",
+) -> str:
+    """Return the text of the annotation: old and new amounts, reasons and the policy.
+
+    Args:
+        mutation: What is changed.
+        learned: What it was decided from.
+        identity: Whose pod it is.
+        policy: What it was decided by.
+        earlier: The annotation that is there. An API server calls again if others changed the pod
+            after the first call; then what was old at the first call is told.
+    """
+    before = _read(earlier, identity)
+    containers: dict[str, Any] = {}
+    for change in mutation.changes:
+        value = learned[change.container]
+        known = before.get(change.container, {})
+        entry = containers.setdefault(
+            change.container,
+            {"strategy": value.strategy, "learned": _time(value.time_s), "changes": dict(known)},
+        )
+        if change.container in mutation.notes:
+            entry["reasons"] = mutation.notes[change.container]
+        place = f"{change.section}.{change.resource}"
+        old = known[place].get("old") if place in known else _text(change.old)
+        entry["changes"][place] = {"old": old, "new": _text(change.new)}
+    was, becomes = mutation.quality
+    content: dict[str, Any] = {
+        "identity": identity.key,
+        "policy": policy.describe(),
+        "containers": containers,
+    }
+    if was is not becomes:
+        content["qosClass"] = {"old": was, "new": becomes}
+    return msgspec.json.encode(content).decode()
+
+
+def _read(earlier: str, identity: identities.Identity) -> dict[str, dict[str, Any]]:
+    """Return changes that were told of the same workload, by container."""
+    try:
+        note = msgspec.json.decode(earlier, type=_Note) if earlier else _Note()
+    except msgspec.DecodeError:  # anyone may write anything there
+        return {}
+    same = note.identity == identity.key
+    return {name: entry.changes for name, entry in note.containers.items()} if same else {}
+
+
+def describe(mutation: Mutation) -> str:
+    """Return all changes in one line."""
+    return ", ".join(
+        f"{change.container} {change.section}.{change.resource} "
+        f"{_text(change.old) or 'unset'} -> {_text(change.new) or 'unset'}"
+        for change in mutation.changes
+    )
+
+
+def record(
+    mutation: Mutation,
+    learned: Mapping[str, Learned],
+    identity: identities.Identity,
+    policy: Policy,
+    *,
+    pod: str,
+    uid: str,
+    time_s: float,
+    dry: bool,
+) -> decisions.DecisionRecord:
+    """Return the decision in the shape all policies share.
+
+    Args:
+        mutation: What was decided.
+        learned: What it was decided from.
+        identity: Whose pod it is; decisions are found by it, since pods have generated names.
+        policy: What it was decided by.
+        pod: The pod's name, or what its name will begin with.
+        uid: That of the request.
+        time_s: When, seconds since the epoch.
+        dry: Whether it was only said, not done.
+    """
+    before, after = mutation.quality
+    strategies = sorted({learned[change.container].strategy for change in mutation.changes})
+    return decisions.DecisionRecord(
+        kind=_KIND,
+        subject=f"workload/{identity.key}",
+        policy=_POLICY,
+        outcome=("would change: " if dry else "") + describe(mutation),
+        parameters={
+            **_parameters(policy),
+            "pod": pod,
+            "request": uid,
+            "identifiedBy": identity.how.value,
+            "image": identity.image,
+            "strategies": strategies,
+            "qosClass": [before.value, after.value],
+            "notes": {name: list(notes) for name, notes in mutation.notes.items()},
+        },
+        time=time_s,
+        candidates=tuple(_candidate(change, learned) for change in mutation.changes),
+        numbers={
+            f"{name}/age_s": time_s - value.time_s
+            for name, value in learned.items()
+            if any(change.container == name for change in mutation.changes)
+        },
+    )
+
+
+@functools.lru_cache(maxsize=8)
+def _parameters(policy: Policy) -> dict[str, Any]:
+    return {"limits": policy.describe(), **policy.as_json()}
+
+
+def _candidate(change: Change, learned: Mapping[str, Learned]) -> decisions.Candidate:
+    """Return old, new and learned amount in millicores or bytes."""
+    parts = {
+        "old": change.old,
+        "new": change.new,
+        "learned": learned[change.container].requests.get(change.resource),
+    }
+    terms = {
+        name: float(resources.amount(change.resource, amount))
+        for name, amount in parts.items()
+        if amount is not None
+    }
+    return decisions.Candidate(f"{change.container}/{change.section}.{change.resource}", terms)
+
+
+def _text(amount: quantities.Quantity | None) -> str | None:
+    return None if amount is None else str(amount)
+
+
+def _time(time_s: float) -> str:
+    return dt.datetime.fromtimestamp(time_s, dt.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,99 @@
+"""Tells the API server which authorities to believe: ``caBundle`` of whatever leads to a server.
+
+It is written only where it differs, so that replicas do not write in turns.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kubestow.live.api.errors import CONFLICT, ApiError
+from kubestow.live.certificates.clients import Client
+
+JSON_PATCH: Final = "application/json-patch+json"
+# cert-manager's own injector writes the bundle of objects that carry one of these.
+_INJECTED: Final = (
+    "cert-manager.io/inject-ca-from",
+    "cert-manager.io/inject-ca-from-secret",
+    "cert-manager.io/inject-apiserver-ca",
+)
+_INVALID: Final = 422  # what a patch whose test fails is answered with
+_ATTEMPTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Webhooks:
+    """All webhooks of a MutatingWebhookConfiguration."""
+
+    name: str
+
+    @property
+    def path(self) -> str:
+        """Where the object is."""
+        return "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/" + self.name
+
+    def changes(self, found: Mapping[str, Any], bundle: str) -> tuple[Any, str] | None:
+        """Return a patch and its type; ``None`` if all is as it should be."""
+        operations: list[dict[str, Any]] = []
+        for index, hook in enumerate(found.get("webhooks") or ()):
+            if (hook.get("clientConfig") or {}).get("caBundle") == bundle:
+                continue
+            # The order may have changed since it was read.
+            operations += [
+                {"op": "test", "path": f"/webhooks/{index}/name", "value": hook.get("name")},
+                {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": bundle},
+            ]
+        return (operations, JSON_PATCH) if operations else None
+
+
+@dataclass(frozen=True, slots=True)
+class ApiService:
+    """An APIService, e.g. ``v1beta2.custom.metrics.k8s.io``."""
+
+    name: str
+
+    @property
+    def path(self) -> str:
+        """Where the object is."""
+        return "/apis/apiregistration.k8s.io/v1/apiservices/" + self.name
+
+    def changes(self, found: Mapping[str, Any], bundle: str) -> tuple[Any, str] | None:
+        """Return a patch and its type; ``None`` if all is as it should be."""
+        spec = found.get("spec") or {}
+        if spec.get("caBundle") == bundle and not spec.get("insecureSkipTLSVerify"):
+            return None
+        # The two exclude each other.
+        change = {"caBundle": bundle, "insecureSkipTLSVerify": None}
+        return {"spec": change}, "application/merge-patch+json"
+
+
+Target = Webhooks | ApiService
+
+
+async def announce(client: Client, target: Target, bundle: bytes) -> bool:
+    """Write the bundle into an object unless it is there.
+
+    Returns:
+        Whether something was written.
+
+    Raises:
+        ApiError: If the object is not there, or cannot be read or written.
+    """
+    text = base64.b64encode(bundle).decode()
+    for left in reversed(range(_ATTEMPTS)):
+        found = await client.get(target.path)
+        annotations = (found.get("metadata") or {}).get("annotations") or {}
+        changes = target.changes(found, text)
+        if changes is None or any(name in annotations for name in _INJECTED):
+            return False
+        try:
+            await client.patch(target.path, changes[0], changes[1])
+        except ApiError as err:
+            if err.status not in (CONFLICT, _INVALID) or not left:
+                raise
+        else:
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""The scheduler extender: filter, prioritize, bind for a real kube-scheduler."""

@@ -1,0 +1,194 @@
+"""Answers the questions of kube-scheduler with a term, on the cluster of this moment.
+
+A node the cache does not know (yet) passes with score 0: the scheduler knows it, and Kubernetes
+would go on without an extender. After scores were given the pod is assumed to go to the best node,
+until the watch says where it is: in a burst the next question comes before that.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kubestow.live.caches import cluster_caches
+from kubestow.live.extender import messages
+from kubestow.live.loads import load_books
+from kubestow.model import decisions, pods, states
+from kubestow.policies.placing import terms
+
+CANDIDATES = 3  # that a record names
+ASSUMED_MOST_S = 30.0  # longer than any binding takes; kube-scheduler's own assumption never ends
+
+Record = Callable[[Callable[[], decisions.DecisionRecord]], None]
+"""Takes what makes a record, so that nobody waits until it is made."""
+
+
+class Clock(Protocol):
+    """Seconds since the epoch."""
+
+    def __call__(self) -> float:
+        """Return the time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """A question as the policies see it."""
+
+    uid: str
+    pod: pods.Pod
+    names: list[str]
+    places: states.Ints  # positions in the question of nodes that are known
+    rows: states.Ints  # their rows
+    layout: tuple[str, ...]  # names of the state's nodes
+
+
+class Judge:
+    """Filters and scores nodes by a term.
+
+    Args:
+        cache: The cluster.
+        term: What decides.
+        book: Measured and assumed loads; without it, requests count as load.
+        record: Takes what was decided.
+        clock: Seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        cache: cluster_caches.ClusterCache,
+        term: terms.Term,
+        book: load_books.LoadBook | None,
+        record: Record,
+        clock: Clock = time.time,
+    ) -> None:
+        self._cache, self._term, self._book = cache, term, book
+        self._record, self._clock = record, clock
+        self.unknown = 0  # nodes asked about that the cache does not have
+        self._last: tuple[_Case, terms.Weighed] | None = None  # what the last filter worked out
+
+    def filter(self, question: messages.Question) -> messages.FilterAnswer:
+        """Return the nodes that may take the pod."""
+        case = self._read(question)
+        weighed = self._weigh(case)
+        self._last = case, weighed
+        refused_at = np.flatnonzero(~weighed.passes)
+        if not len(refused_at):
+            return messages.answer(question, range(len(case.names)), {})
+        refused = {case.names[case.places[at]]: weighed.explain(at) for at in refused_at.tolist()}
+        kept = np.ones(len(case.names), dtype=np.bool_)
+        kept[case.places[refused_at]] = False
+        left = np.flatnonzero(kept).tolist()
+        if not left:
+            self._record(functools.partial(self._refusal, case, refused, self._clock()))
+        elif len(left) == 1:  # then kube-scheduler asks for no scores
+            self._assume(case, case.names[left[0]])
+        return messages.answer(question, left, refused)
+
+    def prioritize(self, question: messages.Question) -> list[messages.HostPriority]:
+        """Return the scores of nodes; those that are left out have 0."""
+        case, weighed = self._resume(question)
+        whole = terms.whole_scores(weighed.scores)
+        self._record(functools.partial(self._choice, case, weighed, whole, self._clock()))
+        if len(case.rows):
+            self._assume(case, case.names[case.places[int(np.argmax(weighed.scores))]])
+        scored = np.flatnonzero(whole)
+        return [
+            messages.HostPriority(case.names[place], score)
+            for place, score in zip(
+                case.places[scored].tolist(), whole[scored].tolist(), strict=True
+            )
+        ]
+
+    def tidy(self) -> None:
+        """Drop what is assumed for too long, or shown by metrics."""
+        now_s = self._clock()
+        self._cache.forget_assumed(now_s - ASSUMED_MOST_S)
+        if self._book is not None:
+            self._book.forget(self._cache.state, now_s)
+
+    def _resume(self, question: messages.Question) -> tuple[_Case, terms.Weighed]:
+        """Return what the filter worked out a moment ago if it is about the same pod and nodes."""
+        last, self._last = self._last, None
+        if last is not None:
+            case, _ = last
+            names, layout = messages.node_names(question), self._cache.state.names
+            uid = messages.read_pod(question.pod).metadata.uid
+            if case.uid == uid and case.names == names and case.layout is layout:
+                return last
+        case = self._read(question)
+        return case, self._weigh(case)
+
+    def _read(self, question: messages.Question) -> _Case:
+        uid = messages.read_pod(question.pod).metadata.uid
+        pod = self._cache.pod(uid) or self._cache.parse_pod(bytes(question.pod))
+        names, state = messages.node_names(question), self._cache.state
+        found = list(map(state.rows.get, names))
+        if None in found:
+            places = np.array([at for at, row in enumerate(found) if row is not None], np.int64)
+            rows = np.array([row for row in found if row is not None], np.int64)
+        else:
+            places, rows = np.arange(len(names)), np.array(found, np.int64)
+        self.unknown += len(names) - len(rows)
+        return _Case(uid, pod, names, places, rows, state.names)
+
+    def _weigh(self, case: _Case) -> terms.Weighed:
+        state = self._cache.state
+        if self._book is None:
+            loads = terms.Loads.by_requests(state)
+        else:
+            loads = self._book.loads(state, self._clock())
+        return self._term.weigh(case.pod, state, loads, case.rows)
+
+    def _assume(self, case: _Case, node: str) -> None:
+        if case.uid:
+            self._cache.assume(case.uid, case.pod, node, self._clock())
+
+    def _choice(
+        self, case: _Case, weighed: terms.Weighed, whole: states.Ints, now_s: float
+    ) -> decisions.DecisionRecord:
+        best = np.argsort(-weighed.scores, kind="stable")[:CANDIDATES].tolist()
+        candidates = tuple(
+            decisions.Candidate(
+                case.names[case.places[at]],
+                {name: float(part[at]) for name, part in weighed.parts.items()},
+                float(weighed.scores[at]),
+            )
+            for at in best
+        )
+        numbers = {
+            "nodes": float(len(case.names)),
+            "unknown": float(len(case.names) - len(case.rows)),
+        }
+        if best:
+            numbers["sent"] = float(whole[best[0]])
+        return decisions.DecisionRecord(
+            kind="placing",
+            subject=f"pod/{case.pod.key}",
+            policy=self._term.name,
+            outcome=candidates[0].name if candidates else None,
+            time=now_s,
+            candidates=candidates,
+            numbers=numbers,
+        )
+
+    def _refusal(
+        self, case: _Case, refused: dict[str, str], now_s: float
+    ) -> decisions.DecisionRecord:
+        reasons: dict[str, int] = {}
+        for reason in refused.values():
+            reasons[reason] = reasons.get(reason, 0) + 1
+        most = sorted(reasons.items(), key=lambda found: -found[1])[:CANDIDATES]
+        return decisions.DecisionRecord(
+            kind="placing",
+            subject=f"pod/{case.pod.key}",
+            policy=self._term.name,
+            outcome=None,
+            time=now_s,
+            rejected={reason: f"{count} nodes" for reason, count in most},
+            numbers={"nodes": float(len(case.names))},
+        )

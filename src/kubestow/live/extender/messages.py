@@ -1,0 +1,102 @@
+"""What kube-scheduler sends to an extender, and what it takes for an answer.
+
+``k8s.io/kube-scheduler/extender/v1`` (0.37). Requests are spelled as in Go, answers may be spelled
+in lower case. With ``nodeCacheCapable`` nodes go by name, otherwise as whole objects; these are
+handed back as the bytes that came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+
+class _Metadata(msgspec.Struct):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+
+
+class PodHead(msgspec.Struct):
+    """Who a pod is."""
+
+    metadata: _Metadata
+
+
+class _NodeHead(msgspec.Struct):
+    metadata: _Metadata
+
+
+class _NodeList(msgspec.Struct):
+    items: list[msgspec.Raw] = []
+
+
+class Question(msgspec.Struct, rename="pascal"):
+    """ExtenderArgs: a pod, and the nodes that are left for it."""
+
+    pod: msgspec.Raw
+    nodes: _NodeList | None = None
+    node_names: list[str] | None = None
+
+
+class _GivenNodes(msgspec.Struct):
+    items: list[msgspec.Raw]
+
+
+class FilterAnswer(msgspec.Struct, omit_defaults=True, rename={"node_names": "nodenames"}):
+    """ExtenderFilterResult: the nodes that may take the pod, and why others may not."""
+
+    nodes: _GivenNodes | None = None
+    node_names: list[str] | None = None
+    failed_nodes: dict[str, str] = msgspec.field(default_factory=dict, name="failedNodes")
+    error: str = ""
+
+
+class HostPriority(msgspec.Struct):
+    """A node's score, 0 to 10."""
+
+    host: str
+    score: int
+
+
+class Binding(msgspec.Struct):
+    """ExtenderBindingArgs: which pod goes where."""
+
+    name: str = msgspec.field(name="PodName")
+    namespace: str = msgspec.field(name="PodNamespace")
+    uid: str = msgspec.field(name="PodUID")
+    node: str = msgspec.field(name="Node")
+
+
+class BindingAnswer(msgspec.Struct):
+    """ExtenderBindingResult: an error, or none."""
+
+    error: str = ""
+
+
+read_question = msgspec.json.Decoder(Question).decode
+read_pod = msgspec.json.Decoder(PodHead).decode
+read_binding = msgspec.json.Decoder(Binding).decode
+_read_node = msgspec.json.Decoder(_NodeHead).decode
+write = msgspec.json.Encoder().encode
+
+
+def node_names(question: Question) -> list[str]:
+    """Return the names of the nodes a question is about."""
+    if question.node_names is not None:
+        return question.node_names
+    found = question.nodes.items if question.nodes is not None else []
+    return [_read_node(node).metadata.name for node in found]
+
+
+def answer(question: Question, kept: Sequence[int], refused: dict[str, str]) -> FilterAnswer:
+    """Return the nodes at some positions in the way they came."""
+    if question.node_names is not None:
+        names = question.node_names
+        same = len(kept) == len(names)
+        return FilterAnswer(
+            node_names=names if same else [names[place] for place in kept], failed_nodes=refused
+        )
+    given = question.nodes.items if question.nodes is not None else []
+    return FilterAnswer(nodes=_GivenNodes([given[place] for place in kept]), failed_nodes=refused)

@@ -1,0 +1,1 @@
+"""What nodes really use, measured and assumed."""

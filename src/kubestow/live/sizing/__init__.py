@@ -1,0 +1,1 @@
+"""Sizing in a cluster: what there is, what it uses, and changing it."""

@@ -1,0 +1,106 @@
+"""Short ways to make reviews, pods, learned values and webhooks."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import copy
+import json
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from kubestow.live.admission import apps, reviews
+from kubestow.live.admission.learned_values import Learned
+from kubestow.live.admission.policies import MANAGED_LABEL, Policy
+from kubestow.live.certificates import authorities
+from kubestow.live.certificates.pairs import Pair
+from kubestow.live.late_stores import LateStore
+from kubestow.live.servers import contexts, running
+from kubestow.live.servers.settings import Settings
+from kubestow.live.stores import engines, recommendations
+from kubestow.live.stores.containers import ContainerKey
+from kubestow.live.stores.recommendations import Recommendation
+from kubestow.model import quantities
+
+DATA = Path(__file__).parents[2] / "data" / "admission_1_37"
+PATH = "/mutate-v1-pod"
+WEB = ContainerKey("default", "Deployment", "web", "c")
+QUICK = Settings(drain_s=0.0, grace_s=2.0)
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """Return a recorded review."""
+    found: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def managed(
+    review: dict[str, Any] | None = None, annotations: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the recorded creation of a pod, with the label, and with annotations."""
+    changed = copy.deepcopy(review or recorded("pods-main-create"))
+    metadata = changed["request"]["object"]["metadata"]
+    metadata.setdefault("labels", {})[MANAGED_LABEL] = "true"
+    if annotations:
+        metadata["annotations"] = annotations
+    return changed
+
+
+def request(review: Mapping[str, Any]) -> reviews.Request:
+    return reviews.read(json.dumps(review).encode())
+
+
+def learned(cpu: str | None = "512m", memory: str | None = "1216M", time_s: float = 0.0) -> Learned:
+    given = {"cpu": cpu, "memory": memory}
+    amounts = {name: quantities.parse(text) for name, text in given.items() if text}
+    return Learned(amounts, "q-learning", time_s)
+
+
+def keep(url: str, key: ContainerKey = WEB, cpu: str = "512m", memory: str = "1216M") -> None:
+    """Put a recommendation into a store."""
+    made = Recommendation(time.time(), "q-learning", {"requests": {"cpu": cpu, "memory": memory}})
+    with engines.open_store(url) as store:
+        recommendations.insert(store, key, [made])
+
+
+def patch_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the operations of an answer; none if it has no patch."""
+    text = answer["response"].get("patch")
+    found: list[dict[str, Any]] = json.loads(base64.b64decode(text)) if text else []
+    return found
+
+
+def authority() -> Pair:
+    return authorities.make_authority(time.time(), 86400.0)
+
+
+def serving(signer: Pair) -> Pair:
+    return authorities.make_serving(signer, ["127.0.0.1", "localhost"], time.time(), 3600.0)
+
+
+def trusting(*signers: Pair) -> ssl.SSLContext:
+    """Return a client's context that believes some authorities and no others."""
+    pem = b"".join(each.certificate for each in signers)
+    return ssl.create_default_context(cadata=pem.decode())
+
+
+@contextlib.contextmanager
+def webhook(
+    url: str, policy: Policy | None = None, settings: Settings = QUICK, deadline_s: float = 2.0
+) -> Iterator[tuple[apps.Webhook, httpx.Client]]:
+    """Serve a webhook by HTTPS, with its table read, and give a client for it."""
+    signer = authority()
+    context = contexts.make_context()
+    contexts.load(context, serving(signer))
+    options = apps.Options(policy or Policy(), settings, deadline_s, every_s=3600.0)
+    with (
+        apps.assemble(LateStore(url), options, context) as made,
+        running.in_background(made.server) as server,
+        httpx.Client(verify=trusting(signer), base_url=server.url, timeout=10.0) as client,
+    ):
+        yield made, client

@@ -1,0 +1,165 @@
+"""Filter and prioritize on a cache: known and unknown nodes, assumptions, records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+import pytest
+
+from kubestow.live.extender import judges, messages
+from kubestow.live.loads import load_books
+from kubestow.model import pods, states
+from kubestow.model.decisions import DecisionRecord
+from kubestow.policies.placing import term_registry, terms
+from tests.live.caches import test_cluster_caches as made
+
+
+class FreeCpu:
+    """Scores by free CPU, refuses nodes that have none; counts how often it is asked."""
+
+    name = "free-cpu"
+
+    def __init__(self) -> None:
+        self.pods: list[str] = []
+
+    @property
+    def asked(self) -> int:
+        return len(self.pods)
+
+    def weigh(
+        self, pod: pods.Pod, state: states.ClusterState, loads: terms.Loads, rows: states.Ints
+    ) -> terms.Weighed:
+        self.pods.append(pod.key)
+        cpu = state.columns["cpu"]
+        free = (state.allocatable[rows, cpu] - loads.used[rows, cpu]).astype(np.float64)
+        return terms.Weighed(
+            free > 0, terms.stretch(free), {"free": free}, lambda at: f"{free[at]:g}m are free"
+        )
+
+
+class Scene:
+    """A judge with nodes n0 (empty), n1 (half full), n2 (full), and what it recorded."""
+
+    def __init__(self, term: terms.Term | None = None) -> None:
+        self.cache = made.make_cache("n0", "n1", "n2")
+        self.cache.replace("Pod", [made.make_pod("x", "n1", "2"), made.make_pod("y", "n2", "4")])
+        self.makers: list[Callable[[], DecisionRecord]] = []
+        self.now_s = 100.0
+        self.term = term or FreeCpu()
+        self.judge = judges.Judge(
+            self.cache, self.term, None, self.makers.append, lambda: self.now_s
+        )
+
+    @property
+    def records(self) -> list[DecisionRecord]:
+        return [make() for make in self.makers]
+
+
+def _question(*names: str, uid: str = "new", cpu: str = "500m") -> messages.Question:
+    document = {"Pod": made.make_pod(uid, cpu=cpu), "Nodes": None, "NodeNames": list(names)}
+    return messages.read_question(msgspec.json.encode(document))
+
+
+def _scores(found: list[messages.HostPriority]) -> dict[str, int]:
+    return {each.host: each.score for each in found}
+
+
+def test_nodes_that_do_not_pass_are_named_with_the_reason() -> None:
+    found = Scene().judge.filter(_question("n0", "n1", "n2"))
+    assert found.node_names == ["n0", "n1"]
+    assert found.failed_nodes == {"n2": "0m are free"}
+
+
+def test_scores_of_zero_are_left_out() -> None:
+    # Free: 4000m, 2000m, 0: stretched to 10, 5, 0.
+    found = Scene().judge.prioritize(_question("n0", "n1", "n2"))
+    assert _scores(found) == {"n0": 10, "n1": 5}
+
+
+def test_a_node_the_cache_does_not_know_passes_without_a_score() -> None:
+    scene = Scene()
+    assert scene.judge.filter(_question("n2", "new", "n0")).node_names == ["new", "n0"]
+    assert _scores(scene.judge.prioritize(_question("new", "n0"))) == {"n0": 10}
+    assert scene.judge.unknown == 2
+
+
+def test_prioritize_goes_on_from_the_filter_about_the_same_pod_and_nodes() -> None:
+    term = FreeCpu()
+    scene = Scene(term)
+    scene.judge.filter(_question("n0", "n1"))
+    scene.judge.prioritize(_question("n0", "n1"))
+    assert term.asked == 1
+    scene.judge.prioritize(_question("n0", "n1"))
+    assert term.asked == 2  # it is used once
+    scene.judge.filter(_question("n0", "n1"))
+    scene.judge.prioritize(_question("n0"))
+    scene.judge.filter(_question("n0", "n1"))
+    scene.judge.prioritize(_question("n0", "n1", uid="other"))
+    assert term.asked == 6
+
+
+def test_the_next_pod_of_a_burst_sees_where_the_last_one_goes() -> None:
+    scene = Scene()
+    for uid in ("p0", "p1", "p2", "p3"):
+        scene.judge.prioritize(_question("n0", "n1", uid=uid))
+    # 4000m and 2000m free, pods of 500m: the first four all go to n0.
+    assert made.requested_m(scene.cache, "n0") == 2000
+    assert _scores(scene.judge.prioritize(_question("n0", "n1", uid="p4"))) == {"n0": 10, "n1": 10}
+
+
+def test_a_pod_with_one_node_left_is_assumed_there_without_scores() -> None:
+    scene = Scene()
+    scene.judge.filter(_question("n0", "n2"))
+    assert made.requested_m(scene.cache, "n0") == 500
+
+
+def test_assumptions_end_when_nothing_comes_of_them() -> None:
+    scene = Scene()
+    scene.judge.prioritize(_question("n0"))
+    scene.now_s += judges.ASSUMED_MOST_S + 1
+    scene.judge.tidy()
+    assert made.requested_m(scene.cache, "n0") == 0
+
+
+def test_every_choice_is_recorded() -> None:
+    scene = Scene()
+    scene.judge.prioritize(_question("n0", "n1", "unknown"))
+    (record,) = scene.records
+    assert (record.kind, record.subject) == ("placing", "pod/default/new")
+    assert (record.policy, record.outcome, record.time) == ("free-cpu", "n0", 100.0)
+    assert [each.name for each in record.candidates] == ["n0", "n1"]
+    assert record.candidates[0].terms == {"free": 4000.0}
+    assert record.numbers == {"nodes": 3.0, "unknown": 1.0, "sent": 10.0}
+
+
+def test_a_pod_that_fits_nowhere_is_recorded_with_the_reasons() -> None:
+    scene = Scene()
+    assert scene.judge.filter(_question("n2")).node_names == []
+    (record,) = scene.records
+    assert (record.outcome, record.rejected) == (None, {"0m are free": "1 nodes"})
+
+
+def test_measured_loads_count_instead_of_requests() -> None:
+    scene = Scene()
+    book = load_books.LoadBook()
+    book.measure(
+        {
+            name: load_books.Measured({"cpu": cpu_m}, 90.0)
+            for name, cpu_m in (("n0", 3000.0), ("n1", 100.0), ("n2", 4000.0))
+        }
+    )
+    judge = judges.Judge(scene.cache, FreeCpu(), book, scene.makers.append, lambda: 100.0)
+    # Free: 1000m and 3900m.
+    assert _scores(judge.prioritize(_question("n0", "n1"))) == {"n1": 10}
+
+
+@pytest.mark.parametrize("name", term_registry.NAMES)
+def test_every_term_can_be_asked(name: str) -> None:
+    scene = Scene(term_registry.make(name))
+    kept = scene.judge.filter(_question("n0", "n1"))
+    found = scene.judge.prioritize(_question("n0", "n1"))
+    assert kept.node_names == ["n0", "n1"]
+    assert all(0 <= each.score <= 10 for each in found)
+    assert found

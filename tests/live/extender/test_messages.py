@@ -1,0 +1,66 @@
+"""What a real kube-scheduler 1.37 sends, and what it takes for an answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from kubestow.live.extender import messages
+
+RECORDED = Path(__file__).parents[2] / "data" / "extender_1_37"
+
+
+def _read(name: str) -> bytes:
+    return (RECORDED / f"{name}.json").read_bytes()
+
+
+@pytest.mark.parametrize("mode", ["nodenames", "nodes"])
+@pytest.mark.parametrize("verb", ["filter", "prioritize"])
+def test_recorded_questions_are_read(verb: str, mode: str) -> None:
+    question = messages.read_question(_read(f"{verb}-{mode}-request"))
+    sent = json.loads(_read(f"{verb}-{mode}-request"))
+    names = sent["NodeNames"] or [node["metadata"]["name"] for node in sent["Nodes"]["items"]]
+    assert messages.node_names(question) == names
+    assert messages.read_pod(question.pod).metadata.uid == sent["Pod"]["metadata"]["uid"]
+
+
+def test_names_are_answered_by_names() -> None:
+    question = messages.read_question(_read("filter-nodenames-request"))
+    names = messages.node_names(question)
+    found = messages.answer(question, [1, 3], {names[0]: "full"})
+    assert json.loads(messages.write(found)) == {
+        "nodenames": [names[1], names[3]],
+        "failedNodes": {names[0]: "full"},
+    }
+
+
+def test_whole_nodes_are_handed_back_as_they_came() -> None:
+    question = messages.read_question(_read("filter-nodes-request"))
+    sent = json.loads(_read("filter-nodes-request"))["Nodes"]["items"]
+    found = json.loads(messages.write(messages.answer(question, [2], {})))
+    assert found == {"nodes": {"items": [sent[2]]}}
+
+
+def test_keys_are_those_of_a_recorded_answer() -> None:
+    question = messages.read_question(_read("filter-nodenames-request"))
+    found = json.loads(messages.write(messages.answer(question, [0], {"x": "y"})))
+    assert found.keys() <= json.loads(_read("filter-nodenames-response")).keys()
+    scores = json.loads(messages.write([messages.HostPriority("n", 7)]))
+    assert scores[0].keys() == json.loads(_read("prioritize-nodenames-response"))[0].keys()
+
+
+def test_bindings_are_spelled_as_in_go() -> None:
+    text = b'{"PodName": "p", "PodNamespace": "ns", "PodUID": "u", "Node": "n"}'
+    found = messages.read_binding(text)
+    assert (found.name, found.namespace, found.uid, found.node) == ("p", "ns", "u", "n")
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"[]", b'{"NodeNames": ["a"]}', b'{"Pod": {}, "NodeNames": 1}']
+)
+def test_what_is_no_question_is_refused(text: bytes) -> None:
+    with pytest.raises(msgspec.MsgspecError):
+        messages.read_question(text)
