@@ -64,14 +64,17 @@ def test_a_cluster_is_looked_at_sampled_and_changed(
         assert not row["suitable"]  # some seconds of history are not enough, and it says so
         before = _resources(cluster, namespace)
 
-        asked = _recommend(kubeconfig, namespace, "--apply")
+        spared = _recommend(kubeconfig, namespace, "--apply", "--yes")
+        assert "nothing to change" in spared.stderr
+        assert _resources(cluster, namespace) == before
+        asked = _recommend(kubeconfig, namespace, "--apply", "--unsuitable")
         assert asked.returncode == 2
         assert "nobody can be asked here; expected --yes" in asked.stderr
-        tried = _recommend(kubeconfig, namespace, "--apply", "--dry-run")
+        tried = _recommend(kubeconfig, namespace, "--apply", "--unsuitable", "--dry-run")
         assert "could be changed" in tried.stderr, tried.stderr
         assert _resources(cluster, namespace) == before
 
-        applied = _recommend(kubeconfig, namespace, "--apply", "--yes")
+        applied = _recommend(kubeconfig, namespace, "--apply", "--unsuitable", "--yes")
         assert applied.returncode == 0, applied.stderr
         after = _resources(cluster, namespace)
         assert after["requests"] == row["recommended"]["requests"]

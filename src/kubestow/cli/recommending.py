@@ -92,6 +92,9 @@ def recommend(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With --apply: let the API server check, no more.")
     ] = False,
+    unsuitable: Annotated[
+        bool, typer.Option("--unsuitable", help="With --apply: change unsuitable containers, too.")
+    ] = False,
     strategy: Annotated[str, typer.Option(help=f"Who recommends: {_NAMES}.")] = "auto",
     changes: Annotated[
         list[str] | None,
@@ -179,7 +182,8 @@ def recommend(
         _write(result, totals, out)
     _answer(result, totals, output, out, asked)
     if live is not None and apply:
-        return live.apply(result, yes=yes, dry_run=dry_run)
+        wanted = result if unsuitable else recommendation_texts.only_suitable(result)
+        return live.apply(wanted, yes=yes, dry_run=dry_run)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -81,12 +82,20 @@ def filter_by_severity(result: recommendations.Result, least: Severity) -> recom
     """Return only what is at least so urgent."""
     if least is Severity.NONE:
         return result
-    kept = [recommendation_totals.is_urgent(one, least) for one in result.advices]
+    return _keep(result, [recommendation_totals.is_urgent(one, least) for one in result.advices])
+
+
+def only_suitable(result: recommendations.Result) -> recommendations.Result:
+    """Return the advice on containers whose past is a guide."""
+    return _keep(result, [one.suitable for one in result.advices])
+
+
+def _keep(result: recommendations.Result, kept: list[bool]) -> recommendations.Result:
     return replace(
         result,
-        advices=tuple(one for one, keep in zip(result.advices, kept, strict=True) if keep),
-        records=tuple(one for one, keep in zip(result.records, kept, strict=True) if keep),
-        places=tuple(one for one, keep in zip(result.places, kept, strict=True) if keep),
+        advices=tuple(itertools.compress(result.advices, kept)),
+        records=tuple(itertools.compress(result.records, kept)),
+        places=tuple(itertools.compress(result.places, kept)),
     )
 
 

@@ -1,0 +1,244 @@
+"""The admission webhook under load, called by the real API server while things go wrong.
+
+Pods are created at a steady pace for a minute: first in peace, then while the store hangs, while it
+is down, and while the certificate is exchanged. No creation may fail, and every pod has what was
+learned. What the webhook takes is read from the API server's own histogram. Needs a Go toolchain
+(``make e2e`` builds the control plane) and PostgreSQL.
+
+    python -m benchmarks.admission [FILE]     writes the figures to FILE as JSON, too
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import yaml
+
+from kubestow.live.admission import handlers, manifests
+from kubestow.live.stores import engines, recommendations
+from kubestow.live.stores.containers import ContainerKey
+from kubestow.live.stores.recommendations import Recommendation
+from testenv import authorities, clusters, commands, isolation, postgresql_servers
+from testenv.prometheus_servers import free_port
+
+RATE, PHASE_S = 200, 15.0
+MOST_MS = 10.0  # what 99 of 100 calls stay below, in the API server's eyes
+NAMESPACE, WEBHOOK = "load", "kubestow-load"
+_HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+_TOOK = "apiserver_admission_webhook_admission_duration_seconds_bucket"
+_OPEN = "apiserver_admission_webhook_fail_open_count"
+
+
+def measure() -> dict[str, float]:
+    """Return limits over what was measured: 1 and more is within them."""
+    figures = run()
+    return {
+        "limit_over_p99": MOST_MS / figures["p99_ms"],
+        "created_of_wanted": figures["created"] / figures["wanted"],
+        "changed_or_counted_of_created": (figures["changed"] + figures["failed_open"])
+        / max(figures["created"], 1.0),
+    }
+
+
+def run() -> dict[str, float]:
+    """Return what was counted and measured."""
+    if not isolation.isolate():
+        raise RuntimeError("no network of its own could be made; run as root")
+    with (
+        tempfile.TemporaryDirectory() as name,
+        postgresql_servers.serve() as store,
+        clusters.run(Path(name)) as cluster,
+    ):
+        # Pods stay where they are: what counts here is their creation.
+        cluster.processes[clusters.SCHEDULER].stop()
+        cluster.processes[clusters.KUBELETS].stop()
+        url = store.make_schema()
+        _learn(url)
+        _label(cluster)
+        with _webhook(cluster, Path(name), url) as certificates:
+            loads = asyncio.run(_load(cluster, store, certificates))
+        return _figures(cluster, loads)
+
+
+def _learn(url: str) -> None:
+    content = {"requests": {"cpu": "512m", "memory": "1216M"}}
+    made = Recommendation(time.time(), "percentile", content)
+    with engines.open_store(url) as store:
+        recommendations.insert(store, ContainerKey(NAMESPACE, "id", "web", "main"), [made])
+
+
+def _label(cluster: clusters.Cluster) -> None:
+    metadata = {"name": NAMESPACE, "labels": {"kubestow.io/managed": "true"}}
+    cluster.request("POST", "/api/v1/namespaces", {"metadata": metadata})
+    account = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default"
+    clusters.wait_for(lambda: cluster.request("GET", account, missing=True) is not None, 30.0)
+
+
+@contextlib.contextmanager
+def _webhook(cluster: clusters.Cluster, folder: Path, store: str) -> Iterator[Callable[[], None]]:
+    """Run and register the webhook; gives what exchanges its certificate."""
+    authority = authorities.Authority(folder / "webhook", "webhook-ca")
+    pair, port = authority.server("webhook", ("127.0.0.1",)), free_port()
+    configuration = manifests.webhook_configuration(WEBHOOK, "kubestow-system", "web")
+    for each in configuration["webhooks"]:
+        address = f"https://127.0.0.1:{port}{handlers.PATH}"
+        each["clientConfig"] = {"url": address, "caBundle": authority.bundle()}
+    arguments = [
+        f"--store={store}",
+        "--certificates=files",
+        str(pair.certificate),
+        str(pair.key),
+        f"--kubeconfig={cluster.kubeconfig}",
+    ]
+
+    def exchange() -> None:
+        other = authority.server("other", ("127.0.0.1",))
+        shutil.copy(other.key, pair.key)
+        shutil.copy(other.certificate, pair.certificate)
+
+    with commands.serve(folder, "admission", *arguments, port=port, tls=True):
+        cluster.request("POST", _HOOKS, configuration)
+        clusters.wait_for(lambda: _is_changed(_probe(cluster)), 60.0)
+        yield exchange
+
+
+def _pod(number: int) -> dict[str, Any]:
+    labels = {"kubestow.io/managed": "true", "kubestow.io/id": "web"}
+    container = {"name": "main", "image": "pause", "resources": {"requests": {"cpu": "250m"}}}
+    metadata = {"name": f"web-{number}", "labels": labels}
+    return {"metadata": metadata, "spec": {"containers": [container]}}
+
+
+def _probe(cluster: clusters.Cluster) -> dict[str, Any]:
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All"
+    found: dict[str, Any] = cluster.request("POST", path, _pod(0))
+    return found
+
+
+def _is_changed(pod: dict[str, Any]) -> bool:
+    requested = pod["spec"]["containers"][0]["resources"]["requests"]
+    return bool(requested == {"cpu": "512m", "memory": "1216M"})
+
+
+async def _load(
+    cluster: clusters.Cluster, store: postgresql_servers.Server, exchange: Callable[[], None]
+) -> list[tuple[bool, bool, float]]:
+    """Create pods at a steady pace; return, for each, created, changed, and seconds."""
+
+    def hang() -> None:
+        _signal(store, signal.SIGSTOP)
+
+    def fall() -> None:
+        _signal(store, signal.SIGCONT)
+        store.stop()
+
+    def rotate() -> None:
+        store.start()
+        exchange()
+
+    troubles = (hang, fall, rotate)
+    trust = ssl.create_default_context(cafile=cluster.authority.pair.certificate)
+    keys = cluster.folder / "pki"
+    trust.load_cert_chain(keys / "admin.crt", keys / "admin.key")
+    results: list[tuple[bool, bool, float]] = []
+    limits = httpx.Limits(max_connections=64, max_keepalive_connections=64)
+    async with httpx.AsyncClient(
+        base_url=cluster.url, verify=trust, timeout=30.0, limits=limits, trust_env=False
+    ) as client:
+
+        async def create(number: int) -> None:
+            began_s = time.perf_counter()
+            path = f"/api/v1/namespaces/{NAMESPACE}/pods"
+            try:
+                answer = await client.post(path, json=_pod(number))
+            except httpx.HTTPError:
+                results.append((False, False, time.perf_counter() - began_s))
+                return
+            made = answer.status_code == httpx.codes.CREATED
+            results.append(
+                (made, made and _is_changed(answer.json()), time.perf_counter() - began_s)
+            )
+
+        begin_s, count = time.perf_counter(), int(RATE * PHASE_S)
+        tasks: list[asyncio.Task[None]] = []
+        for number in range((1 + len(troubles)) * count):
+            if number and number % count == 0:
+                tasks.append(asyncio.create_task(asyncio.to_thread(troubles[number // count - 1])))
+            await asyncio.sleep(max(begin_s + number / RATE - time.perf_counter(), 0.0))
+            tasks.append(asyncio.create_task(create(number + 1)))
+        await asyncio.gather(*tasks)
+    return results
+
+
+def _signal(store: postgresql_servers.Server, what: signal.Signals) -> None:
+    """Send a signal to a server and all its children."""
+    found = subprocess.run(  # noqa: S603 - a program of the system
+        ["pgrep", "-f", str(store.folder)],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    for pid in map(int, found.stdout.split()):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, what)
+
+
+def _figures(cluster: clusters.Cluster, loads: list[tuple[bool, bool, float]]) -> dict[str, float]:
+    text = cluster.metrics(clusters.API)
+    took_s = [seconds for _, _, seconds in loads]
+    opened = re.findall(rf"^{_OPEN}\{{.*{WEBHOOK}.*\}} (\S+)$", text, re.MULTILINE)
+    return {
+        "wanted": float(len(loads)),
+        "created": float(sum(made for made, _, _ in loads)),
+        "changed": float(sum(changed for _, changed, _ in loads)),
+        "failed_open": sum(map(float, opened)),
+        "p50_ms": 1000.0 * _quantile(text, 0.5),
+        "p99_ms": 1000.0 * _quantile(text, 0.99),
+        "creation_p50_ms": 1000.0 * float(np.quantile(took_s, 0.5)),
+        "creation_p99_ms": 1000.0 * float(np.quantile(took_s, 0.99)),
+    }
+
+
+def _quantile(text: str, share: float) -> float:
+    """Return a quantile of the API server's histogram, straight between its buckets."""
+    pattern = rf'^{_TOOK}\{{[^}}]*name="[^"]*kubestow[^"]*"[^}}]*le="([^"]+)"[^}}]*\}} (\S+)$'
+    counts: dict[float, float] = {}
+    for edge, count in re.findall(pattern, text, re.MULTILINE):
+        counts[float(edge)] = counts.get(float(edge), 0.0) + float(count)
+    edges = sorted(counts)
+    wanted, below, last = share * counts[edges[-1]], 0.0, 0.0
+    for edge in edges:
+        if counts[edge] >= wanted:
+            part = (wanted - below) / max(counts[edge] - below, 1e-9)
+            return last + part * (edge - last) if np.isfinite(edge) else last
+        below, last = counts[edge], edge
+    return last
+
+
+def main() -> int:
+    """Print the figures, and write them to a file if one is named."""
+    figures = run()
+    sys.stdout.write(yaml.safe_dump(figures, sort_keys=False))
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
