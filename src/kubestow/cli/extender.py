@@ -48,7 +48,8 @@ def extender(
     kubeconfig: serving.KubeconfigOption = None,
     context: serving.ContextOption = None,
     store: Annotated[
-        str | None, typer.Option(metavar="URL", help="Store that decisions go to.")
+        str | None,
+        typer.Option(metavar="URL", envvar="KUBESTOW_STORE", help="Store that decisions go to."),
     ] = None,
     loads_every: Annotated[
         str, typer.Option(help="Pause between two looks at metrics.k8s.io; 0s counts requests.")

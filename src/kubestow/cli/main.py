@@ -36,6 +36,8 @@ COMMANDS = {
     ),
     "extender": ("kubestow.cli.extender", "Serve a placing term to kube-scheduler."),
     "admission": ("kubestow.cli.admission", "Serve the webhook that sizes new pods."),
+    "metrics-api": ("kubestow.cli.metrics_api", "Serve metrics and forecasts to autoscalers."),
+    "install": ("kubestow.cli.installing", "Print or apply what runs kubestow in a cluster."),
     "explain": ("kubestow.cli.explaining", "Show what was decided about an object, and why."),
     "study": ("kubestow.cli.studies", "Run an experiment and write its results."),
 }
@@ -66,7 +68,7 @@ def run(arguments: list[str]) -> int:
     """Run the program with some arguments and return its exit code."""
     first = arguments[0] if arguments else "--help"
     if first in ("-h", "--help", "help"):
-        listed = "\n".join(f"  {name:9} {summary}" for name, (_, summary) in COMMANDS.items())
+        listed = "\n".join(f"  {name:11} {summary}" for name, (_, summary) in COMMANDS.items())
         sys.stdout.write(HELP.format(commands=listed))
         return 0
     if first == "--version":

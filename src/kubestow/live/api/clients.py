@@ -50,9 +50,12 @@ class Client:
         """The address of the API server."""
         return str(self._auth.server)
 
-    async def get(self, path: str, params: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Return an object or a list."""
-        return await self.request("GET", path, params=params)
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, accept: str = JSON
+    ) -> dict[str, Any]:
+        """Return an object or a list, in the form that is accepted."""
+        async with self._calling("GET", path, params=params, headers={"Accept": accept}) as answer:
+            return _decode(await answer.aread())
 
     async def post(self, path: str, body: Any) -> dict[str, Any]:
         """Create something."""

@@ -1,0 +1,40 @@
+"""Lists of names and labels alone: what a selector matches, at a tenth of the bytes."""
+
+from __future__ import annotations
+
+import msgspec
+
+from kubestow.live.api.clients import Client
+from kubestow.live.api.errors import ApiError
+
+# Servers that cannot answer so answer with whole objects, in which the same is found.
+_ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+
+
+class _Item(msgspec.Struct):
+    metadata: _Metadata
+
+
+class _List(msgspec.Struct):
+    items: list[_Item] | None = None
+
+
+async def names(client: Client, path: str, selector: str) -> tuple[str, ...]:
+    """Return the names of the objects at a path that a label selector matches, sorted.
+
+    The answer comes from the server's cache (``resourceVersion=0``), all at once.
+
+    Raises:
+        ApiError: If there is no answer, or one that says no.
+    """
+    params = {"resourceVersion": "0"} | ({"labelSelector": selector} if selector else {})
+    answer = await client.get(path, params, accept=_ACCEPT)
+    try:
+        found = msgspec.convert(answer, _List)
+    except msgspec.ValidationError as err:
+        raise ApiError(0, "Malformed", f"{path}: the answer is no list: {err}") from err
+    return tuple(sorted(item.metadata.name for item in found.items or ()))

@@ -1,0 +1,1 @@
+"""The objects that run kubestow in a cluster, as plain values."""

@@ -1,0 +1,126 @@
+"""Which kinds of objects there are: what a resource is called, and where it is listed.
+
+The server is asked once per API group; the answers are kept for a while.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from kubestow.live.api.errors import NOT_FOUND, ApiError
+
+_KEPT_S: Final = 600.0
+_MISSED_S: Final = 30.0
+_MOST_GROUPS: Final = 200
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+# Where a resource without a group is looked for; core first, as RESTMapper's priorities have it.
+_USUAL: Final = ("", "apps", "batch", "networking.k8s.io")
+
+
+class Asker(Protocol):
+    """What is needed of a Kubernetes client."""
+
+    async def get(self, path: str, params: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Return an object or a list."""
+
+    async def post(self, path: str, body: Any) -> dict[str, Any]:
+        """Create something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of objects.
+
+    Attributes:
+        group: API group; empty for the core.
+        version: Its preferred version.
+        plural: Name of the resource.
+        kind: Name of the kind.
+        namespaced: Whether objects are in namespaces.
+    """
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+
+    @property
+    def resource(self) -> str:
+        """The resource with its group, such as ``deployments.apps``."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def api_version(self) -> str:
+        """As custom metrics write it, also for the core: ``/v1``."""
+        return f"{self.group}/{self.version}"
+
+    def listing(self, namespace: str) -> str:
+        """Return the path of a list of such objects."""
+        base = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        inside = f"/namespaces/{namespace}" if self.namespaced else ""
+        return f"{base}{inside}/{self.plural}"
+
+
+_Kinds = dict[str, Kind]
+
+
+class Mapper:
+    """Finds kinds by what people call them: plural, singular, short name or kind."""
+
+    def __init__(self, client: Asker, clock: Callable[[], float] = time.monotonic) -> None:
+        self._client, self._clock = client, clock
+        self._groups: dict[str, tuple[float, _Kinds]] = {}
+
+    async def find(self, text: str) -> Kind | None:
+        """Return a kind, e.g. of ``pods``, ``deployment.apps`` or ``hpa.autoscaling``.
+
+        Raises:
+            ApiError: If the server cannot be asked.
+        """
+        plural, dot, group = text.lower().partition(".")
+        if not _NAME.fullmatch(plural) or (dot and not _NAME.fullmatch(group)):
+            return None
+        for each in (group,) if dot else _USUAL:
+            if found := (await self._group(each)).get(plural):
+                return found
+        return None
+
+    async def _group(self, group: str) -> _Kinds:
+        until_s, known = self._groups.get(group, (0.0, {}))
+        if self._clock() < until_s:
+            return known
+        found = await self._ask(group)
+        if len(self._groups) >= _MOST_GROUPS:
+            self._groups.clear()
+        self._groups[group] = (self._clock() + (_KEPT_S if found else _MISSED_S), found)
+        return found
+
+    async def _ask(self, group: str) -> _Kinds:
+        try:
+            if not group:
+                return _read(group, "v1", await self._client.get("/api/v1"))
+            about = await self._client.get(f"/apis/{group}")
+            version = str(about["preferredVersion"]["version"])
+            return _read(group, version, await self._client.get(f"/apis/{group}/{version}"))
+        except ApiError as err:
+            if err.status == NOT_FOUND:
+                return {}
+            raise
+
+
+def _read(group: str, version: str, listed: Mapping[str, Any]) -> _Kinds:
+    found: _Kinds = {}
+    for each in listed.get("resources") or ():
+        if "/" in each["name"]:
+            continue
+        kind = Kind(group, version, each["name"], each["kind"], bool(each["namespaced"]))
+        names = [each["kind"].lower(), each.get("singularName") or "", *each.get("shortNames", ())]
+        for name in filter(None, names):
+            found.setdefault(name, kind)
+        found[each["name"]] = kind
+    return found

@@ -1,0 +1,165 @@
+"""Who asks: a user as an API server knows one, and the front proxy that may vouch for it.
+
+As ``k8s.io/apiserver/pkg/authentication/request/headerrequest``: headers count only from a client
+whose certificate the authorities of the front proxy signed and whose name is an allowed one.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from urllib.parse import unquote
+
+from kubestow.model import errors
+
+PLACE: Final = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
+_NAME: Final = "ConfigMap kube-system/extension-apiserver-authentication"
+_CA: Final = "requestheader-client-ca-file"
+_ANONYMOUS: Final = "system:anonymous"
+_AUTHENTICATED, _UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
+
+Headers = Iterable[tuple[bytes, bytes]]
+"""Names in lower case and values, as they came; a name may come again."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who asks.
+
+    Attributes:
+        name: Name of the user.
+        groups: Its groups.
+        uid: Its identity over time; may be empty.
+        extra: What else is known.
+    """
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def authenticated(self) -> User:
+        """Return the user with the group of all who are known.
+
+        As ``AuthenticatedGroupAdder`` of ``k8s.io/apiserver``: the aggregator asks in a name of
+        its own, without groups.
+        """
+        told = {_AUTHENTICATED, _UNAUTHENTICATED} & set(self.groups)
+        if told or self.name == _ANONYMOUS:
+            return self
+        return replace(self, groups=(*self.groups, _AUTHENTICATED))
+
+    def as_spec(self) -> dict[str, Any]:
+        """Return the user as a SubjectAccessReview names it."""
+        return {
+            "user": self.name,
+            "groups": list(self.groups),
+            "uid": self.uid,
+            "extra": {key: list(values) for key, values in self.extra},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FrontProxy:
+    """Whom to believe when it says who asks.
+
+    Attributes:
+        authorities: Certificates, as PEM, of those who sign the proxy's.
+        allowed: Common names of its certificate; empty allows any that the authorities signed.
+        user_headers: Headers with the user's name, the first one that is there counts.
+        group_headers: Headers with groups.
+        uid_headers: Headers with the user's identity.
+        extra_prefixes: What headers with further facts begin with.
+    """
+
+    authorities: bytes
+    allowed: frozenset[str] = frozenset()
+    user_headers: tuple[str, ...] = ("x-remote-user",)
+    group_headers: tuple[str, ...] = ("x-remote-group",)
+    uid_headers: tuple[str, ...] = ("x-remote-uid",)
+    extra_prefixes: tuple[str, ...] = ("x-remote-extra-",)
+
+    def vouches(self, peer: Mapping[str, Any] | None, now_s: float) -> bool:
+        """Tell whether a client is the front proxy.
+
+        Args:
+            peer: Its certificate, verified by TLS against the authorities; ``None`` without one.
+            now_s: The time: a connection may last longer than the certificate.
+        """
+        if not peer or ssl.cert_time_to_seconds(peer["notAfter"]) < now_s:
+            return False
+        return not self.allowed or _common_name(peer) in self.allowed
+
+    def read(self, headers: Headers) -> User | None:
+        """Return the user that headers name; ``None`` if they name none."""
+        given: dict[str, list[str]] = {}
+        try:
+            for header, value in headers:
+                given.setdefault(header.decode("ascii").lower(), []).append(value.decode())
+        except UnicodeDecodeError:
+            return None
+        name = _first(given, self.user_headers)
+        if not name:
+            return None
+        groups = [group for key in self.group_headers for group in given.get(key, ())]
+        return User(name, tuple(groups), _first(given, self.uid_headers), self._extra(given))
+
+    def _extra(self, given: Mapping[str, list[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        found: dict[str, list[str]] = {}
+        for name, values in given.items():
+            for prefix in self.extra_prefixes:
+                if name.startswith(prefix) and len(name) > len(prefix):
+                    found.setdefault(unquote(name[len(prefix) :]).lower(), []).extend(values)
+        return tuple(sorted((key, tuple(values)) for key, values in found.items()))
+
+
+def _first(given: Mapping[str, list[str]], names: Iterable[str]) -> str:
+    return next((given[name][0] for name in names if given.get(name, [""])[0]), "")
+
+
+def _common_name(peer: Mapping[str, Any]) -> str:
+    for part in peer.get("subject", ()):
+        for key, value in part:
+            if key == "commonName":
+                return str(value)
+    return ""
+
+
+def read_front_proxy(found: Mapping[str, Any]) -> FrontProxy:
+    """Read the ConfigMap by which an API server tells of its front proxy.
+
+    Raises:
+        InputError: If it says nothing, or something that cannot be read.
+    """
+    data = found.get("data") or {}
+    authorities = str(data.get(_CA) or "")
+    if not authorities.strip():
+        raise errors.InputError(_NAME, f"has no {_CA}; expected an API server with aggregation")
+    plain = FrontProxy(authorities.encode())
+    return FrontProxy(
+        authorities.encode(),
+        frozenset(_texts(data, "requestheader-allowed-names", ())),
+        _lower(data, "requestheader-username-headers", plain.user_headers),
+        _lower(data, "requestheader-group-headers", plain.group_headers),
+        _lower(data, "requestheader-uid-headers", plain.uid_headers),
+        _lower(data, "requestheader-extra-headers-prefix", plain.extra_prefixes),
+    )
+
+
+def _lower(data: Mapping[str, Any], key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(text.lower() for text in _texts(data, key, default))
+
+
+def _texts(data: Mapping[str, Any], key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+    if key not in data:
+        return default
+    try:
+        found = json.loads(data[key])
+    except (TypeError, ValueError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise errors.InputError(f"{_NAME}: {key}", f"{data[key]!r}: expected a JSON list of texts")
+    return tuple(found)
