@@ -6,9 +6,11 @@ uvicorn waits for ever for a request that was begun, or never was, and takes hea
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from kubestow.live.servers.gathering import GatheringTransport
 
 PEER: Final = "kubestow.peer"
 """Key of ``scope["extensions"]``: the client's verified certificate, as ``getpeercert`` has it."""
@@ -37,7 +39,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
-        super().connection_made(transport)
+        gathering = GatheringTransport(transport, self.loop)
+        super().connection_made(cast("asyncio.Transport", gathering))
         self._peer = transport.get_extra_info("peercert") or None
         self._wait()
 
