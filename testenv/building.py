@@ -71,6 +71,7 @@ PROGRAMS: Mapping[str, Program] = {
         minutes=15,
     ),
     "kwok": Program("sigs.k8s.io/kwok/cmd/kwok", minutes=2),
+    "helm": Program("helm.sh/helm/v3/cmd/helm", minutes=4),
 }
 
 

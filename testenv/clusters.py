@@ -44,11 +44,13 @@ class Settings:
         hpa_sync_s: How often the HPA controller looks; upstream's default is 15 s.
         api_qps: Requests a second that the controllers and the scheduler allow themselves.
         scheduler: KubeSchedulerConfiguration without its client connection.
+        scheduler_flags: Further flags of the scheduler, such as what it logs.
     """
 
     hpa_sync_s: float = 1.0
     api_qps: int = 1000
     scheduler: Mapping[str, Any] = field(default_factory=dict)
+    scheduler_flags: tuple[str, ...] = ()
 
 
 class Cluster:
@@ -271,6 +273,7 @@ class Cluster:
             f"--authentication-kubeconfig={config}",
             f"--authorization-kubeconfig={config}",
             "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics",
+            *self.settings.scheduler_flags,
         ]
 
     def _write_scheduler(self, configuration: Mapping[str, Any]) -> None:
