@@ -74,6 +74,10 @@ lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-header --group test --group neural --group postgres --group live --group references --group engines --group schemas --group lint --group docs --group build pyproject.toml \
 		-o requirements/dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-header --extra live --extra postgres pyproject.toml -o requirements/live.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-header --group build -o requirements/build.txt
 
 clean:
 	rm -rf $(VENV) site out .mypy_cache .ruff_cache .pytest_cache

@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from kubestow.cli import main
+from kubestow.live.stores import engines, recommendations
 from testenv import prometheus_servers
 from tests.sources import usage_scenes as scenes
 from tests.sources.usage_folders import BEGIN_S, HEADER, MIB, REQUESTS, STEP_S, write
@@ -163,6 +164,39 @@ def test_everything_is_written(
     records = [json.loads(line) for line in (out / "decisions.jsonl").read_text().splitlines()]
     assert [record["kind"] for record in records] == ["sizing"] * 3
     assert "<title>Recommended requests</title>" in (out / "report.html").read_text()
+
+
+def test_advice_is_kept_where_admission_looks(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"sqlite:///{tmp_path}/store.db"
+    rows = ask(capsys, folder, "--store", url, "--unsuitable")
+    with engines.open_store(url) as store:
+        kept = recommendations.newest_of_all(store)
+    assert {
+        (f"{key.namespace}/{key.kind}/{key.workload}", key.container): made.content["requests"]
+        for key, made in kept.items()
+    } == {(row["workload"], row["container"]): row["recommended"]["requests"] for row in rows}
+    workload = rows[0]["workload"]
+    assert main.run(["explain", f"workload/{workload}", "--store", url, "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["kind"] == "sizing"
+
+
+def test_only_suitable_advice_is_kept_unless_asked_for(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"sqlite:///{tmp_path}/store.db"
+    rows = ask(capsys, folder, "--store", url)
+    with engines.open_store(url) as store:
+        assert len(recommendations.newest_of_all(store)) == sum(row["suitable"] for row in rows)
+
+
+def test_a_store_that_is_away_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = "postgresql+psycopg://u:secret@127.0.0.1:1/x"
+    assert run("--csv", str(folder), "--store", url, "-o", "json") == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("error: ")
+    assert "secret" not in shown
 
 
 @pytest.mark.parametrize(

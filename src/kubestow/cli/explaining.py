@@ -68,11 +68,7 @@ def explain(
         subjects += asyncio.run(_owners(subjects[0], (kubeconfig, context)))
     opened = engines.open_store(store)
     try:
-        found = [
-            record
-            for each in subjects
-            for record in decisions.newest(opened, each, limit=limit, kind=kind)
-        ]
+        found = [record for each in subjects for record in _decisions(opened, each, limit, kind)]
     finally:
         opened.close()
     if output is outputs.Output.JSON:
@@ -85,6 +81,18 @@ def explain(
     return 0 if found else 1
 
 
+def _decisions(
+    store: engines.Store, subject: str, limit: int, kind: str | None
+) -> tuple[DecisionRecord, ...]:
+    """Return decisions on a subject, and on the containers of a workload."""
+    found = decisions.newest(store, subject, limit=limit, kind=kind)
+    if subject.startswith("workload/"):
+        below = subject.replace("workload/", "container/", 1) + "/"
+        found += decisions.newest_below(store, below, limit=limit, kind=kind)
+    newest_first = sorted(found, key=lambda record: -(record.time or 0.0))
+    return tuple(newest_first[:limit])
+
+
 def _subject(text: str, namespace: str) -> str:
     """Return the subject of records.
 
@@ -95,7 +103,7 @@ def _subject(text: str, namespace: str) -> str:
     if len(parts) < 2 or not all(parts):
         raise errors.InputError("KIND/NAME", f"{text!r}: expected such as pod/web-0")
     kind, rest = parts[0].lower(), parts[1:]
-    if kind in ("workload", "hpa", "node"):
+    if kind in ("workload", "container", "hpa", "node"):
         return "/".join((kind, *rest))
     if kind not in _PODS and kind not in _KINDS:
         expected = "expected pod, node, workload or a kind such as deployment"

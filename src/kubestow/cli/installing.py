@@ -52,7 +52,7 @@ def install(
         if output is outputs.Output.JSON:
             outputs.print_json(found)
         else:
-            sys.stdout.write(yaml.safe_dump_all(found, sort_keys=False))
+            sys.stdout.write(yaml.dump_all(found, Dumper=_Plain, sort_keys=False))
         return 0
     if not yes and not dry_run:
         if not sys.stdin.isatty():
@@ -69,6 +69,14 @@ def install(
         for row in rows:
             outputs.console().print(f"{row['object']}: {row['result']}", markup=False)
     return 1 if any(row["failed"] for row in rows) else 0
+
+
+class _Plain(yaml.SafeDumper):
+    """Writes equal parts out in full: people read this, and other tools take it apart."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - given by its base
+        """Tell that nothing is worth a reference."""
+        return True
 
 
 def _values(path: Path | None) -> Values:

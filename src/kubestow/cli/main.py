@@ -10,6 +10,7 @@ import typer
 from typer.main import get_command
 
 import kubestow
+from kubestow.live.stores import faults
 from kubestow.model import errors
 
 # What only those need who run it in a cluster (the extra "live").
@@ -91,7 +92,7 @@ def _run_command(name: str, arguments: list[str]) -> int:
     command = get_command(module.app)
     try:
         result = command.main(args=arguments, prog_name=f"kubestow {name}", standalone_mode=False)
-    except errors.InputError as err:
+    except (errors.InputError, faults.StoreUnavailableError) as err:
         return _complain(str(err))
     except typer.Exit as leave:
         result = leave.exit_code

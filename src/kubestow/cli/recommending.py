@@ -30,6 +30,7 @@ from kubestow.sources import (
 )
 from kubestow.studies import (
     advices,
+    recommendation_keeping,
     recommendation_pages,
     recommendation_texts,
     recommendation_totals,
@@ -92,8 +93,13 @@ def recommend(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With --apply: let the API server check, no more.")
     ] = False,
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Keep advice and decisions there, for admission."),
+    ] = None,
     unsuitable: Annotated[
-        bool, typer.Option("--unsuitable", help="With --apply: change unsuitable containers, too.")
+        bool,
+        typer.Option("--unsuitable", help="Apply and keep advice on unsuitable containers, too."),
     ] = False,
     strategy: Annotated[str, typer.Option(help=f"Who recommends: {_NAMES}.")] = "auto",
     changes: Annotated[
@@ -138,6 +144,7 @@ def recommend(
       kubestow recommend --prometheus http://localhost:9090 -n shop --severity medium
       kubestow recommend --csv usage/ --strategy conformal --miss-probability 0.01 -o patch
       kubestow recommend --cluster --prometheus http://localhost:9090 -n shop --apply
+      kubestow recommend --prometheus http://localhost:9090 --store sqlite:///kubestow.db
     """
     request = recommendations.Request(
         strategy=registry.get(strategy).name,
@@ -181,8 +188,11 @@ def recommend(
     if out is not None:
         _write(result, totals, out)
     _answer(result, totals, output, out, asked)
+    wanted = result if unsuitable else recommendation_texts.only_suitable(result)
+    if store is not None:
+        kept = recommendation_keeping.keep(store, wanted)
+        outputs.progress_console().print(f"kept advice on {kept} containers")
     if live is not None and apply:
-        wanted = result if unsuitable else recommendation_texts.only_suitable(result)
         return live.apply(wanted, yes=yes, dry_run=dry_run)
     return 0
 

@@ -67,6 +67,7 @@ def test_rights_have_no_wildcard_and_secrets_are_named(values: Values) -> None:
     for role in [*_of_kind(values, "ClusterRole"), *_of_kind(values, "Role")]:
         for rule in role["rules"]:
             assert "*" not in [*rule["verbs"], *rule["resources"], *rule["apiGroups"]]
+            assert rule.get("resourceNames") != []  # which would mean all of them
             if "secrets" in rule["resources"]:
                 assert role["kind"] == "Role"
                 assert rule.get("resourceNames") or rule["verbs"] == ["create"]

@@ -19,6 +19,7 @@ SCHEDULER: Final = "kubestow-scheduler"
 WEBHOOK: Final = "kubestow"
 _EXTENDER: Final = "http://127.0.0.1:8888"
 _CERTIFICATES: Final = "/certificates"
+_CONFIGURATION: Final = "/configuration"
 _HEALTH_PORT: Final = 10259  # kube-scheduler's own
 
 
@@ -166,7 +167,7 @@ def _scheduler(values: Values) -> list[Document]:
         namespace_rules=_lease_rules(),
         store=True,
         serves=False,
-        mounts={"/configuration": {"configMap": {"name": SCHEDULER}}},
+        mounts={_CONFIGURATION: {"configMap": {"name": SCHEDULER}}},
         beside=(_kube_scheduler(values),),
         # What the stock scheduler may do, and to know who asks for its metrics.
         cluster_roles=(
@@ -228,7 +229,7 @@ def _kube_scheduler(values: Values) -> Document:
     return {
         "name": "kube-scheduler",
         "image": values.scheduler.image,
-        "command": ["kube-scheduler", "--config=/configuration/scheduler.yaml"],
+        "command": ["kube-scheduler", f"--config={_CONFIGURATION}/scheduler.yaml"],
         "resources": {
             "requests": {"cpu": "100m", "memory": "128Mi"},
             "limits": {"memory": "512Mi"},
@@ -236,7 +237,5 @@ def _kube_scheduler(values: Values) -> Document:
         "securityContext": workloads.locked(),
         "startupProbe": {"httpGet": health, "periodSeconds": 2, "failureThreshold": 60},
         "livenessProbe": {"httpGet": health, "periodSeconds": 10, "timeoutSeconds": 5},
-        "volumeMounts": [
-            {"name": "volume-0", "mountPath": "/configuration", "readOnly": True},
-        ],
+        "volumeMounts": [workloads.mounted(_CONFIGURATION)],
     }

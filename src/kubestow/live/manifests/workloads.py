@@ -131,10 +131,7 @@ def _deployment(values: Values, component: Component) -> Document:
     }
     volumes: list[Document] = [
         {"name": "scratch", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
-        *(
-            {"name": f"volume-{place}", **source}
-            for place, source in enumerate(component.mounts.values())
-        ),
+        *({"name": _volume(path), **source} for path, source in component.mounts.items()),
     ]
     spec: Document = {
         "serviceAccountName": component.name,
@@ -178,10 +175,7 @@ def _container(values: Values, component: Component) -> Document:
         "securityContext": locked(),
         "volumeMounts": [
             {"name": "scratch", "mountPath": "/tmp"},  # noqa: S108 - in the container
-            *(
-                {"name": f"volume-{place}", "mountPath": path, "readOnly": True}
-                for place, path in enumerate(component.mounts)
-            ),
+            *(mounted(path) for path in component.mounts),
         ],
     }
     if component.serves:
@@ -193,6 +187,15 @@ def _container(values: Values, component: Component) -> Document:
         source = {"secretKeyRef": {"name": values.store.secret, "key": values.store.key}}
         container["env"] = [{"name": "KUBESTOW_STORE", "valueFrom": source}]
     return container
+
+
+def mounted(path: str) -> Document:
+    """Return how a container sees one of the component's mounts."""
+    return {"name": _volume(path), "mountPath": path, "readOnly": True}
+
+
+def _volume(path: str) -> str:
+    return path.strip("/").replace("/", "-")
 
 
 def locked() -> Document:

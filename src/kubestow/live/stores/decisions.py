@@ -45,7 +45,20 @@ def newest(
         limit: How many at most.
         kind: Only those of one kind, e.g. ``sizing``.
     """
-    wanted = sa.select(_TABLE.c.record).where(_TABLE.c.subject == subject)
+    return _newest(store, _TABLE.c.subject == subject, limit, kind)
+
+
+def newest_below(
+    store: Store, prefix: str, limit: int = 20, kind: str | None = None
+) -> tuple[DecisionRecord, ...]:
+    """Return the decisions on subjects that begin with a text, newest first, as ``newest`` does."""
+    return _newest(store, _TABLE.c.subject.startswith(prefix, autoescape=True), limit, kind)
+
+
+def _newest(
+    store: Store, chosen: sa.ColumnElement[bool], limit: int, kind: str | None
+) -> tuple[DecisionRecord, ...]:
+    wanted = sa.select(_TABLE.c.record).where(chosen)
     if kind is not None:
         wanted = wanted.where(_TABLE.c.kind == kind)
     wanted = wanted.order_by(_TABLE.c.time_s.desc(), _TABLE.c.id.desc()).limit(limit)
