@@ -299,7 +299,6 @@ class Cluster:
                 "manageAllNodes": True,
                 "cidr": isolation.PODS,
                 "nodeIP": isolation.NODE_ADDRESS,
-                "nodePort": 1,
                 "nodeLeaseDurationSeconds": 40,
                 "nodeLeaseParallelism": _PARALLEL,
                 "nodePlayStageParallelism": _PARALLEL,
