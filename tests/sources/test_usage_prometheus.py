@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 import numpy as np
@@ -163,6 +164,42 @@ def test_pages_are_put_together(
     np.testing.assert_array_equal(paged.table.cpu_cores, reading.table.cpu_cores)
     np.testing.assert_array_equal(paged.table.memory_bytes, reading.table.memory_bytes)
     assert paged.asked == reading.asked + 4
+
+
+@pytest.mark.parametrize(("questions", "points"), [(2, 88), (3, 88), (4, 188)])
+def test_whoever_interrupts_has_the_newest_part(
+    url: str, monkeypatch: pytest.MonkeyPatch, reading: Reading, questions: int, points: int
+) -> None:
+    # 40 pods: pages of 100, 100 and 88 points; of each CPU and memory, the last page first.
+    monkeypatch.setattr(usage_prometheus, "_PAGE_POINTS", 4000)
+    genuine, asked = prometheus.Client.query_range, 0
+
+    def interrupted(client: prometheus.Client, *given: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked > questions:
+            raise KeyboardInterrupt
+        return genuine(client, *given)
+
+    monkeypatch.setattr(prometheus.Client, "query_range", interrupted)
+    found = ask(url)
+    assert found.table.end_s == reading.table.end_s
+    kept = dict(zip(found.table.pods, found.table.cpu_cores, strict=True))
+    for pod, row in zip(reading.table.pods, reading.table.cpu_cores, strict=True):
+        if pod in kept:
+            np.testing.assert_array_equal(kept[pod], row[-points:])
+    assert any("reading was interrupted: only the last" in note for note in found.table.notes)
+
+
+def test_an_interrupt_before_anything_was_read_is_one(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(prometheus.Client, "query_range", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ask(url)
 
 
 def test_without_kube_state_metrics_pods_stand_for_themselves_and_notes_say_so(

@@ -103,7 +103,6 @@ class Client:
         end_s: float,
         step_s: float,
         watch: Callable[[float], None] | None = None,
-        page: int | None = None,
     ) -> prometheus_ranges.Range:
         """Ask what was at every multiple of a step between two times.
 
@@ -113,16 +112,13 @@ class Client:
             end_s: Until when, included.
             step_s: Distance of two moments.
             watch: Is told the share that has been read after each page.
-            page: Most points per series to ask for at once, where that is less than usual: answers
-                with many series are long.
 
         Raises:
             InputError: If there is no moment in the range, or too many.
             ReadError: If no answer came, or one that is none.
         """
         steps = prometheus_pages.align(start_s, end_s, step_s)
-        size = self._page if page is None else max(min(page, self._page), 1)
-        answers = self._read(promql, steps, watch, size)
+        answers = self._read(promql, steps, watch)
         return prometheus_ranges.assemble(self.place, steps, answers)
 
     def _read(
@@ -130,10 +126,9 @@ class Client:
         promql: str,
         steps: prometheus_pages.Steps,
         watch: Callable[[float], None] | None,
-        size: int,
     ) -> Iterator[prometheus_answers.Matrix]:
         done = 0
-        for page in steps.pages(size):
+        for page in steps.pages(self._page):
             form = {
                 "query": promql,
                 "start": prometheus_pages.seconds(page.start_ms),

@@ -7,7 +7,7 @@ A step has no sample where the server knew none: before a series began, after it
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,6 +97,23 @@ def stretches(missing: NDArray[np.bool_]) -> NDArray[np.int64]:
     """
     edges = np.flatnonzero(np.diff(missing.astype(np.int8), prepend=0, append=0))
     return edges[1::2] - edges[::2]
+
+
+def join(parts: Sequence[Range]) -> Range:
+    """Put ranges together that follow one another in time; series may come and go."""
+    labels = tuple(sorted({found for part in parts for found in part.labels}))
+    rows = {found: row for row, found in enumerate(labels)}
+    count = sum(part.steps.count for part in parts)
+    values, odd = np.full((len(labels), count), np.nan), np.zeros(len(labels), np.int64)
+    first = 0
+    for part in parts:
+        chosen = [rows[found] for found in part.labels]
+        values[chosen, first : first + part.steps.count] = part.values
+        odd[chosen] += part.odd
+        first += part.steps.count
+    steps = prometheus_pages.Steps(parts[0].steps.start_ms, parts[0].steps.step_ms, count)
+    warnings = prometheus_answers.join_warnings([part.warnings for part in parts])
+    return Range(steps, labels, values, odd, warnings)
 
 
 def assemble(

@@ -1,9 +1,9 @@
 """Usage of a whole cluster out of a Prometheus, in few questions.
 
 Usage is asked for as two ranges for all containers at once, paged so that no answer grows beyond
-some megabytes; everything else is one question each. What is not there (a cluster without
-kube-state-metrics, a runtime without OOM events) leaves out what it feeds, and a note says so.
-Pods are traced to their workloads by owners, so that pods that are gone count, too.
+some megabytes, the newest page first; everything else is one question each. What is not there (a
+cluster without kube-state-metrics, a runtime without OOM events) leaves out what it feeds, and a
+note says so. Pods are traced to their workloads by owners, so that pods that are gone count, too.
 """
 
 from __future__ import annotations
@@ -16,8 +16,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kubestow.model import errors, quantities, resources, usages
-from kubestow.sources import prometheus, prometheus_answers, prometheus_ranges, usage_queries
+from kubestow.model import durations, errors, quantities, resources, usages
+from kubestow.sources import (
+    prometheus,
+    prometheus_answers,
+    prometheus_pages,
+    prometheus_ranges,
+    usage_queries,
+)
 from kubestow.sources import prometheus_errors as faults
 from kubestow.sources.prometheus_selectors import Matcher
 
@@ -137,29 +143,50 @@ def _usage(reading: _Reading) -> tuple[prometheus_ranges.Range, prometheus_range
     page = max(_PAGE_POINTS // containers, 1)
     # Steps stand on multiples of their length; a whole history of them ends with the last one.
     end_s = question.end_s // question.step_s * question.step_s
-    ranges = []
-    for place, (what, promql) in enumerate(
-        (
-            ("CPU", usage_queries.cpu(question.where, question.step_s)),
-            ("memory", usage_queries.memory(question.where, question.step_s)),
+    start_s = end_s - question.history_s + question.step_s
+    steps = prometheus_pages.align(start_s, end_s, question.step_s)
+    pages = list(steps.pages(min(page, prometheus_pages.PAGE)))
+    read: list[tuple[prometheus_ranges.Range, prometheus_ranges.Range]] = []
+    try:
+        # The newest first: whoever does not wait for the rest has what matters most.
+        for number, part in enumerate(reversed(pages)):
+            read.append(_part(reading, part, number / len(pages), 1.0 / len(pages)))
+    except KeyboardInterrupt:
+        if not read:
+            raise
+        known_s = sum(part[0].steps.count for part in read) * question.step_s
+        reading.notes.append(
+            f"reading was interrupted: only the last {durations.text(known_s)} of usage count"
         )
-    ):
-        begin = 0.02 + 0.42 * place
+    cpu, memory = zip(*reversed(read), strict=True)
+    return prometheus_ranges.join(cpu), prometheus_ranges.join(memory)
 
-        def tell(share: float, what: str = what, begin: float = begin) -> None:
-            reading.watch(what, begin + 0.42 * share)
 
-        ranges.append(
+def _part(
+    reading: _Reading, part: prometheus_pages.Steps, begin: float, share: float
+) -> tuple[prometheus_ranges.Range, prometheus_ranges.Range]:
+    """Read CPU and memory of a part of the history.
+
+    Args:
+        reading: What is being read.
+        part: The moments.
+        begin: Share of usage that was read before.
+        share: Share of usage that this is.
+    """
+    question = reading.question
+    queries = (
+        ("CPU", usage_queries.cpu(question.where, question.step_s)),
+        ("memory", usage_queries.memory(question.where, question.step_s)),
+    )
+    found = []
+    for place, (what, promql) in enumerate(queries):
+        reading.watch(what, 0.02 + 0.84 * (begin + share * place / len(queries)))
+        found.append(
             reading.client.query_range(
-                promql,
-                end_s - question.history_s + question.step_s,
-                end_s,
-                question.step_s,
-                tell,
-                page,
+                promql, part.start_ms / 1000.0, part.end_ms / 1000.0, question.step_s
             )
         )
-    return ranges[0], ranges[1]
+    return found[0], found[1]
 
 
 Name = tuple[str, str, str]
