@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from kubestow.live.admission import handlers, manifests
+from kubestow.live.certificates import rights
 from kubestow.live.stores.containers import ContainerKey
 from testenv import clusters, commands, nodes, workloads
 from testenv.processes import Process
@@ -107,7 +108,7 @@ def _user(cluster: clusters.Cluster, webhook: str) -> Path:
     """Return a kubeconfig for a user who may do what the manifests say, and nothing else."""
     rbac = "/apis/rbac.authorization.k8s.io/v1"
     subject = {"kind": "User", "name": USER, "apiGroup": "rbac.authorization.k8s.io"}
-    whole, inner = manifests.cluster_rules(webhook), manifests.namespace_rules(SECRET)
+    whole, inner = manifests.cluster_rules(webhook), rights.secret_rules(SECRET)
     for place, kind, rules in (
         (rbac, "ClusterRole", whole),
         (f"{rbac}/namespaces/{HOME}", "Role", inner),

@@ -17,6 +17,7 @@ import httpx
 import pytest
 import yaml
 
+from kubestow.live.certificates import rights
 from kubestow.live.metrics_api import documents, manifests
 from kubestow.model import quantities
 from testenv import clusters, commands, nodes, prometheus_servers, workloads
@@ -160,7 +161,7 @@ def _user(cluster: clusters.Cluster) -> Path:
     """Return a kubeconfig for a user who may do what the manifests say, and nothing else."""
     subject = {"kind": "User", "name": USER, "apiGroup": "rbac.authorization.k8s.io"}
     _grant(cluster, USER, subject, manifests.cluster_rules())
-    _grant(cluster, USER, subject, manifests.namespace_rules(SECRET), HOME)
+    _grant(cluster, USER, subject, rights.secret_rules(SECRET), HOME)
     _bind(cluster, USER, subject, "Role", manifests.READER, "kube-system")
     return cluster.add_user(USER)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from kubestow.live.admission import handlers, manifests
+from kubestow.live.certificates import rights
 from tests.live.admission import make
 
 
@@ -36,7 +37,7 @@ def test_each_label_has_a_webhook_of_its_own() -> None:
 
 
 def test_rights_are_limited_to_names() -> None:
-    for rule in (*manifests.cluster_rules("k"), *manifests.namespace_rules("s")):
+    for rule in (*manifests.cluster_rules("k"), *rights.secret_rules("s")):
         changes = set(rule["verbs"]) & {"patch", "update", "delete"}
         assert not changes or rule["resourceNames"]
         assert "*" not in (*rule["verbs"], *rule["resources"], *rule["apiGroups"])

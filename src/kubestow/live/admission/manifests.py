@@ -80,16 +80,3 @@ def cluster_rules(webhook: str) -> list[dict[str, Any]]:
             "verbs": ["get", "patch"],
         },
     ]
-
-
-def namespace_rules(secret: str) -> list[dict[str, Any]]:
-    """Return what the webhook may do in its own namespace: share certificates."""
-    return [
-        {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]},
-        {
-            "apiGroups": [""],
-            "resources": ["secrets"],
-            "resourceNames": [secret],
-            "verbs": ["get", "update"],
-        },
-    ]

@@ -7,6 +7,7 @@ from typing import Any, Final
 import yaml
 
 from kubestow.live.admission import manifests as admission
+from kubestow.live.certificates import rights
 from kubestow.live.manifests import workloads
 from kubestow.live.manifests.values import CERT_MANAGER, MANAGED, Values
 from kubestow.live.manifests.workloads import PORT, Component, Document
@@ -102,7 +103,7 @@ def _serving(values: Values, name: str) -> tuple[tuple[str, ...], dict[str, Docu
 def _admission(values: Values) -> list[Document]:
     arguments, mounts = _serving(values, ADMISSION)
     managed = values.certificates == MANAGED
-    own = admission.namespace_rules(_secret(ADMISSION)) if managed else []
+    own = rights.secret_rules(_secret(ADMISSION)) if managed else []
     component = Component(
         name=ADMISSION,
         replicas=values.admission.replicas,
@@ -141,7 +142,7 @@ def _metrics_api(values: Values) -> list[Document]:
         arguments=("metrics-api", *arguments),
         resources=chosen.resources,
         cluster_rules=metrics_api.cluster_rules(names=metrics_api.GROUPS if managed else ()),
-        namespace_rules=metrics_api.namespace_rules(_secret(METRICS_API)) if managed else [],
+        namespace_rules=rights.secret_rules(_secret(METRICS_API)) if managed else [],
         system_roles=(metrics_api.READER,),
         mounts=mounts,
     )

@@ -71,7 +71,8 @@ class Scheduler:
         replicas: How many of it; one works, the others wait.
         name: What pods ask for.
         term: What the extender beside it decides by.
-        image: Image of kube-scheduler; its release should be that of the cluster.
+        image: Image of kube-scheduler, from where the nodes pull it; its release should be that of
+            the cluster.
         taint_high_load: Whether nodes under high load are tainted.
         resources: What the extender gets.
     """
@@ -80,7 +81,7 @@ class Scheduler:
     replicas: Annotated[int, Bounds(least=1)] = 2
     name: str = "kubestow"
     term: Annotated[str, OneOf(term_registry.NAMES)] = "load-aware"
-    image: str = "registry.k8s.io/kube-scheduler:v1.37.1"
+    image: str = "kube-scheduler:v1.37.1"
     taint_high_load: bool = False
     resources: Resources = Resources()
 

@@ -70,19 +70,6 @@ def cluster_rules(
     ]
 
 
-def namespace_rules(secret: str) -> list[dict[str, Any]]:
-    """Return what the server may do in its own namespace: share certificates."""
-    return [
-        {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]},
-        {
-            "apiGroups": [""],
-            "resources": ["secrets"],
-            "resourceNames": [secret],
-            "verbs": ["get", "update"],
-        },
-    ]
-
-
 def writer_rules(resource: str, metric: str) -> list[dict[str, Any]]:
     """Return what someone needs to write a metric: ``create`` on ``RESOURCE/METRIC``."""
     whole = f"{resource}/{metric}"
