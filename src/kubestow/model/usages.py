@@ -6,6 +6,7 @@ pod, since requests hold per pod; what belongs to one container of one workload 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -19,6 +20,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+_CRON = re.compile(r"-\d{8,10}$")  # the minute that a CronJob appends to the names of its Jobs
+
+
 class WorkloadKey(NamedTuple):
     """A workload, such as a Deployment or a CronJob."""
 
@@ -28,6 +32,15 @@ class WorkloadKey(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.kind}/{self.name}"
+
+
+def of_job(name: str) -> tuple[str, str]:
+    """Return kind and name of what a Job stands for whose owner is not known any more.
+
+    >>> of_job("nightly-29000000"), of_job("once")
+    (('CronJob', 'nightly'), ('Job', 'once'))
+    """
+    return ("CronJob", _CRON.sub("", name)) if _CRON.search(name) else ("Job", name)
 
 
 class ContainerKey(NamedTuple):

@@ -34,7 +34,6 @@ STEP_S: Final = 300.0
 HISTORY_S: Final = 8 * 86400.0
 # Points of all series in one answer: about 25 bytes each, so some 20 MB.
 _PAGE_POINTS: Final = 800_000
-_CRON: Final = re.compile(r"-\d{8,10}$")
 _UNITS: Final = {"cpu": resources.CPU, "memory": resources.MEMORY}
 
 
@@ -233,8 +232,8 @@ def _workloads(
             kind, name = sets.get((namespace, name), (kind, name))
         elif kind == "Job":
             kind, name = jobs.get((namespace, name), (kind, name))
-            if kind == "Job" and _CRON.search(name):
-                kind, name = "CronJob", _CRON.sub("", name)
+            if kind == "Job":
+                kind, name = usages.of_job(name)
         found[namespace, pod] = usages.WorkloadKey(namespace, kind, name)
     return found
 

@@ -7,7 +7,6 @@ LimitRanges and quotas.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,6 @@ from kubestow.live.admission import surroundings
 from kubestow.live.api import clients, listings
 from kubestow.model import errors, fields, usages
 
-_CRON = re.compile(r"-\d{8,10}$")  # the minute that a CronJob appends to its Jobs
 _OWNED = {"ReplicaSet": "/apis/apps/v1/replicasets", "Job": "/apis/batch/v1/jobs"}
 _HPAS = "/apis/autoscaling/v2/horizontalpodautoscalers"
 
@@ -147,8 +145,8 @@ def _workload(
     if kind == "Node":  # a static pod
         kind, name = "Pod", metadata["name"].text()
     kind, name = above.get(kind, {}).get((namespace, name), (kind, name))
-    if kind == "Job" and _CRON.search(name):  # its CronJob is gone
-        kind, name = "CronJob", _CRON.sub("", name)
+    if kind == "Job":
+        kind, name = usages.of_job(name)
     return usages.WorkloadKey(namespace, kind, name)
 
 
