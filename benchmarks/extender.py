@@ -106,7 +106,7 @@ def _serve(term: str, count: int, told: Connection) -> None:
     metrics = telemetry.Telemetry("extender")
     edge = apps.Edge(judge, metrics)
     chosen = settings.Settings(drain_s=0.0, grace_s=1.0)
-    server = running.Server(edge.routes(), chosen, metrics)
+    server = running.Server(edge.routes(), chosen, metrics, quick=edge.handlers())
     told.send(server.port)
     running.run(running.serve(server))
 

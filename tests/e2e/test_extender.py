@@ -70,11 +70,18 @@ def _deviations(placed: dict[str, str]) -> dict[str, float]:
     }
 
 
-def _experiment(cluster: clusters.Cluster, namespace: str, pods: list[Any]) -> dict[str, float]:
+def _experiment(
+    cluster: clusters.Cluster, namespace: str, url: str, pods: list[Any]
+) -> dict[str, float]:
     nodes.make(cluster, [nodes.document(f"node{i}", OFFER) for i in (1, 2, 3)])
+    clusters.wait_for(lambda: "kubestow_extender_nodes 3.0" in _metrics(url), 30.0)
     workloads.create(cluster, namespace, *pods)
     workloads.wait_until_placed(cluster, namespace, len(pods))
     return _deviations(workloads.placed(cluster, namespace))
+
+
+def _metrics(url: str) -> str:
+    return httpx.get(f"{url}/metrics", trust_env=False).text
 
 
 def _records(store: str, subject: str) -> tuple[DecisionRecord, ...]:
@@ -93,7 +100,7 @@ def test_clbp_reaches_the_least_deviations_of_the_experiment(
     options = ("--term=clbp", f"--kubeconfig={kubeconfig}", "--loads-every=0s")
     with commands.serve(tmp_path, "extender", *options) as (_, url):
         _extend(cluster, "clbp", url)
-        found = _experiment(cluster, namespace, PODS)
+        found = _experiment(cluster, namespace, url, PODS)
     assert all(found[resource] <= most for resource, most in LEAST.items()), (burst, found)
 
 
@@ -107,7 +114,7 @@ def test_terms_place_shuffled_pods_through_the_real_scheduler(
     options = (f"--term={term}", f"--kubeconfig={kubeconfig}", "--loads-every=0s", "--store", store)
     with commands.serve(tmp_path, "extender", *options) as (_, url):
         _extend(cluster, term, url)
-        _experiment(cluster, namespace, shuffled)
+        _experiment(cluster, namespace, url, shuffled)
     # No decision without a record, and the record says where the pod went.
     for name, node in workloads.placed(cluster, namespace).items():
         (record,) = _records(store, f"pod/{namespace}/{name}")
@@ -132,7 +139,7 @@ def test_scheduling_goes_on_while_the_extender_is_dead_and_after_its_return(
         process.wait_until(commands.is_ready(url), 60.0)
         workloads.create(cluster, namespace, *PODS[10:])
         workloads.wait_until_placed(cluster, namespace, 15)
-        counted = httpx.get(f"{url}/metrics", trust_env=False).text
+        counted = _metrics(url)
     assert 'kubestow_extender_calls_total{outcome="answered",verb="prioritize"} 5.0' in counted
 
 
@@ -167,5 +174,5 @@ def test_pods_can_be_bound_by_the_extender(
         cluster.configure_scheduler(configuration)
         workloads.create(cluster, namespace, *PODS[:3])
         workloads.wait_until_placed(cluster, namespace, 3)
-        counted = httpx.get(f"{url}/metrics", trust_env=False).text
+        counted = _metrics(url)
     assert 'kubestow_extender_calls_total{outcome="answered",verb="bind"} 3.0' in counted

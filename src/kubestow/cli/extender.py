@@ -148,7 +148,9 @@ async def _serve(
                 return "there is no certificate yet"
             return host.ready()
 
-        server = running.Server(host.edge.routes(), listening, metrics, ready, tls)
+        server = running.Server(
+            host.edge.routes(), listening, metrics, ready, tls, quick=host.edge.handlers()
+        )
         stack.callback(server.close)
         beside = host.background()
         if keeper is not None:

@@ -129,6 +129,13 @@ class PodSpec:
             self.required_near or self.preferred_near or self.required_apart or self.preferred_apart
         )
 
+    @property
+    def prefers(self) -> bool:
+        """Tell whether the pod would rather be on some of the nodes that it may go to."""
+        return bool(
+            self.preferred_nodes or self.preferred_near or self.preferred_apart or self.spread
+        )
+
     def admits_node(self, name: str, labels: Mapping[str, str]) -> bool:
         """Tell whether a node fulfils the node selector and the required node affinity."""
         if any(labels.get(key) != value for key, value in self.node_selector.items()):

@@ -9,7 +9,8 @@ setting counts, unless the node called the resize infeasible: then the specifica
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kubestow.model import pods, quantities, resources
@@ -22,6 +23,8 @@ ASSUMED: resources.ResourceList = {
     resources.CPU: quantities.millis(DEFAULT_CPU_M),
     resources.MEMORY: quantities.units(DEFAULT_MEMORY_BYTES),
 }
+
+_SPECS_KEPT = 4096  # specifications whose requests are remembered: replicas share theirs
 
 _Chosen = Callable[[pods.Container], resources.ResourceList]
 
@@ -167,6 +170,32 @@ def occupancy(pod: pods.Pod, *, use_status: bool, pod_level: bool) -> Occupancy:
         use_status: Whether in-place resize is on (from 1.33).
         pod_level: Whether pod-level resources are on (from 1.34).
     """
+    if _is_silent(pod.status):
+        return _specified_occupancy(pod.spec, use_status, pod_level)
+    return _work_out(pod, use_status, pod_level)
+
+
+def specified_amounts(spec: pods.PodSpec) -> Mapping[str, int]:
+    """Return what a specification requests in the scheduler's integers; not to be changed."""
+    return _specified_occupancy(spec, SPECIFIED.use_status, SPECIFIED.pod_level).amounts
+
+
+@functools.lru_cache(maxsize=_SPECS_KEPT)
+def _specified_occupancy(spec: pods.PodSpec, use_status: bool, pod_level: bool) -> Occupancy:
+    """Return what all pods of a specification take whose node reports nothing of its own."""
+    return _work_out(pods.Pod("", spec), use_status, pod_level)
+
+
+def _is_silent(status: pods.PodStatus) -> bool:
+    return (
+        not status.containers
+        and not status.resize_infeasible
+        and status.allocated is None
+        and status.actuated is None
+    )
+
+
+def _work_out(pod: pods.Pod, use_status: bool, pod_level: bool) -> Occupancy:
     plain = pod_requests(pod, RequestRules(use_status=use_status, pod_level=pod_level))
     assumed = ASSUMED
     if pod_level and sets_pod_level_requests(pod.spec):
@@ -187,7 +216,4 @@ def make_occupancy(plain: resources.ResourceList, nonzero: resources.ResourceLis
 
 def is_plain(pod: pods.Pod) -> bool:
     """Tell whether only container requests count: no pod-level values, nothing a node reports."""
-    status = pod.status
-    reported = status.containers or status.resize_infeasible
-    whole = status.allocated is not None or status.actuated is not None
-    return not (reported or whole or sets_pod_level_requests(pod.spec))
+    return _is_silent(pod.status) and not sets_pod_level_requests(pod.spec)

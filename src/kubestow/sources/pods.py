@@ -41,7 +41,7 @@ class PodReader:
             node_name=spec_field["nodeName"].text(""),
             terminating=not metadata["deletionTimestamp"].missing,
             spec=self._shared(self._spec(spec_field, labels)),
-            status=_status(status),
+            status=read_status(status),
         )
 
     def _shared(self, spec: pods.PodSpec) -> pods.PodSpec:
@@ -175,7 +175,8 @@ def _with_pod_level(spec: pods.PodSpec, field: fields.Field) -> pods.PodSpec:
     return replace(spec, pod_requests=requested, pod_limits=limits)
 
 
-def _status(field: fields.Field) -> pods.PodStatus:
+def read_status(field: fields.Field) -> pods.PodStatus:
+    """Read what the kubelet says of a pod."""
     containers = [
         pods.ContainerStatus(
             name=status["name"].text(),

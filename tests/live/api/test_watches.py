@@ -29,8 +29,8 @@ class Sink:
     def replace(self, found: list[dict[str, Any]]) -> None:
         self.told.append(("LIST", [each["metadata"]["name"] for each in found]))
 
-    def apply(self, change: str, found: dict[str, Any]) -> None:
-        self.told.append((change, [found["metadata"]["name"]]))
+    def apply(self, change: str, text: bytes) -> None:
+        self.told.append((change, [json.loads(text)["metadata"]["name"]]))
 
 
 def _pod(name: str, version: int) -> dict[str, Any]:

@@ -48,7 +48,9 @@ def _served(scene: scenes.Scene, binder: Any = None) -> Iterator[httpx.Client]:
     edge = apps.Edge(scene.judge, metrics, binder)
     chosen = settings.Settings(drain_s=0.0, grace_s=1.0)
     with (
-        running.in_background(running.Server(edge.routes(), chosen, metrics)) as server,
+        running.in_background(
+            running.Server(edge.routes(), chosen, metrics, quick=edge.handlers())
+        ) as server,
         httpx.Client(base_url=server.url, trust_env=False) as client,
     ):
         yield client

@@ -105,19 +105,34 @@ def test_the_next_pod_of_a_burst_sees_where_the_last_one_goes() -> None:
     for uid in ("p0", "p1", "p2", "p3"):
         scene.judge.prioritize(_question("n0", "n1", uid=uid))
     # 4000m and 2000m free, pods of 500m: the first four all go to n0.
+    scene.judge.settle()
     assert made.requested_m(scene.cache, "n0") == 2000
-    assert _scores(scene.judge.prioritize(_question("n0", "n1", uid="p4"))) == {"n0": 10, "n1": 10}
+    # Now both have 2000m left and n1 has fewer pods: 9 and 10, without the 9 that both have.
+    assert _scores(scene.judge.prioritize(_question("n0", "n1", uid="p4"))) == {"n1": 1}
+
+
+def test_a_burst_is_spread_though_the_watch_says_nothing() -> None:
+    scene = Scene()
+    scene.cache.replace("Pod", [])
+    went = []
+    for uid in (f"p{number}" for number in range(9)):
+        scores = _scores(scene.judge.prioritize(_question("n0", "n1", "n2", uid=uid)))
+        went += [name for name, score in scores.items() if score == max(scores.values())]
+    assert sorted(went) == ["n0"] * 3 + ["n1"] * 3 + ["n2"] * 3
 
 
 def test_a_pod_with_one_node_left_is_assumed_there_without_scores() -> None:
     scene = Scene()
     scene.judge.filter(_question("n0", "n2"))
+    scene.judge.settle()
     assert made.requested_m(scene.cache, "n0") == 500
 
 
 def test_assumptions_end_when_nothing_comes_of_them() -> None:
     scene = Scene()
     scene.judge.prioritize(_question("n0"))
+    scene.judge.settle()
+    assert made.requested_m(scene.cache, "n0") == 500
     scene.now_s += judges.ASSUMED_MOST_S + 1
     scene.judge.tidy()
     assert made.requested_m(scene.cache, "n0") == 0

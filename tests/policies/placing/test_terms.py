@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubestow.model import errors, structures
+from kubestow.model import errors, selectors, structures
 from kubestow.policies.placing import term_registry, terms
 from tests.policies.placing.term_scenes import CAPACITY, every, make_loads, make_pod, make_state
 
@@ -36,6 +36,48 @@ def test_whole_scores_keep_the_order(scores: list[float]) -> None:
     order = np.argsort(scores, kind="stable")
     assert (np.diff(found[order]) >= 0).all()
     assert ((found >= 0) & (found <= 10)).all()
+
+
+@pytest.mark.parametrize(
+    ("scores", "occupied", "sent"),
+    [
+        ([10.0, 10.0, 10.0], 0, [9, 10, 9]),  # n0 has a pod, and n1 comes before n2
+        ([10.0, 9.9, 3.0], 0, [10, 9, 3]),  # one best already
+        ([7.2, 7.9, 7.5], 1, [6, 7, 6]),  # the score decides before the pods do
+        ([0.4, 0.9], 0, [0, 0]),  # nothing to take away
+        ([np.nan, 0.5], 0, [0, 0]),
+        ([], 0, []),
+    ],
+)
+def test_one_node_is_sent_as_the_best(scores: list[float], occupied: int, sent: list[int]) -> None:
+    state = make_state(*[CAPACITY] * 3)
+    state.place(make_pod(1, 1, 1, 1, 1), occupied)
+    rows, pod = np.arange(len(scores)), make_pod(2, 2, 2, 2, 2)
+    assert terms.sent_scores(pod, state, rows, np.array(scores)).tolist() == sent
+
+
+def test_pods_with_preferences_leave_ties_to_the_scheduler() -> None:
+    wanted = selectors.NodeSelectorTerm((selectors.Requirement("zone", "In", ("a",)),))
+    pod = make_pod(2, 2, 2, 2, 2)
+    preferring = dataclasses.replace(
+        pod,
+        spec=dataclasses.replace(pod.spec, preferred_nodes=(selectors.PreferredTerm(1, wanted),)),
+    )
+    state = make_state(*[CAPACITY] * 3)
+    scores = np.array([10.0, 10.0, 9.0])
+    assert terms.sent_scores(preferring, state, every(state), scores).tolist() == [10, 10, 9]
+
+
+@given(st.lists(FLOATS, min_size=1, max_size=9))
+def test_scores_are_sent_with_a_single_best(scores: list[float]) -> None:
+    state = make_state(*[CAPACITY] * len(scores))
+    given_scores, pod = np.array(scores), make_pod(2, 2, 2, 2, 2)
+    found = terms.sent_scores(pod, state, every(state), given_scores)
+    whole = terms.whole_scores(given_scores)
+    assert found.max() == whole.max()
+    assert ((whole - found >= 0) & (whole - found <= 1)).all()
+    if whole.max() > 0:
+        assert (found == found.max()).sum() == 1
 
 
 @given(st.lists(FLOATS, min_size=1), st.floats(0.0, 3.0))

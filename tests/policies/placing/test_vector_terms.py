@@ -62,7 +62,7 @@ def test_adaptive_goes_by_the_pods_on_the_nodes() -> None:
     for row, share in ((0, 100), (0, 300), (1, 200)):
         state.place(make_pod(share, share, share, names=THREE), row)
     term = VectorTerm(heuristics.REGISTRY["adaptive"], THREE, 0.5)
-    columns = [state.columns[name] for name in THREE]
+    columns = np.array([state.columns[name] for name in THREE])
     found = term._seen(state, columns, np.full(3, 1000.0))
     # Three pods of 0.2 on average: sum of means 0.6, of squares 3 x 0.04 x 1.5.
     assert found[: adaptive.HEAD] == pytest.approx((3.0, 3.0, 0.6, 0.18))

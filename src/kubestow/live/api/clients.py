@@ -108,10 +108,10 @@ class Client:
             return _decode(await answer.aread())
 
     @contextlib.asynccontextmanager
-    async def lines(
+    async def pieces(
         self, path: str, params: Mapping[str, str], silence_s: float
-    ) -> AsyncIterator[AsyncIterator[str]]:
-        """Give the lines of an answer that goes on, such as a watch.
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Give the pieces of an answer that goes on, such as a watch, as they come.
 
         Args:
             path: What to ask for.
@@ -120,7 +120,7 @@ class Client:
         """
         timeout = httpx.Timeout(_TIMEOUT_S, read=silence_s)
         async with self._calling("GET", path, params=params, timeout=timeout) as found:
-            yield found.aiter_lines()
+            yield found.aiter_bytes()
 
     async def close(self) -> None:
         """Close all connections."""

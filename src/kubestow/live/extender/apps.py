@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import msgspec
+from prometheus_client import Counter, Histogram
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -18,6 +20,7 @@ from kubestow.live import telemetry
 from kubestow.live.api import clients
 from kubestow.live.api.errors import ApiError
 from kubestow.live.extender import judges, messages
+from kubestow.live.servers import quick
 
 FILTER, PRIORITIZE, BIND = "/filter", "/prioritize", "/bind"
 _JSON = "application/json"
@@ -26,8 +29,22 @@ _LOG = logging.getLogger(__name__)
 Answer = messages.FilterAnswer | list[messages.HostPriority]
 
 
+@dataclass(frozen=True, slots=True)
+class _Verb:
+    """Where calls of one verb are counted; found once, for looking it up takes time as well."""
+
+    name: str
+    took: Histogram
+    answered: Counter
+    malformed: Counter
+    failed_open: Counter
+
+
+_OUTCOMES = ("answered", "malformed", "failed-open")
+
+
 class Edge:
-    """Routes for a judge."""
+    """Answers for a judge."""
 
     def __init__(
         self,
@@ -36,51 +53,58 @@ class Edge:
         client: clients.Client | None = None,
     ) -> None:
         self._judge, self._client = judge, client
-        self._took = metrics.latency(
+        took = metrics.latency(
             "duration_seconds", "Time to work out an answer, by verb.", ("verb",)
         )
         self._outcomes = metrics.counter("calls", "Calls by verb and outcome.", ("verb", "outcome"))
+        self._verbs = {
+            name: _Verb(
+                name,
+                took.labels(name),
+                *(self._outcomes.labels(name, outcome) for outcome in _OUTCOMES),
+            )
+            for name in ("filter", "prioritize")
+        }
         metrics.watch(
             "unknown_nodes", "Nodes asked about that were not known.", lambda: float(judge.unknown)
         )
 
+    def handlers(self) -> dict[str, quick.Handler]:
+        """Return what is answered at once, by path."""
+        return {FILTER: self._filter, PRIORITIZE: self._prioritize}
+
     def routes(self) -> list[Route]:
-        """Return what is answered; binding only with a client to bind by."""
-        found = [
-            Route(FILTER, self._filter, methods=["POST"]),
-            Route(PRIORITIZE, self._prioritize, methods=["POST"]),
-        ]
-        if self._client is not None:
-            found.append(Route(BIND, self._bind, methods=["POST"]))
-        return found
+        """Return what takes time: binding, with a client to bind by."""
+        return [] if self._client is None else [Route(BIND, self._bind, methods=["POST"])]
 
-    async def _filter(self, request: Request) -> Response:
-        return await self._answer(request, "filter", self._judge.filter, _let_pass)
+    def _filter(self, body: bytes) -> quick.Reply:
+        return self._answer(body, self._verbs["filter"], self._judge.filter, _let_pass)
 
-    async def _prioritize(self, request: Request) -> Response:
-        return await self._answer(request, "prioritize", self._judge.prioritize, lambda _: [])
+    def _prioritize(self, body: bytes) -> quick.Reply:
+        return self._answer(body, self._verbs["prioritize"], self._judge.prioritize, _no_scores)
 
-    async def _answer(
+    def _answer(
         self,
-        request: Request,
-        verb: str,
+        body: bytes,
+        verb: _Verb,
         judge: Callable[[messages.Question], Answer],
         without: Callable[[messages.Question], Answer],
-    ) -> Response:
-        body = await request.body()
-        with self._took.labels(verb).time():
+    ) -> quick.Reply:
+        with verb.took.time():
             try:
                 question = messages.read_question(body)
             except msgspec.MsgspecError as err:
-                self._outcomes.labels(verb, "malformed").inc()
-                return Response(f"not a question of kube-scheduler: {err}\n", 400)
+                verb.malformed.inc()
+                text = f"not a question of kube-scheduler: {err}\n"
+                return quick.Reply(text.encode(), 400, quick.TEXT)
             try:
-                found, outcome = judge(question), "answered"
+                found = judge(question)
+                verb.answered.inc()
             except Exception:  # noqa: BLE001 - Kubernetes goes on without us
-                _LOG.exception("a fault while answering %s; all nodes pass", verb)
-                found, outcome = without(question), "failed-open"
-            self._outcomes.labels(verb, outcome).inc()
-            return Response(messages.write(found), media_type=_JSON)
+                _LOG.exception("a fault while answering %s; all nodes pass", verb.name)
+                found = without(question)
+                verb.failed_open.inc()
+            return quick.Reply(messages.write(found), then=self._judge.settle)
 
     async def _bind(self, request: Request) -> Response:
         try:
@@ -107,6 +131,10 @@ class Edge:
         except ApiError as err:
             return str(err)
         return ""
+
+
+def _no_scores(_: messages.Question) -> Answer:
+    return []
 
 
 def _let_pass(question: messages.Question) -> messages.FilterAnswer:

@@ -11,17 +11,25 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from kubestow.live import telemetry
 from kubestow.live.api import clients, watches
 from kubestow.live.api.errors import ApiError
 from kubestow.live.caches import cluster_caches
 from kubestow.live.extender import apps, judges, tainting
 from kubestow.live.loads import load_books, node_metrics
-from kubestow.model import pods
-from kubestow.policies.placing import high_loads, term_registry, versions
+from kubestow.model import clusters, nodes, pods, quantities, resources, states
+from kubestow.policies.placing import high_loads, term_registry, terms, versions
 
 PART = "extender"
 KINDS = (cluster_caches.NODES, cluster_caches.PODS)
+# Pods that occupy a node. One that waits comes with the question about it.
+SELECTED = {
+    cluster_caches.PODS: {
+        "fieldSelector": "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+    }
+}
 _TIDY_S = 5.0
 _LOG = logging.getLogger(__name__)
 
@@ -70,12 +78,15 @@ class Host:
         self._client, self._options = client, options
         self.cache = cluster_caches.ClusterCache(versions.features(options.version))
         term = term_registry.make(options.term, options.parameters)
+        _warm(term)
         measured = term_registry.get(options.term).measured and options.loads_every_s > 0
         self._book = load_books.LoadBook() if measured else None
         self.judge = judges.Judge(self.cache, term, self._book, record)
         self.edge = apps.Edge(self.judge, metrics, client if options.bind else None)
         self.watches = {
-            kind: watches.Watch(client, cluster_caches.PATHS[kind], self.cache.sink(kind))
+            kind: watches.Watch(
+                client, cluster_caches.PATHS[kind], self.cache.sink(kind), SELECTED.get(kind)
+            )
             for kind in KINDS
         }
         self._looks = metrics.counter("load_looks", "Looks at the use of nodes.", ("result",))
@@ -140,6 +151,16 @@ class Host:
                 "Age of the oldest use of a node.",
                 lambda: book.oldest_s(time.time()),
             )
+
+
+def _warm(term: terms.Term) -> None:
+    """Weigh something once: kernels are loaded at their first use, longer than callers wait."""
+    offer = {resources.CPU: quantities.units(1), resources.PODS: quantities.units(9)}
+    found = tuple(nodes.Node(name, offer, {}) for name in ("a", "b"))
+    state = states.from_cluster(clusters.Cluster(nodes=found))
+    pod = pods.Pod("p", pods.PodSpec((pods.Container("c", requests={**offer}),)))
+    weighed = term.weigh(pod, state, terms.Loads.by_requests(state), np.arange(len(found)))
+    terms.sent_scores(pod, state, np.arange(len(found)), weighed.scores)
 
 
 def _age_s(fresh: watches.Freshness) -> float:

@@ -70,9 +70,11 @@ class Judge:
         self._record, self._clock = record, clock
         self.unknown = 0  # nodes asked about that the cache does not have
         self._last: tuple[_Case, terms.Weighed] | None = None  # what the last filter worked out
+        self._going: tuple[_Case, str] | None = None  # the last pod, and where it likely goes
 
     def filter(self, question: messages.Question) -> messages.FilterAnswer:
         """Return the nodes that may take the pod."""
+        self.settle()
         case = self._read(question)
         weighed = self._weigh(case)
         self._last = case, weighed
@@ -86,16 +88,25 @@ class Judge:
         if not left:
             self._record(functools.partial(self._refusal, case, refused, self._clock()))
         elif len(left) == 1:  # then kube-scheduler asks for no scores
-            self._assume(case, case.names[left[0]])
+            self._going = case, case.names[left[0]]
         return messages.answer(question, left, refused)
 
     def prioritize(self, question: messages.Question) -> list[messages.HostPriority]:
-        """Return the scores of nodes; those that are left out have 0."""
+        """Return the scores of nodes; those that are left out have 0.
+
+        What all nodes have decides nothing, and is left out too: kube-scheduler takes longer to
+        read a score than it takes to work one out.
+        """
+        self.settle()
         case, weighed = self._resume(question)
-        whole = terms.whole_scores(weighed.scores)
+        whole = terms.sent_scores(
+            case.pod, self._cache.state, case.rows, weighed.scores, decisive=weighed.decisive
+        )
         self._record(functools.partial(self._choice, case, weighed, whole, self._clock()))
         if len(case.rows):
-            self._assume(case, case.names[case.places[int(np.argmax(weighed.scores))]])
+            self._going = case, case.names[case.places[_likely(weighed.scores, whole)]]
+            if len(case.rows) == len(case.names):
+                whole = whole - whole.min()
         scored = np.flatnonzero(whole)
         return [
             messages.HostPriority(case.names[place], score)
@@ -104,8 +115,17 @@ class Judge:
             )
         ]
 
+    def settle(self) -> None:
+        """Count the last pod where it likely goes; to be called when its answer is on its way."""
+        going, self._going = self._going, None
+        if going is not None:
+            case, node = going
+            if case.uid:
+                self._cache.assume(case.uid, case.pod, node, self._clock())
+
     def tidy(self) -> None:
         """Drop what is assumed for too long, or shown by metrics."""
+        self.settle()
         now_s = self._clock()
         self._cache.forget_assumed(now_s - ASSUMED_MOST_S)
         if self._book is not None:
@@ -124,8 +144,7 @@ class Judge:
         return case, self._weigh(case)
 
     def _read(self, question: messages.Question) -> _Case:
-        uid = messages.read_pod(question.pod).metadata.uid
-        pod = self._cache.pod(uid) or self._cache.parse_pod(bytes(question.pod))
+        asking = self._cache.read_pod(bytes(question.pod))
         names, state = messages.node_names(question), self._cache.state
         found = list(map(state.rows.get, names))
         if None in found:
@@ -134,7 +153,7 @@ class Judge:
         else:
             places, rows = np.arange(len(names)), np.array(found, np.int64)
         self.unknown += len(names) - len(rows)
-        return _Case(uid, pod, names, places, rows, state.names)
+        return _Case(asking.uid, asking.pod, names, places, rows, state.names)
 
     def _weigh(self, case: _Case) -> terms.Weighed:
         state = self._cache.state
@@ -144,14 +163,10 @@ class Judge:
             loads = self._book.loads(state, self._clock())
         return self._term.weigh(case.pod, state, loads, case.rows)
 
-    def _assume(self, case: _Case, node: str) -> None:
-        if case.uid:
-            self._cache.assume(case.uid, case.pod, node, self._clock())
-
     def _choice(
         self, case: _Case, weighed: terms.Weighed, whole: states.Ints, now_s: float
     ) -> decisions.DecisionRecord:
-        best = np.argsort(-weighed.scores, kind="stable")[:CANDIDATES].tolist()
+        best = np.lexsort((-weighed.scores, -whole))[:CANDIDATES].tolist()
         candidates = tuple(
             decisions.Candidate(
                 case.names[case.places[at]],
@@ -192,3 +207,8 @@ class Judge:
             rejected={reason: f"{count} nodes" for reason, count in most},
             numbers={"nodes": float(len(case.names))},
         )
+
+
+def _likely(scores: terms.Floats, whole: states.Ints) -> int:
+    """Return the position of the node a pod most likely goes to."""
+    return int(np.argmax(np.where(whole == whole.max(), scores, -np.inf)))

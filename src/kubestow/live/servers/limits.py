@@ -11,9 +11,9 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_TOO_LARGE: Final = (413, b"the request is too large\n")
-_TOO_SLOW: Final = (408, b"the request took too long to arrive\n")
-_TOO_LATE: Final = (503, b"the answer took too long\n")
+TOO_LARGE: Final = (413, b"the request is too large\n")
+TOO_SLOW: Final = (408, b"the request took too long to arrive\n")
+TOO_LATE: Final = (503, b"the answer took too long\n")
 
 
 class RefusedError(Exception):
@@ -39,11 +39,11 @@ class Limits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send)
-        if _stated_length(scope) > self._most:
-            await answer.refuse(*_TOO_LARGE)
+        answer = Answer(send)
+        if stated_length(scope) > self._most:
+            await answer.refuse(*TOO_LARGE)
             return
-        body = _Body(receive, answer, self._most, self._read_s)
+        body = Body(receive, answer, self._most, self._read_s)
         try:
             async with asyncio.timeout(self._request_s) as limit:
                 await self._app(scope, body.receive, answer.send)
@@ -52,10 +52,10 @@ class Limits:
         except TimeoutError:
             if not limit.expired():
                 raise
-            await answer.refuse(*_TOO_LATE)
+            await answer.refuse(*TOO_LATE)
 
 
-class _Answer:
+class Answer:
     """What is sent back; nothing more of the application once a request was refused."""
 
     def __init__(self, send: Send) -> None:
@@ -64,6 +64,7 @@ class _Answer:
         self._refused = False
 
     async def send(self, message: Message) -> None:
+        """Send a part of the application's answer."""
         if not self._refused:
             self._begun = True
             await self._send(message)
@@ -85,16 +86,17 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": text})
 
 
-class _Body:
+class Body:
     """What arrives, counted and timed."""
 
-    def __init__(self, receive: Receive, answer: _Answer, most: int, read_s: float) -> None:
+    def __init__(self, receive: Receive, answer: Answer, most: int, read_s: float) -> None:
         self._receive, self._answer = receive, answer
         self._left = most
         self._until_s = asyncio.get_running_loop().time() + read_s
         self._whole = False
 
     async def receive(self) -> Message:
+        """Return the next part of the body, or the end of the connection."""
         if self._whole:  # only the end of the connection is left to hear of
             return await self._receive()
         try:
@@ -103,18 +105,19 @@ class _Body:
         except TimeoutError:
             if not limit.expired():
                 raise
-            await self._answer.refuse(*_TOO_SLOW)
+            await self._answer.refuse(*TOO_SLOW)
             raise RefusedError("too slow") from None
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
             self._whole = not message.get("more_body", False)
             if self._left < 0:
-                await self._answer.refuse(*_TOO_LARGE)
+                await self._answer.refuse(*TOO_LARGE)
                 raise RefusedError("too large")
         return message
 
 
-def _stated_length(scope: Scope) -> int:
+def stated_length(scope: Scope) -> int:
+    """Return how long a body is said to be; 0 if nothing is said."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
             return int(value)

@@ -16,7 +16,8 @@ import socket
 import ssl
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import uvicorn
@@ -27,6 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kubestow.live import telemetry
 from kubestow.live.servers import limits, protocols, watching
+from kubestow.live.servers.quick import Handler, Quick
 from kubestow.live.servers.settings import Settings
 from kubestow.model import errors
 
@@ -49,6 +51,7 @@ class Server:
         metrics: Where it counts.
         ready: Returns why it is not ready; empty if it is.
         context: For TLS; without it, it listens on loopback only.
+        quick: Who answers POST requests at once, by path.
 
     Raises:
         InputError: If the address cannot be listened on.
@@ -61,6 +64,7 @@ class Server:
         metrics: telemetry.Telemetry,
         ready: watching.Ready = str,
         context: ssl.SSLContext | None = None,
+        quick: Mapping[str, Handler] = MappingProxyType({}),
     ) -> None:
         if context is None and not settings.is_local:
             problem = f"{settings.host}: without TLS only loopback is allowed, such as 127.0.0.1"
@@ -70,7 +74,7 @@ class Server:
         self._draining = False
         self._stopping: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._inner = _Inner(self._configure(self._assemble(routes, metrics)))
+        self._inner = _Inner(self._configure(self._assemble(routes, quick, metrics)))
 
     @property
     def port(self) -> int:
@@ -149,11 +153,18 @@ class Server:
     def _why_not_ready(self) -> str:
         return "ending" if self._draining else self._ready()
 
-    def _assemble(self, routes: Sequence[BaseRoute], metrics: telemetry.Telemetry) -> ASGIApp:
+    def _assemble(
+        self,
+        routes: Sequence[BaseRoute],
+        quick: Mapping[str, Handler],
+        metrics: telemetry.Telemetry,
+    ) -> ASGIApp:
         own = watching.routes(self._why_not_ready, metrics)
         app: ASGIApp = Starlette(routes=[*routes, *own])
         chosen = self.settings
         app = limits.Limits(app, chosen.most_body_bytes, chosen.read_s, chosen.request_s)
+        if quick:
+            app = Quick(app, quick, chosen.most_body_bytes, chosen.read_s)
         return self._parting(watching.Counting(app, metrics))
 
     def _parting(self, app: ASGIApp) -> ASGIApp:

@@ -319,12 +319,14 @@ def _extend(
         merged = {**reasons(), **own}
         return {name: merged[name] for name in state.names if name in merged}
 
-    weight = 1 if extension is None else extension.weight
+    weight, left = 1 if extension is None else extension.weight, feasible[found.passes]
+    scores = found.scores[found.passes]
+    sent = terms.sent_scores(cycle.pod, state, left, scores, decisive=found.decisive)
     return _Extended(
         name=term.name,
-        feasible=feasible[found.passes],
+        feasible=left,
         reasons=more_reasons if len(refused) else reasons,
-        scores=terms.whole_scores(found.scores[found.passes]) * (weight * terms.POINT),
+        scores=sent * (weight * terms.POINT),
         parts={f"{term.name}/{part}": v[found.passes] for part, v in found.parts.items()},
     )
 

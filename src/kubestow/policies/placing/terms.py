@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kubestow.model import pods, states
+from kubestow.model import pods, resources, states
 
 Floats = NDArray[np.float64]
 Ints = states.Ints
@@ -66,15 +66,17 @@ class Weighed:
 
     Attributes:
         passes: Which candidates may take the pod.
-        scores: 0 to 10 for every candidate, whether it passes or not; ``whole_scores`` rounds.
+        scores: 0 to 10 for every candidate, whether it passes or not; ``sent_scores`` rounds.
         parts: What the scores are made of, per resource or idea, for the decision record.
         explain: Returns why the candidate at a position does not pass.
+        decisive: Whether only the best matters, because the term is meant to outweigh all others.
     """
 
     passes: Mask
     scores: Floats
     parts: Mapping[str, Floats]
     explain: Callable[[int], str]
+    decisive: bool = False
 
 
 class Term(Protocol):
@@ -104,8 +106,43 @@ def whole_scores(scores: Floats) -> Ints:
     to 0..10 is not tied with those close behind it. The order is kept but for ties among scores
     that share their whole part. What is not a number counts as 0.
     """
-    known = np.nan_to_num(scores, nan=0.0, posinf=MAX_SCORE, neginf=0.0)
-    return np.floor(np.clip(known, 0.0, MAX_SCORE) + _TINY).astype(np.int64)
+    known = np.fmin(np.fmax(scores, 0.0), MAX_SCORE)  # of a number and none they take the number
+    return (known + _TINY).astype(np.int64)
+
+
+def sent_scores(
+    pod: pods.Pod, state: states.ClusterState, rows: Ints, scores: Floats, *, decisive: bool = False
+) -> Ints:
+    """Return whole scores with one best node, so that whoever scores knows where the pod goes.
+
+    kube-scheduler picks any of the nodes that tie for the highest sum. In a burst the next pod is
+    weighed before the API server tells which one it was, and a wrong guess counts this pod on the
+    wrong node. Of the nodes with the highest whole score the one with the highest score, and of
+    those the one with the fewest pods, keeps it; the others get a point less. Pods with preferences
+    of their own leave the choice between such nodes to kube-scheduler, which knows these.
+
+    Args:
+        pod: The pod to place.
+        state: The cluster.
+        rows: The candidates, rows of the state.
+        scores: Of every candidate, 0 to 10.
+        decisive: Whether only the best matters; then the others get nothing, which is quicker read.
+    """
+    whole = whole_scores(scores)
+    if not len(whole):
+        return whole
+    most = int(whole.max())
+    top = np.flatnonzero(whole == most)
+    if len(top) > 1 and not pod.spec.prefers:
+        known = np.fmax(scores[top], 0.0)
+        best = top[known >= known.max() - _TINY]
+        count = state.requested[rows[best], state.columns[resources.PODS]]
+        whole[top] = max(most - 1, 0)
+        top = best[np.argmin(count)]
+    if decisive:
+        whole[:] = 0
+    whole[top] = most
+    return whole
 
 
 def stretch(values: Floats, least: float = 0.0) -> Floats:

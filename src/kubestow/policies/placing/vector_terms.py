@@ -2,8 +2,8 @@
 
 They fill nodes rather than balance them, by requests and not by load (``packing.heuristics``): the
 score of each candidate is that of the heuristic, stretched so that the best has 10 and the worst 0.
-Scores are rounded down on their way to kube-scheduler, so that only the best keeps its 10; with a
-weight that outdoes all other scores the choice is that of the heuristic.
+They are decisive: only the best node is told to kube-scheduler, and with a weight that outdoes all
+other scores the choice is that of the heuristic.
 
 ``adaptive`` goes by the pods it has seen. A term remembers nothing, so these are the pods on the
 nodes; their number and sum are known, but not how much they differ in size. Where nodes show less
@@ -20,7 +20,14 @@ import numpy as np
 from kubestow.model import pods, requests, resources, states
 from kubestow.model.structures import Bounds
 from kubestow.policies.placing import terms
-from kubestow.policies.placing.packing import adaptive, candidates, heuristics, instances, tables
+from kubestow.policies.placing.packing import (
+    adaptive,
+    candidates,
+    heuristics,
+    instances,
+    scores,
+    tables,
+)
 from kubestow.policies.placing.packing import parameters as packing_parameters
 from kubestow.policies.placing.terms import Floats, Ints
 
@@ -70,6 +77,8 @@ class VectorTerm:
         self._heuristic = heuristic
         self._wanted = wanted
         self._variation = variation
+        none = np.zeros(0, dtype=np.int64)
+        self._measured: tuple[Ints, Ints, Floats] = none, none, np.zeros(0)
 
     @property
     def name(self) -> str:
@@ -86,39 +95,46 @@ class VectorTerm:
         """Score candidates; all pass."""
         values = self._values(pod, state, rows)
         passes = np.ones(len(rows), dtype=np.bool_)
-        return terms.Weighed(passes, terms.stretch(values), {RAW: values}, lambda _: "")
+        return terms.Weighed(passes, terms.stretch(values), {RAW: values}, _pass, decisive=True)
 
     def _values(self, pod: pods.Pod, state: states.ClusterState, rows: Ints) -> Floats:
-        demand = state.vector(resources.amounts(requests.pod_requests(pod)))
+        demand = state.vector(requests.specified_amounts(pod.spec))
         columns = self._columns(state, demand)
         values = np.zeros(len(rows))
-        if not len(rows) or not columns:
+        if not len(rows) or not len(columns):
             return values
-        everywhere = state.allocatable[:, columns].astype(np.float64)
-        reference = everywhere[tables.opening_order(instances.Shapes(everywhere))[0]]
+        reference = self._reference(state, columns)
         candidates.score_candidates(
             self._heuristic.rule,
             self._heuristic.parameters.encode(len(columns)),
-            demand[columns].astype(np.float64)[None, :],
-            np.ascontiguousarray(np.vstack([everywhere[rows], reference])),
-            np.ascontiguousarray(state.requested[rows][:, columns], dtype=np.float64),
-            len(rows),
+            demand,
+            candidates.Surroundings(state.allocatable, state.requested, rows, columns, reference),
             self._seen(state, columns, reference),
             values,
         )
         return values
 
-    def _columns(self, state: states.ClusterState, demand: Ints) -> list[int]:
+    def _columns(self, state: states.ClusterState, demand: Ints) -> Ints:
         if self._wanted:
-            return [state.columns[name] for name in self._wanted if name in state.columns]
-        asked = (demand > 0) | state.requested.any(axis=0)
-        asked[state.columns[resources.PODS]] = False
-        found: list[int] = np.flatnonzero(asked & state.allocatable.any(axis=0)).tolist()
-        return found
+            found = [state.columns[name] for name in self._wanted if name in state.columns]
+            return np.array(found, dtype=np.int64)
+        places = state.columns[resources.PODS]
+        return candidates.asked_columns(demand, state.allocatable, state.requested, places)
 
-    def _seen(self, state: states.ClusterState, columns: list[int], reference: Floats) -> Floats:
+    def _reference(self, state: states.ClusterState, columns: Ints) -> Floats:
+        """Return the capacity by which pods are measured; worked out once for the same nodes."""
+        offered, known_columns, reference = self._measured
+        if offered is not state.allocatable or not np.array_equal(known_columns, columns):
+            everywhere = state.allocatable[:, columns].astype(np.float64)
+            reference = everywhere[tables.opening_order(instances.Shapes(everywhere))[0]]
+            self._measured = state.allocatable, columns, reference
+        return reference
+
+    def _seen(self, state: states.ClusterState, columns: Ints, reference: Floats) -> Floats:
         """Return the pods on the nodes as ``adaptive.observe_item`` would have counted them."""
         found = np.zeros(adaptive.HEAD + len(columns))
+        if self._heuristic.rule != scores.BLEND_BY_DEMAND:
+            return found
         on_node = state.requested[:, state.columns[resources.PODS]].astype(np.float64)
         count = float(on_node.sum())
         if count == 0.0:
@@ -132,6 +148,10 @@ class VectorTerm:
         found[3] = max(least, count * mean**2 * (1.0 + self._variation))
         found[adaptive.HEAD :] = shares.sum(axis=0)
         return found
+
+
+def _pass(_: int) -> str:
+    return ""
 
 
 def make_vector_dot(parameters: VectorParameters) -> VectorTerm:

@@ -1,23 +1,70 @@
 """Scores of given nodes for one item: what the best-fit loop works out before it chooses."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from kubestow.policies.compiling import compiled
+from kubestow.policies.compiling import compiled, inlined
 from kubestow.policies.placing.packing import instances, states
 from kubestow.policies.placing.packing.adaptive import observe_item, weigh_item
 from kubestow.policies.placing.packing.scores import BLEND, BLEND_BY_DEMAND, score_nodes
 
 FloatArray = instances.FloatArray
+IntArray = instances.IntArray
+
+
+class Surroundings(NamedTuple):
+    """The nodes of a cluster and the resources that are packed.
+
+    Attributes:
+        offered: What nodes offer, raw units, ``[nodes, resources]``.
+        used: What is in use on them, alike.
+        rows: The candidates.
+        columns: The resources that are packed, ``d`` of them.
+        reference: Capacity by which items are measured, ``[d]``.
+    """
+
+    offered: IntArray
+    used: IntArray
+    rows: IntArray
+    columns: IntArray
+    reference: FloatArray
+
+
+@inlined
+def occurs(table: IntArray, column: int) -> bool:
+    """Tell whether a column has anything but zeros."""
+    row = 0
+    while row < len(table) and table[row, column] == 0:
+        row += 1
+    return row < len(table)
+
+
+@compiled
+def asked_columns(demand: IntArray, offered: IntArray, used: IntArray, places: int) -> IntArray:
+    """Return the resources that an item or a node's items ask for, and that some node offers.
+
+    Args:
+        demand: Demand of the item.
+        offered: What nodes offer, ``[nodes, resources]``.
+        used: What is in use on them, alike.
+        places: The column of places for pods, which are not packed.
+    """
+    found = np.empty(len(demand), np.int64)
+    count = 0
+    for j in range(len(demand)):
+        if j != places and (demand[j] > 0 or occurs(used, j)) and occurs(offered, j):
+            found[count] = j
+            count += 1
+    return found[:count]
 
 
 @compiled
 def score_candidates(
     rule: int,
     parameters: FloatArray,
-    demand: FloatArray,
-    capacity: FloatArray,
-    used: FloatArray,
-    reference: int,
+    wanted: IntArray,
+    cluster: Surroundings,
     statistics: FloatArray,
     values: FloatArray,
 ) -> None:
@@ -26,14 +73,22 @@ def score_candidates(
     Args:
         rule: ``BLEND`` or ``BLEND_BY_DEMAND`` of ``scores``.
         parameters: The rule's parameters as ``parameters.encode`` writes them.
-        demand: Demand of the item per resource, raw units, ``[1, d]``.
-        capacity: Capacity per node, ``[n, d]``; rows behind the candidates only serve as reference.
-        used: What is in use on the candidates, ``[candidates, d]``.
-        reference: The row of ``capacity`` by which items are measured.
+        wanted: Demand of the item, raw units, ``[resources]``.
+        cluster: The nodes.
         statistics: Items seen so far, as ``adaptive.observe_item`` keeps them; this one is added.
         values: Filled with the score of every candidate, higher is better.
     """
-    count, d = used.shape
+    count, d = len(cluster.rows), len(cluster.columns)
+    reference = count  # the row behind the candidates
+    capacity, used = np.empty((count + 1, d)), np.empty((count, d))
+    demand = np.empty((1, d))
+    for j in range(d):
+        column = cluster.columns[j]
+        demand[0, j] = wanted[column]
+        capacity[reference, j] = cluster.reference[j]
+        for node in range(count):
+            capacity[node, j] = cluster.offered[cluster.rows[node], column]
+            used[node, j] = cluster.used[cluster.rows[node], column]
     inverse = np.zeros_like(capacity)
     for row in range(len(capacity)):
         for j in range(d):
