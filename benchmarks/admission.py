@@ -28,8 +28,8 @@ from typing import Any
 
 import httpx
 import numpy as np
-import yaml
 
+from benchmarks import outputs
 from kubestow.live.admission import handlers, manifests
 from kubestow.live.stores import engines, recommendations
 from kubestow.live.stores.containers import ContainerKey
@@ -231,14 +231,5 @@ def _quantile(text: str, share: float) -> float:
     return last
 
 
-def main() -> int:
-    """Print the figures, and write them to a file if one is named."""
-    figures = run()
-    sys.stdout.write(yaml.safe_dump(figures, sort_keys=False))
-    if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(outputs.write(run()))

@@ -26,6 +26,8 @@ _TOKEN = re.compile(
     rb'\{"name":"kube-api-access-[a-z0-9]+",(?="projected":\{|"readOnly":true,"mountPath":)'
 )
 _NOTHING = msgspec.Raw()
+# What a decoder raises at a text that is not what it should be, too deep included.
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class _Owner(msgspec.Struct, rename="camel"):
@@ -114,7 +116,7 @@ class PodTexts:
         """
         try:
             found = _read_text(text)
-        except msgspec.MsgspecError:
+        except UNREADABLE:
             return self._read_slowly(text)
         metadata, labels = found.metadata, found.metadata.labels or {}
         key = _key(found.spec, labels)
@@ -161,14 +163,14 @@ def read_uid(text: bytes) -> str:
     """
     try:
         return _read_named(text).metadata.uid
-    except msgspec.MsgspecError as err:
+    except UNREADABLE as err:
         raise errors.InputError(PLACE, f"expected an object: {err}") from err
 
 
 def _decode(text: bytes) -> object:
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError as err:
+    except UNREADABLE as err:
         raise errors.InputError(PLACE, f"expected JSON: {err}") from err
 
 

@@ -92,14 +92,23 @@ def test_a_fault_lets_all_nodes_pass_and_is_counted() -> None:
         assert line in counted
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"{",
+        b'{"Pod": {"metadata": {"name": "\xff"}}, "NodeNames": "n0"}',
+        b'{"Pod": {"metadata": {}, "spec": {"containers": [{"name": "c"}]}}, "NodeNames": [1]}',
+    ],
+    ids=["half", "no-list", "no-names"],
+)
 @pytest.mark.parametrize("verb", ["filter", "prioritize"])
-def test_what_cannot_be_read_is_the_callers_fault(verb: str) -> None:
+def test_what_cannot_be_read_is_the_callers_fault(verb: str, text: bytes) -> None:
     with _served(scenes.Scene()) as client:
-        answer = client.post(f"/{verb}", content=b"{")
+        answer = client.post(f"/{verb}", content=text)
         counted = client.get("/metrics").text
     assert answer.status_code == 400
     assert "not a question of kube-scheduler" in answer.text
-    assert f'outcome="malformed",verb="{verb}"' in counted
+    assert f'outcome="malformed",verb="{verb}"}} 1.0' in counted
 
 
 def test_binding_is_only_there_where_it_is_wanted() -> None:

@@ -191,7 +191,7 @@ async def _check(answer: httpx.Response) -> None:
     try:
         status = msgspec.json.decode(answer.content)
         reason, message = str(status["reason"]), str(status["message"])
-    except (msgspec.DecodeError, KeyError, TypeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
         reason, message = answer.reason_phrase, answer.text[:_SHOWN].strip()
     raise ApiError(answer.status_code, reason, message)
 
@@ -199,7 +199,7 @@ async def _check(answer: httpx.Response) -> None:
 def _decode(content: bytes) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(content)
-    except msgspec.DecodeError as err:
+    except (msgspec.DecodeError, UnicodeDecodeError) as err:
         raise ApiError(0, "Malformed", f"the answer is no JSON: {content[:_SHOWN]!r}") from err
     if not isinstance(found, dict):
         raise ApiError(0, "Malformed", "the answer is no object")

@@ -163,7 +163,7 @@ class Watch:
             if event.type == ERROR:
                 raise _refusal(msgspec.json.decode(event.object))
             version = _read_versioned(event.object).metadata.resource_version
-        except msgspec.MsgspecError as err:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as err:
             # A server that is killed may leave half a line behind.
             raise errors.ApiError(0, "Malformed", f"a watch event cannot be read: {err}") from err
         if event.type != BOOKMARK:

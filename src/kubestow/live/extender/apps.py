@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import msgspec
 from prometheus_client import Counter, Histogram
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,6 +20,7 @@ from kubestow.live.api import clients
 from kubestow.live.api.errors import ApiError
 from kubestow.live.extender import judges, messages
 from kubestow.live.servers import quick
+from kubestow.sources.pod_texts import UNREADABLE
 
 FILTER, PRIORITIZE, BIND = "/filter", "/prioritize", "/bind"
 _JSON = "application/json"
@@ -78,7 +78,7 @@ class Edge:
         return [] if self._client is None else [Route(BIND, self._bind, methods=["POST"])]
 
     def _filter(self, body: bytes) -> quick.Reply:
-        return self._answer(body, self._verbs["filter"], self._judge.filter, _let_pass)
+        return self._answer(body, self._verbs["filter"], self._judge.filter, messages.answer_all)
 
     def _prioritize(self, body: bytes) -> quick.Reply:
         return self._answer(body, self._verbs["prioritize"], self._judge.prioritize, _no_scores)
@@ -93,13 +93,13 @@ class Edge:
         with verb.took.time():
             try:
                 question = messages.read_question(body)
-            except msgspec.MsgspecError as err:
-                verb.malformed.inc()
-                text = f"not a question of kube-scheduler: {err}\n"
-                return quick.Reply(text.encode(), 400, quick.TEXT)
+            except UNREADABLE as err:
+                return _refuse(verb, err)
             try:
                 found = judge(question)
                 verb.answered.inc()
+            except UNREADABLE as err:  # names of nodes are read by who needs them
+                return _refuse(verb, err)
             except Exception:  # noqa: BLE001 - Kubernetes goes on without us
                 _LOG.exception("a fault while answering %s; all nodes pass", verb.name)
                 found = without(question)
@@ -109,7 +109,7 @@ class Edge:
     async def _bind(self, request: Request) -> Response:
         try:
             wanted = messages.read_binding(await request.body())
-        except msgspec.MsgspecError as err:
+        except UNREADABLE as err:
             self._outcomes.labels("bind", "malformed").inc()
             return Response(f"not a binding of kube-scheduler: {err}\n", 400)
         problem = await self._carry_out(wanted)
@@ -133,10 +133,10 @@ class Edge:
         return ""
 
 
+def _refuse(verb: _Verb, err: Exception) -> quick.Reply:
+    verb.malformed.inc()
+    return quick.Reply(f"not a question of kube-scheduler: {err}\n".encode(), 400, quick.TEXT)
+
+
 def _no_scores(_: messages.Question) -> Answer:
     return []
-
-
-def _let_pass(question: messages.Question) -> messages.FilterAnswer:
-    count = len(messages.node_names(question))
-    return messages.answer(question, range(count), {})

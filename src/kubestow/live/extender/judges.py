@@ -13,10 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 import numpy as np
 
 from kubestow.live.caches import cluster_caches
-from kubestow.live.extender import messages
+from kubestow.live.extender import messages, name_tables
 from kubestow.live.loads import load_books
 from kubestow.model import decisions, pods, states
 from kubestow.policies.placing import terms
@@ -41,10 +42,15 @@ class _Case:
 
     uid: str
     pod: pods.Pod
-    names: list[str]
+    text: msgspec.Raw  # names of the nodes as they came
+    asked: int  # how many nodes the question is about
     places: states.Ints  # positions in the question of nodes that are known
     rows: states.Ints  # their rows
     layout: tuple[str, ...]  # names of the state's nodes
+
+    def name(self, at: int) -> str:
+        """Return the name of a known node."""
+        return self.layout[int(self.rows[at])]
 
 
 class Judge:
@@ -70,6 +76,8 @@ class Judge:
         self._record, self._clock = record, clock
         self.unknown = 0  # nodes asked about that the cache does not have
         self._last: tuple[_Case, terms.Weighed] | None = None  # what the last filter worked out
+        self._tabled: tuple[str, ...] | None = None  # the nodes that the table below is of
+        self._table = name_tables.make_table(())
         self._going: tuple[_Case, str] | None = None  # the last pod, and where it likely goes
 
     def filter(self, question: messages.Question) -> messages.FilterAnswer:
@@ -80,15 +88,15 @@ class Judge:
         self._last = case, weighed
         refused_at = np.flatnonzero(~weighed.passes)
         if not len(refused_at):
-            return messages.answer(question, range(len(case.names)), {})
-        refused = {case.names[case.places[at]]: weighed.explain(at) for at in refused_at.tolist()}
-        kept = np.ones(len(case.names), dtype=np.bool_)
+            return messages.answer_all(question)
+        refused = {case.name(at): weighed.explain(at) for at in refused_at.tolist()}
+        kept = np.ones(case.asked, dtype=np.bool_)
         kept[case.places[refused_at]] = False
         left = np.flatnonzero(kept).tolist()
         if not left:
             self._record(functools.partial(self._refusal, case, refused, self._clock()))
         elif len(left) == 1:  # then kube-scheduler asks for no scores
-            self._going = case, case.names[left[0]]
+            self._going = case, messages.node_names(question)[left[0]]
         return messages.answer(question, left, refused)
 
     def prioritize(self, question: messages.Question) -> list[messages.HostPriority]:
@@ -104,15 +112,13 @@ class Judge:
         )
         self._record(functools.partial(self._choice, case, weighed, whole, self._clock()))
         if len(case.rows):
-            self._going = case, case.names[case.places[_likely(weighed.scores, whole)]]
-            if len(case.rows) == len(case.names):
+            self._going = case, case.name(_likely(weighed.scores, whole))
+            if len(case.rows) == case.asked:
                 whole = whole - whole.min()
         scored = np.flatnonzero(whole)
         return [
-            messages.HostPriority(case.names[place], score)
-            for place, score in zip(
-                case.places[scored].tolist(), whole[scored].tolist(), strict=True
-            )
+            messages.HostPriority(case.layout[row], score)
+            for row, score in zip(case.rows[scored].tolist(), whole[scored].tolist(), strict=True)
         ]
 
     def settle(self) -> None:
@@ -136,24 +142,27 @@ class Judge:
         last, self._last = self._last, None
         if last is not None:
             case, _ = last
-            names, layout = messages.node_names(question), self._cache.state.names
-            uid = messages.read_pod(question.pod).metadata.uid
-            if case.uid == uid and case.names == names and case.layout is layout:
-                return last
+            same = question.is_named and case.text == question.node_names
+            if same and case.layout is self._cache.state.names:
+                uid = messages.read_pod(question.pod).metadata.uid
+                if case.uid == uid:
+                    return last
         case = self._read(question)
         return case, self._weigh(case)
 
     def _read(self, question: messages.Question) -> _Case:
         asking = self._cache.read_pod(bytes(question.pod))
-        names, state = messages.node_names(question), self._cache.state
-        found = list(map(state.rows.get, names))
-        if None in found:
-            places = np.array([at for at, row in enumerate(found) if row is not None], np.int64)
-            rows = np.array([row for row in found if row is not None], np.int64)
-        else:
-            places, rows = np.arange(len(names)), np.array(found, np.int64)
-        self.unknown += len(names) - len(rows)
-        return _Case(asking.uid, asking.pod, names, places, rows, state.names)
+        state, text = self._cache.state, question.node_names
+        if self._tabled is not state.names:
+            self._tabled, self._table = state.names, name_tables.make_table(state.names)
+        found = name_tables.find_rows(self._table, bytes(text)) if question.is_named else None
+        if found is None:
+            wanted = messages.node_names(question)
+            found = np.array([state.rows.get(name, name_tables.UNKNOWN) for name in wanted])
+        places = np.flatnonzero(found >= 0)
+        rows = found if len(places) == len(found) else found[places]
+        self.unknown += len(found) - len(rows)
+        return _Case(asking.uid, asking.pod, text, len(found), places, rows, state.names)
 
     def _weigh(self, case: _Case) -> terms.Weighed:
         state = self._cache.state
@@ -169,15 +178,15 @@ class Judge:
         best = np.lexsort((-weighed.scores, -whole))[:CANDIDATES].tolist()
         candidates = tuple(
             decisions.Candidate(
-                case.names[case.places[at]],
+                case.name(at),
                 {name: float(part[at]) for name, part in weighed.parts.items()},
                 float(weighed.scores[at]),
             )
             for at in best
         )
         numbers = {
-            "nodes": float(len(case.names)),
-            "unknown": float(len(case.names) - len(case.rows)),
+            "nodes": float(case.asked),
+            "unknown": float(case.asked - len(case.rows)),
         }
         if best:
             numbers["sent"] = float(whole[best[0]])
@@ -205,7 +214,7 @@ class Judge:
             outcome=None,
             time=now_s,
             rejected={reason: f"{count} nodes" for reason, count in most},
-            numbers={"nodes": float(len(case.names))},
+            numbers={"nodes": float(case.asked)},
         )
 
 

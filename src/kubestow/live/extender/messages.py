@@ -28,16 +28,33 @@ class _NodeHead(msgspec.Struct):
     metadata: _Metadata
 
 
+_NULL = msgspec.Raw(b"null")
+
+
 class _NodeList(msgspec.Struct):
     items: list[msgspec.Raw] = []
 
 
 class Question(msgspec.Struct, rename="pascal"):
-    """ExtenderArgs: a pod, and the nodes that are left for it."""
+    """ExtenderArgs: a pod, and the nodes that are left for it: their names, or whole."""
 
     pod: msgspec.Raw
     nodes: _NodeList | None = None
-    node_names: list[str] | None = None
+    node_names: msgspec.Raw = _NULL
+
+    def __post_init__(self) -> None:
+        """Refuse what can be no list of names; what is in the list is read later, if at all."""
+        if self._first not in (b"[", b"n"):
+            raise ValueError("NodeNames: expected a list")
+
+    @property
+    def is_named(self) -> bool:
+        """Tell whether nodes go by their names."""
+        return self._first == b"["
+
+    @property
+    def _first(self) -> bytes:
+        return bytes(memoryview(self.node_names)[:1])
 
 
 class _GivenNodes(msgspec.Struct):
@@ -48,12 +65,12 @@ class FilterAnswer(msgspec.Struct, omit_defaults=True, rename={"node_names": "no
     """ExtenderFilterResult: the nodes that may take the pod, and why others may not."""
 
     nodes: _GivenNodes | None = None
-    node_names: list[str] | None = None
+    node_names: list[str] | msgspec.Raw | None = None
     failed_nodes: dict[str, str] = msgspec.field(default_factory=dict, name="failedNodes")
     error: str = ""
 
 
-class HostPriority(msgspec.Struct):
+class HostPriority(msgspec.Struct, gc=False):
     """A node's score, 0 to 10."""
 
     host: str
@@ -78,25 +95,35 @@ class BindingAnswer(msgspec.Struct):
 read_question = msgspec.json.Decoder(Question).decode
 read_pod = msgspec.json.Decoder(PodHead).decode
 read_binding = msgspec.json.Decoder(Binding).decode
+_read_names = msgspec.json.Decoder(list[str]).decode
 _read_node = msgspec.json.Decoder(_NodeHead).decode
 write = msgspec.json.Encoder().encode
 
 
 def node_names(question: Question) -> list[str]:
-    """Return the names of the nodes a question is about."""
-    if question.node_names is not None:
-        return question.node_names
+    """Return the names of the nodes a question is about.
+
+    Raises:
+        MsgspecError: If they are none.
+    """
+    if question.is_named:
+        return _read_names(question.node_names)
     found = question.nodes.items if question.nodes is not None else []
     return [_read_node(node).metadata.name for node in found]
 
 
+def answer_all(question: Question) -> FilterAnswer:
+    """Return all nodes as they came."""
+    if question.is_named:
+        return FilterAnswer(node_names=question.node_names)
+    given = question.nodes.items if question.nodes is not None else []
+    return FilterAnswer(nodes=_GivenNodes(given))
+
+
 def answer(question: Question, kept: Sequence[int], refused: dict[str, str]) -> FilterAnswer:
     """Return the nodes at some positions in the way they came."""
-    if question.node_names is not None:
-        names = question.node_names
-        same = len(kept) == len(names)
-        return FilterAnswer(
-            node_names=names if same else [names[place] for place in kept], failed_nodes=refused
-        )
+    if question.is_named:
+        names = node_names(question)
+        return FilterAnswer(node_names=[names[place] for place in kept], failed_nodes=refused)
     given = question.nodes.items if question.nodes is not None else []
     return FilterAnswer(nodes=_GivenNodes([given[place] for place in kept]), failed_nodes=refused)
