@@ -10,7 +10,6 @@ learned. What the webhook takes is read from the API server's own histogram. Nee
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
@@ -26,10 +25,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
+import uvloop
 
-from benchmarks import outputs
+from benchmarks import creations, outputs
 from kubestow.live.admission import handlers, manifests
 from kubestow.live.stores import engines, recommendations
 from kubestow.live.stores.containers import ContainerKey
@@ -42,6 +41,8 @@ MOST_MS = 10.0  # what 99 of 100 calls stay below, in the API server's eyes
 NAMESPACE, WEBHOOK = "load", "kubestow-load"
 _HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 _TOOK = "apiserver_admission_webhook_admission_duration_seconds_bucket"
+# As the API server writes it; the requests that pods come with are others.
+_CHANGED = b'"requests":{"cpu":"512m","memory":"1216M"}'
 _OPEN = "apiserver_admission_webhook_fail_open_count"
 
 
@@ -72,7 +73,7 @@ def run() -> dict[str, float]:
         _learn(url)
         _label(cluster)
         with _webhook(cluster, Path(name), url) as certificates:
-            loads = asyncio.run(_load(cluster, store, certificates))
+            loads = _load(cluster, store, certificates)
         return _figures(cluster, loads)
 
 
@@ -136,10 +137,10 @@ def _is_changed(pod: dict[str, Any]) -> bool:
     return bool(requested == {"cpu": "512m", "memory": "1216M"})
 
 
-async def _load(
+def _load(
     cluster: clusters.Cluster, store: postgresql_servers.Server, exchange: Callable[[], None]
-) -> list[tuple[bool, bool, float]]:
-    """Create pods at a steady pace; return, for each, created, changed, and seconds."""
+) -> list[creations.Creation]:
+    """Create pods at a steady pace while one thing after the other goes wrong."""
 
     def hang() -> None:
         _signal(store, signal.SIGSTOP)
@@ -152,38 +153,14 @@ async def _load(
         store.start()
         exchange()
 
-    troubles = (hang, fall, rotate)
-    trust = ssl.create_default_context(cafile=cluster.authority.pair.certificate)
+    troubles, count = (hang, fall, rotate), int(RATE * PHASE_S)
     keys = cluster.folder / "pki"
+    trust = ssl.create_default_context(cafile=cluster.authority.pair.certificate)
     trust.load_cert_chain(keys / "admin.crt", keys / "admin.key")
-    results: list[tuple[bool, bool, float]] = []
-    limits = httpx.Limits(max_connections=64, max_keepalive_connections=64)
-    async with httpx.AsyncClient(
-        base_url=cluster.url, verify=trust, timeout=30.0, limits=limits, trust_env=False
-    ) as client:
-
-        async def create(number: int) -> None:
-            began_s = time.perf_counter()
-            path = f"/api/v1/namespaces/{NAMESPACE}/pods"
-            try:
-                answer = await client.post(path, json=_pod(number))
-            except httpx.HTTPError:
-                results.append((False, False, time.perf_counter() - began_s))
-                return
-            made = answer.status_code == httpx.codes.CREATED
-            results.append(
-                (made, made and _is_changed(answer.json()), time.perf_counter() - began_s)
-            )
-
-        begin_s, count = time.perf_counter(), int(RATE * PHASE_S)
-        tasks: list[asyncio.Task[None]] = []
-        for number in range((1 + len(troubles)) * count):
-            if number and number % count == 0:
-                tasks.append(asyncio.create_task(asyncio.to_thread(troubles[number // count - 1])))
-            await asyncio.sleep(max(begin_s + number / RATE - time.perf_counter(), 0.0))
-            tasks.append(asyncio.create_task(create(number + 1)))
-        await asyncio.gather(*tasks)
-    return results
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods"
+    wanted = [json.dumps(_pod(number + 1)).encode() for number in range(count * 4)]
+    happening = {count * (place + 1): trouble for place, trouble in enumerate(troubles)}
+    return uvloop.run(creations.create(cluster.url, path, trust, wanted, RATE, happening))
 
 
 def _signal(store: postgresql_servers.Server, what: signal.Signals) -> None:
@@ -199,14 +176,14 @@ def _signal(store: postgresql_servers.Server, what: signal.Signals) -> None:
             os.kill(pid, what)
 
 
-def _figures(cluster: clusters.Cluster, loads: list[tuple[bool, bool, float]]) -> dict[str, float]:
+def _figures(cluster: clusters.Cluster, loads: list[creations.Creation]) -> dict[str, float]:
     text = cluster.metrics(clusters.API)
-    took_s = [seconds for _, _, seconds in loads]
+    took_s = [each.took_s for each in loads]
     opened = re.findall(rf"^{_OPEN}\{{.*{WEBHOOK}.*\}} (\S+)$", text, re.MULTILINE)
     return {
         "wanted": float(len(loads)),
-        "created": float(sum(made for made, _, _ in loads)),
-        "changed": float(sum(changed for _, changed, _ in loads)),
+        "created": float(sum(each.status == creations.CREATED for each in loads)),
+        "changed": float(sum(_CHANGED in each.answer for each in loads)),
         "failed_open": sum(map(float, opened)),
         "p50_ms": 1000.0 * _quantile(text, 0.5),
         "p99_ms": 1000.0 * _quantile(text, 0.99),

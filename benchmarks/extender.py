@@ -3,7 +3,7 @@
 Two parts. The first asks the server over HTTP about 1000 and 5000 nodes by name and takes the time
 that filter and prioritize take together. The second runs the same deployments through a real
 kube-scheduler, with and without the extender, in turns, and compares the mean time of the
-scheduling algorithm (``scheduler_scheduling_algorithm_duration_seconds``). There kube-scheduler looks
+scheduling algorithm (``scheduler_scheduling_algorithm_duration_seconds``). kube-scheduler looks
 at all nodes for every pod, as packing wants it, and then, beside it, at the sample that is its
 default: 42 % of 1000 nodes. Needs a Go toolchain for the control plane (``make e2e`` builds it).
 

@@ -60,6 +60,12 @@ def placed(cluster: Cluster, namespace: str) -> dict[str, str]:
     }
 
 
+def remove_pods(cluster: Cluster, namespace: str) -> None:
+    """Delete the pods of a namespace, and wait until they are gone."""
+    cluster.request("DELETE", f"/api/v1/namespaces/{namespace}/pods?gracePeriodSeconds=0")
+    wait_for(lambda: not pods(cluster, namespace), 120.0)
+
+
 def wait_until_placed(cluster: Cluster, namespace: str, count: int, seconds: float = 60.0) -> None:
     """Wait until so many pods of a namespace have a node."""
     wait_for(lambda: len(placed(cluster, namespace)) >= count, seconds)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from testenv import clusters, isolation, nodes
+from testenv import clusters, isolation, nodes, workloads
 
 _ROUTED = (
     "the addresses of the test cluster would be routed to somewhere, and no network of their own "
@@ -35,9 +35,7 @@ def namespace(cluster: clusters.Cluster, request: pytest.FixtureRequest) -> Iter
     clusters.wait_for(lambda: cluster.request("GET", account, missing=True) is not None, 30)
     yield name
     cluster.request("DELETE", f"/api/v1/namespaces/{name}")  # goes on by itself
-    left = f"/api/v1/namespaces/{name}/pods"
-    cluster.request("DELETE", f"{left}?gracePeriodSeconds=0")
-    clusters.wait_for(lambda: not cluster.request("GET", left)["items"], 120)
+    workloads.remove_pods(cluster, name)
     nodes.remove_all(cluster)
 
 

@@ -14,7 +14,7 @@ import pytest
 from kubestow.live.stores import decisions, engines
 from kubestow.model.decisions import DecisionRecord
 from kubestow.policies.placing import catalogs, extender_configurations
-from testenv import clusters, commands, nodes, workloads
+from testenv import clusters, commands, nodes, resource_metrics, workloads
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -120,6 +120,36 @@ def test_terms_place_shuffled_pods_through_the_real_scheduler(
         (record,) = _records(store, f"pod/{namespace}/{name}")
         assert (record.kind, record.policy) == ("placing", term)
         assert node in {candidate.name for candidate in record.candidates}
+
+
+@pytest.mark.usefixtures("stock")
+@pytest.mark.parametrize("term", ["clbp", "load-aware"])
+def test_load_that_requests_do_not_tell_of_is_seen_through_metrics(
+    cluster: clusters.Cluster, namespace: str, kubeconfig: Path, tmp_path: Path, term: str
+) -> None:
+    nodes.make(cluster, [nodes.document(f"node{i}", OFFER) for i in (1, 2, 3)])
+    options = (f"--term={term}", f"--kubeconfig={kubeconfig}", "--loads-every=1s")
+    made = [workloads.pod(f"web-{i}", {"cpu": "300m", "memory": "100M"}) for i in range(6)]
+    with resource_metrics.serve(cluster) as metrics:
+        metrics.set_node("node1", 2200, 2**30)  # 55 % of 4 cores, and nothing requested
+        metrics.set_node("node2", 200, 2**30)
+        metrics.set_node("node3", 200, 2**30)
+        with commands.serve(tmp_path, "extender", *options) as (_, url):
+            read = 'kubestow_extender_load_looks_total{result="read"}'
+            clusters.wait_for(lambda: read in _metrics(url), 30.0)
+            _extend(cluster, term, url)
+            workloads.create(cluster, namespace, *made)
+            workloads.wait_until_placed(cluster, namespace, len(made))
+            found = sorted(workloads.placed(cluster, namespace).values())
+        workloads.remove_pods(cluster, namespace)
+        cluster.configure_scheduler({})
+        workloads.create(cluster, namespace, *made)
+        workloads.wait_until_placed(cluster, namespace, len(made))
+    # Six pods of 7.5 % on two nodes at 5 % end far below the one at 55 %.
+    assert found == ["node2"] * 3 + ["node3"] * 3
+    # By requests alone all nodes are equal.
+    stock = sorted(workloads.placed(cluster, namespace).values())
+    assert stock == ["node1"] * 2 + ["node2"] * 2 + ["node3"] * 2
 
 
 @pytest.mark.usefixtures("stock")
