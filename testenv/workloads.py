@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from testenv.clusters import Cluster, wait_for
@@ -58,6 +58,21 @@ def placed(cluster: Cluster, namespace: str) -> dict[str, str]:
         for found in pods(cluster, namespace)
         if found["spec"].get("nodeName")
     }
+
+
+def remind_kubelets(cluster: Cluster, found: Iterable[Mapping[str, Any]]) -> None:
+    """Let KWOK look once more at pods that have a node and were not started.
+
+    It gives a pod up when the API server breaks off the request that would start it, and looks
+    again only when the pod changes. A kubelet tries again by itself.
+    """
+    content = "application/merge-patch+json"
+    for pod in found:
+        if pod["spec"].get("nodeName") and pod["status"].get("phase") == "Pending":
+            metadata = pod["metadata"]
+            path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
+            again = {"metadata": {"annotations": {"reminded-at": metadata["resourceVersion"]}}}
+            cluster.request("PATCH", path, again, content=content, missing=True)
 
 
 def remove_pods(cluster: Cluster, namespace: str) -> None:

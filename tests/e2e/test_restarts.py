@@ -28,6 +28,7 @@ REPLICAS, LATER, NODES = 500, 100, 20
 LEARNED = {"cpu": "20m", "memory": "40M"}
 ASKED = {"cpu": "50m", "memory": "64Mi"}
 OFFER = {"cpu": "16", "memory": "32Gi", "pods": "110"}
+_REMIND_S = 5.0  # longer than it takes to start what is placed
 _SETTLE_S = 2.0  # around an outage in which a pod may have been placed without us
 
 
@@ -109,10 +110,20 @@ def _pods(cluster: clusters.Cluster, namespace: str) -> list[dict[str, Any]]:
     return []
 
 
-def _all_run(cluster: clusters.Cluster, namespace: str, wanted: int) -> bool:
-    found = _pods(cluster, namespace)
-    running = [pod for pod in found if pod["status"].get("phase") == "Running"]
-    return len(found) == len(running) == wanted
+def _wait_until_all_run(
+    cluster: clusters.Cluster, namespace: str, wanted: int, seconds: float
+) -> None:
+    until, remind_s = time.monotonic() + seconds, time.monotonic() + _REMIND_S
+    while True:
+        found = _pods(cluster, namespace)
+        states = Counter((pod["status"].get("phase"), "nodeName" in pod["spec"]) for pod in found)
+        if states == {("Running", True): wanted}:
+            return
+        assert time.monotonic() < until, f"pods by phase, and whether they have a node: {states}"
+        if time.monotonic() > remind_s:
+            workloads.remind_kubelets(cluster, found)
+            remind_s = time.monotonic() + _REMIND_S
+        time.sleep(0.5)
 
 
 def _scheduled_s(pod: dict[str, Any]) -> float:
@@ -142,11 +153,11 @@ def test_a_rollout_converges_while_everything_is_killed_in_turn(
     # Not KWOK: a new one does not take over nodes whose leases its predecessor holds.
     for name in (clusters.SCHEDULER, clusters.CONTROLLERS, clusters.ETCD):
         _kill_theirs(cluster, name, no_webhook)
-    clusters.wait_for(lambda: _all_run(cluster, namespace, REPLICAS), 180.0, 0.5)
+    _wait_until_all_run(cluster, namespace, REPLICAS, 180.0)
     # A second wave after the last restart: everybody has to be at work again.
     workloads.create(cluster, namespace, workloads.deployment("more", LATER, ASKED, labels=labels))
     _kill_ours(extender[0], extender[1], no_extender)
-    clusters.wait_for(lambda: _all_run(cluster, namespace, REPLICAS + LATER), 120.0, 0.5)
+    _wait_until_all_run(cluster, namespace, REPLICAS + LATER, 120.0)
 
     found = _pods(cluster, namespace)
     assert len({pod["metadata"]["uid"] for pod in found}) == REPLICAS + LATER
