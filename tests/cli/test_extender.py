@@ -11,16 +11,17 @@ from kubestow.cli import main
 
 
 @pytest.mark.parametrize(
-    ("term", "filters"), [("clbp", True), ("load-aware", True), ("vector-dot", False)]
+    ("term", "scores"), [("clbp", True), ("load-aware", True), ("vector-dot", False)]
 )
 def test_the_configuration_asks_only_for_what_the_term_does(
-    term: str, filters: bool, capsys: pytest.CaptureFixture[str]
+    term: str, scores: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(["extender", "--term", term, "--print-config", "http://127.0.0.1:8888"]) == 0
     (extender,) = yaml.safe_load(capsys.readouterr().out)["extenders"]
     assert extender["urlPrefix"] == "http://127.0.0.1:8888"
     assert (extender["nodeCacheCapable"], extender["ignorable"]) == (True, True)
-    assert ("filterVerb" in extender) is filters
+    assert extender["filterVerb"] == "filter"
+    assert ("prioritizeVerb" in extender) is scores
 
 
 @pytest.mark.parametrize(

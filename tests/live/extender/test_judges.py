@@ -8,12 +8,14 @@ from collections.abc import Callable
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubestow.live.extender import judges, messages
 from kubestow.live.loads import load_books
 from kubestow.model import pods, states
 from kubestow.model.decisions import DecisionRecord
-from kubestow.policies.placing import term_registry, terms
+from kubestow.policies.placing import catalogs, schedulers, term_registry, terms
 from tests.live.caches import test_cluster_caches as made
 
 
@@ -174,8 +176,62 @@ def test_measured_loads_count_instead_of_requests() -> None:
 @pytest.mark.parametrize("name", term_registry.NAMES)
 def test_every_term_can_be_asked(name: str) -> None:
     scene = Scene(term_registry.make(name))
-    kept = scene.judge.filter(_question("n0", "n1"))
+    kept = json.loads(messages.write(scene.judge.filter(_question("n0", "n1"))))
     found = scene.judge.prioritize(_question("n0", "n1"))
-    assert json.loads(messages.write(kept)) == {"nodenames": ["n0", "n1"]}
+    assert set(kept["nodenames"]) <= {"n0", "n1"}
+    assert (len(kept["nodenames"]) == 1) is term_registry.get(name).decisive
     assert all(0 <= each.score <= 10 for each in found)
     assert found
+
+
+DECISIVE = [name for name, entry in term_registry.REGISTRY.items() if entry.decisive]
+
+
+@pytest.mark.parametrize("name", DECISIVE)
+@given(
+    placed=st.lists(
+        st.tuples(st.sampled_from(("n0", "n1", "n2", "n3")), st.sampled_from(("100m", "300m"))),
+        max_size=8,
+    ),
+    cpu=st.sampled_from(("100m", "200m", "900m")),
+    prefers=st.booleans(),
+)
+def test_what_a_decisive_term_leaves_is_what_the_simulated_scheduler_takes(
+    name: str, placed: list[tuple[str, str]], cpu: str, prefers: bool
+) -> None:
+    scene = Scene(term_registry.make(name))
+    scene.cache.replace("Node", [made.make_node(f"n{i}") for i in range(4)])
+    scene.cache.replace(
+        "Pod", [made.make_pod(f"p{i}", node, size) for i, (node, size) in enumerate(placed)]
+    )
+    document = made.make_pod("new", cpu=cpu)
+    if prefers:
+        wish = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["n3"]}
+        preferred = [{"weight": 1, "preference": {"matchExpressions": [wish]}}]
+        affinity = {"preferredDuringSchedulingIgnoredDuringExecution": preferred}
+        document["spec"]["affinity"] = {"nodeAffinity": affinity}
+    names = [f"n{i}" for i in range(4)]
+    asked = msgspec.json.encode({"Pod": document, "Nodes": None, "NodeNames": names})
+    pod = scene.cache.read_pod(msgspec.json.encode(document)).pod
+    scheduler = schedulers.Scheduler(catalogs.profile(name), made.FEATURES)
+    wanted = scheduler.place(pod, scene.cache.state)
+    left = scene.judge.filter(messages.read_question(asked)).node_names
+    assert isinstance(left, list)
+    # Nodes that tie for a pod with wishes are left to kube-scheduler, which knows these.
+    assert wanted.node in left if prefers else left == [wanted.node]
+
+
+def test_a_decisive_term_is_recorded_and_assumed_where_it_sends_the_pod() -> None:
+    scene = Scene(term_registry.make("vector-dot"))
+    (left,) = scene.judge.filter(_question("n0", "n1", "new")).node_names or ()
+    scene.judge.settle()
+    assert made.requested_m(scene.cache, left) == {"n0": 500, "n1": 2500}[left]
+    (record,) = scene.records
+    assert (record.outcome, record.numbers["unknown"]) == (left, 1.0)
+
+
+def test_nodes_pass_a_decisive_term_that_knows_none_of_them() -> None:
+    scene = Scene(term_registry.make("vector-dot"))
+    found = scene.judge.filter(_question("new", "newer"))
+    assert json.loads(messages.write(found)) == {"nodenames": ["new", "newer"]}
+    assert not scene.records

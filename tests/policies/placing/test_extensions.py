@@ -234,6 +234,24 @@ def test_the_configuration_has_an_extender() -> None:
     assert again == replace(catalogs.profile("clbp", "balanced"), extension=None)
 
 
+@pytest.mark.parametrize(
+    ("weight", "verbs"),
+    [
+        # The weights of stock scores sum up to 15.
+        (catalogs.PACK_WEIGHT, {"filterVerb": "filter"}),
+        (1, {"prioritizeVerb": "prioritize", "weight": 1}),
+    ],
+    ids=["outdoes all scores", "one score of several"],
+)
+def test_a_term_that_outdoes_all_scores_is_asked_once(
+    weight: int, verbs: dict[str, object]
+) -> None:
+    profile = profiles.Profile(extension=profiles.Extension("vector-dot", weight=weight))
+    (extender,) = extender_configurations.write(profile, "http://127.0.0.1:8888")["extenders"]
+    assert {key: extender.get(key) for key in verbs} == verbs
+    assert len({"filterVerb", "prioritizeVerb"} & set(extender)) == 1
+
+
 def test_a_profile_without_extension_gets_no_extender() -> None:
     written = extender_configurations.write(catalogs.profile("schubert-85"), "http://unused")
     assert written == configurations.write([catalogs.profile("schubert-85")])

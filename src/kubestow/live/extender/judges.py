@@ -81,10 +81,12 @@ class Judge:
         self._going: tuple[_Case, str] | None = None  # the last pod, and where it likely goes
 
     def filter(self, question: messages.Question) -> messages.FilterAnswer:
-        """Return the nodes that may take the pod."""
+        """Return the nodes that may take the pod; of a decisive term, the one that should."""
         self.settle()
         case = self._read(question)
         weighed = self._weigh(case)
+        if weighed.decisive and len(case.rows):
+            return self._decide(question, case, weighed)
         self._last = case, weighed
         refused_at = np.flatnonzero(~weighed.passes)
         if not len(refused_at):
@@ -99,6 +101,20 @@ class Judge:
             self._going = case, messages.node_names(question)[left[0]]
         return messages.answer(question, left, refused)
 
+    def _decide(
+        self, question: messages.Question, case: _Case, weighed: terms.Weighed
+    ) -> messages.FilterAnswer:
+        """Return the best node alone, or those that kube-scheduler has to choose between.
+
+        With the weight of such a term no other node could win, so that its scores, and those of
+        kube-scheduler itself, need not be worked out.
+        """
+        whole = self._sent(case, weighed)
+        self._record(functools.partial(self._choice, case, weighed, whole, self._clock()))
+        self._going = case, case.name(_likely(weighed.scores, whole))
+        best = case.places[np.flatnonzero(whole == whole.max())]
+        return messages.answer(question, best.tolist(), {})
+
     def prioritize(self, question: messages.Question) -> list[messages.HostPriority]:
         """Return the scores of nodes; those that are left out have 0.
 
@@ -107,9 +123,7 @@ class Judge:
         """
         self.settle()
         case, weighed = self._resume(question)
-        whole = terms.sent_scores(
-            case.pod, self._cache.state, case.rows, weighed.scores, decisive=weighed.decisive
-        )
+        whole = self._sent(case, weighed)
         self._record(functools.partial(self._choice, case, weighed, whole, self._clock()))
         if len(case.rows):
             self._going = case, case.name(_likely(weighed.scores, whole))
@@ -171,6 +185,11 @@ class Judge:
         else:
             loads = self._book.loads(state, self._clock())
         return self._term.weigh(case.pod, state, loads, case.rows)
+
+    def _sent(self, case: _Case, weighed: terms.Weighed) -> states.Ints:
+        return terms.sent_scores(
+            case.pod, self._cache.state, case.rows, weighed.scores, decisive=weighed.decisive
+        )
 
     def _choice(
         self, case: _Case, weighed: terms.Weighed, whole: states.Ints, now_s: float

@@ -78,12 +78,9 @@ def write(
         raise errors.InputError("url prefix", f"{url_prefix!r}: {expected}")
     if profile.extension.weight <= 0:
         raise errors.InputError("weight", f"{profile.extension.weight}: must be > 0")
-    filters = term_registry.get(profile.extension.term).filters
     extender: dict[str, Any] = {
         "urlPrefix": url_prefix,
-        **({"filterVerb": FILTER_VERB} if filters else {}),  # a call less for every pod
-        "prioritizeVerb": PRIORITIZE_VERB,
-        "weight": profile.extension.weight,
+        **_verbs(profile, profile.extension),
         "nodeCacheCapable": True,
         "ignorable": True,
         "httpTimeout": f"{round(timeout_s * 1000)}ms",
@@ -91,3 +88,20 @@ def write(
     if tls is not None:
         extender |= {"enableHTTPS": True, "tlsConfig": tls.as_json()}
     return {**document, "extenders": [extender]}
+
+
+def _verbs(profile: profiles.Profile, extension: profiles.Extension) -> dict[str, Any]:
+    """Return what kube-scheduler asks for; every question takes time with every pod.
+
+    A decisive term with a weight that outdoes all scores is asked once, which nodes may take the
+    pod, and names its best. kube-scheduler then has one node left, and works out no scores of its
+    own either; the choice is the same.
+    """
+    term = term_registry.get(extension.term)
+    alone = term.decisive and extension.weight > sum(weight for _, weight in profile.scores)
+    found: dict[str, Any] = {}
+    if term.filters or alone:
+        found["filterVerb"] = FILTER_VERB
+    if not alone:
+        found |= {"prioritizeVerb": PRIORITIZE_VERB, "weight": extension.weight}
+    return found

@@ -24,6 +24,8 @@ class Entry:
         make: Makes it.
         measured: Whether it looks at loads, or at requests alone.
         filters: Whether it may refuse a node; kube-scheduler need not ask one that does not.
+        decisive: Whether only its best node matters (``terms.Weighed``). Asked which nodes may take
+            a pod it then names that one, and nobody has to score the others.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Entry:
     make: Callable[[Any], terms.Term]
     measured: bool = False
     filters: bool = False
+    decisive: bool = False
 
 
 _ALL = (
@@ -56,18 +59,21 @@ _ALL = (
         "The node whose free capacity points most in the direction of the demand.",
         vector_terms.VectorParameters,
         vector_terms.make_vector_dot,
+        decisive=True,
     ),
     Entry(
         vector_terms.K8S_VECTOR_DOT,
         "The fullest node less twice the angle of vector-dot.",
         vector_terms.VectorParameters,
         vector_terms.make_k8s_vector_dot,
+        decisive=True,
     ),
     Entry(
         vector_terms.ADAPTIVE,
         "Fills when pods are large, balances when they are small.",
         vector_terms.AdaptiveTermParameters,
         vector_terms.make_adaptive,
+        decisive=True,
     ),
 )
 
