@@ -37,7 +37,6 @@ from testenv import authorities, clusters, commands, isolation, postgresql_serve
 from testenv.prometheus_servers import free_port
 
 RATE, PHASE_S = 200, 15.0
-MOST_MS = 10.0  # what 99 of 100 calls stay below, in the API server's eyes
 NAMESPACE, WEBHOOK = "load", "kubestow-load"
 _HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 _TOOK = "apiserver_admission_webhook_admission_duration_seconds_bucket"
@@ -47,10 +46,9 @@ _OPEN = "apiserver_admission_webhook_fail_open_count"
 
 
 def measure() -> dict[str, float]:
-    """Return limits over what was measured: 1 and more is within them."""
+    """Return shares that have to be one: nothing fails, and nothing is skipped uncounted."""
     figures = run()
     return {
-        "limit_over_p99": MOST_MS / figures["p99_ms"],
         "created_of_wanted": figures["created"] / figures["wanted"],
         "changed_or_counted_of_created": (figures["changed"] + figures["failed_open"])
         / max(figures["created"], 1.0),

@@ -156,6 +156,13 @@ def compare(
     return np.stack(found, axis=1)
 
 
+def cheapest_within(curve: Curve, short: float) -> int:
+    """Return the place of the least over-reservation at so many shortages, or at the fewest."""
+    shortages, over = curve.short.sum(axis=0), curve.over.sum(axis=0)
+    allowed = shortages <= max(short, float(shortages.min())) + 1e-9  # sums differ in last digits
+    return int(np.where(allowed, over, np.inf).argmin())
+
+
 def cheapest(curve: Curve, price: float) -> int:
     """Return the place of the setting with the least loss: unused shares, a price per shortage."""
     return int((curve.loss + price * curve.short).mean(axis=0).argmin())

@@ -30,8 +30,12 @@ MEMORY_N: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 CPU_N: Final = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
 LAST: Final = (1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 15.0, 20.0, 30.0, 40.0, 60.0, 90.0, 120.0)
 _FINE: Final = tuple(float(n) for n in np.round(np.geomspace(0.05, 60.0, 60), 4))
-CAPS: Final = (1.03, 1.05, 1.1, 1.15, 1.3, 1.5, 2.0, 0.0)
-"""Caps of ``short-margin``, as factors on the largest past value, 0 for none: a second knob."""
+CAPS: Final = (*np.linspace(1.03, 1.15, 13).round(2).tolist(), 1.2, 1.3, 1.5, 2.0, 0.0)
+"""Caps of ``short-margin``, as factors on the largest past value, 0 for none: a second knob.
+
+As fine as the factors of VPA, which go from 1.03 to 1.15 as well: between coarser ones it would
+have to meet VPA's shortages with a larger factor.
+"""
 
 _PRICES: Final = tuple(float(n) for n in np.geomspace(0.003, 10_000.0, 90))
 

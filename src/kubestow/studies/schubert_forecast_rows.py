@@ -49,6 +49,9 @@ RULES: Final = {
     "dependent": "reproduced if more than half of the series have more than 5 % of lags outside",
     "dominates": "beaten if the 95 % interval of the ratio lies below 1 at every setting of the "
     "thesis; series that were not used for choosing weights, twenty at least",
+    "transfer": "at each setting of the thesis ours is set, on the half for choosing, to the least "
+    "over-reservation at as few shortages; beaten if on the other half it then reserves less with "
+    "no more shortages, at every setting; twenty series at least",
     "loss": "settings chosen on one half, loss on the other; beaten if the interval of ours by the "
     "best method of the thesis lies below 1",
 }
@@ -101,6 +104,7 @@ def make_rows(groups: Sequence[Group], checks: Sequence[Mapping[str, Any]]) -> l
             rows += [dominance_row(group, name, ours) for name in rivals]
             if group.resource == "cpu":
                 rows += [dominance_row(group, name, ours, "lack") for name in rivals]
+        rows += [transfer_row(group, name) for name in rivals]
     for group in groups:
         rows += [loss_row(group, price) for price in LOSS_PRICES]
     return rows
@@ -280,6 +284,36 @@ def dominance_row(
         f"needs {_span(values)} times as much, less at {_below(values)}, surely at {sure}", n,
         _verdict("beaten", n, good=sure == len(found)),
     ) | {"ratios": [_three(one) for one in found]}  # fmt: skip
+
+
+def transfer_row(group: Group, rival: str, ours: str = methods.CAPPED) -> Row:
+    """Return how ours does with settings that meet a rival's shortages on the other half."""
+    tuned, reported = group.half(0), group.half(1)
+    draws = group.reported_draws
+    over, short = [], []
+    for setting in methods.thesis_settings(group.resource):
+        theirs = reported[rival].settings.index(setting)
+        place = curves.cheapest_within(tuned[ours], float(tuned[rival].short[:, theirs].sum()))
+        needed = [
+            draws @ reported[name].over[:, at] for name, at in ((ours, place), (rival, theirs))
+        ]
+        missed = [
+            draws @ reported[name].short[:, at] for name, at in ((ours, place), (rival, theirs))
+        ]
+        over.append(curves.summarise(needed[0] / needed[1]))
+        short.append(float(missed[0][0] / missed[1][0]) if missed[1][0] else np.inf)
+    values, misses = np.array([one.value for one in over]), np.array(short)
+    both = int(((values < 1.0) & (misses <= 1.0)).sum())
+    n = int(group.reported.sum())
+    return _row(
+        "transfer", f"{ours}, set on other series, against {rival}: {group.label}", "-",
+        f"needs {_span(values)} times as much with {_span(misses)} times as many shortages, better "
+        f"in both at {both} of {len(values)} settings", n,
+        _verdict("beaten", n, good=both == len(values)),
+    ) | {
+        "ratios": [_three(one) for one in over],
+        "shortages": [_finite(one) for one in short],
+    }  # fmt: skip
 
 
 def _verdict(word: str, series: int, *, good: bool) -> str:

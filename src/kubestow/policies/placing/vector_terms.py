@@ -2,8 +2,8 @@
 
 They fill nodes rather than balance them, by requests and not by load (``packing.heuristics``): the
 score of each candidate is that of the heuristic, stretched so that the best has 10 and the worst 0.
-They are decisive: only the best node is told to kube-scheduler, and with a weight that outdoes all
-other scores the choice is that of the heuristic.
+They are decisive: only the best node is told to kube-scheduler. With a weight that outdoes all
+other scores the choice is that of the heuristic, and an extender may leave that node alone.
 
 ``adaptive`` goes by the pods it has seen. A term remembers nothing, so these are the pods on the
 nodes; their number and sum are known, but not how much they differ in size. Where nodes show less
