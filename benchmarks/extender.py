@@ -40,9 +40,11 @@ from testenv import clusters, commands, isolation, nodes, workloads
 TERMS = ("clbp", "vector-dot", "adaptive", "load-aware")
 CALLS, WARM = 1500, 200
 NAMES = (1000, 5000)  # how many nodes are asked about
-NODES, DEPLOYMENTS, REPLICAS, ROUNDS = 1000, 20, 100, 5
+NODES, DEPLOYMENTS, REPLICAS, ROUNDS = 1000, 20, 100, 3
 ALL, DEFAULT = 100, 0  # percentageOfNodesToScore
 STOCK = "stock"
+ALONE = "clbp --alone"
+LIVE = ("vector-dot", "clbp", ALONE)
 OFFER = {
     "cpu": "16",
     "memory": "64Gi",
@@ -69,7 +71,7 @@ def run() -> dict[str, float]:
         f"p99_ms_{count}_names_{term}": answer_ms(term, count) for count in NAMES for term in TERMS
     }
     for share, name in ((ALL, "all_nodes"), (DEFAULT, "sampled_nodes")):
-        times_s = scheduling_s(("vector-dot", "clbp"), share)
+        times_s = scheduling_s(LIVE, share)
         medians_s = {term: statistics.median(found) for term, found in times_s.items()}
         for term, median_s in medians_s.items():
             figures[f"scheduling_ms_{name}_{term}"] = 1000.0 * median_s
@@ -143,7 +145,7 @@ def scheduling_s(terms: tuple[str, ...], share: int) -> dict[str, list[float]]:
     """Return the time of the algorithm for a pod in every round, by term and without one.
 
     Args:
-        terms: The terms.
+        terms: The terms, with options of the command behind them.
         share: How much of the cluster kube-scheduler looks at for a pod, in percent.
     """
     if not isolation.isolate():
@@ -156,7 +158,7 @@ def scheduling_s(terms: tuple[str, ...], share: int) -> dict[str, list[float]]:
         nodes.make(cluster, [nodes.document(_name(i), OFFER) for i in range(NODES)])
         for number in range(ROUNDS):
             for term in (STOCK, *terms):
-                namespace = f"round-{number}-{term}"
+                namespace = f"round-{number}-{term.replace(' --', '-')}"
                 took_s = _schedule(cluster, Path(folder), term, namespace, share)
                 found.setdefault(term, []).append(took_s)
                 sys.stderr.write(f"{term}: {1000.0 * took_s:.2f} ms a pod\n")
@@ -172,10 +174,13 @@ def _schedule(
         if term == STOCK:
             cluster.configure_scheduler(looking)
         else:
-            options = (f"--term={term}", f"--kubeconfig={cluster.kubeconfig}", "--loads-every=0s")
-            _, url = stack.enter_context(commands.serve(folder, "extender", *options))
-            profile = catalogs.profile(term)
-            configuration = extender_configurations.write(profile, url)
+            name, *more = term.split()
+            options = (f"--term={name}", *more, f"--kubeconfig={cluster.kubeconfig}")
+            serving = commands.serve(folder, "extender", *options, "--loads-every=0s")
+            _, url = stack.enter_context(serving)
+            profile = catalogs.profile(name)
+            chosen = catalogs.let_decide(profile) if more else profile
+            configuration = extender_configurations.write(chosen, url)
             cluster.configure_scheduler(configuration | looking)
         cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         for number in range(DEPLOYMENTS):

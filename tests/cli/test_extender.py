@@ -11,12 +11,19 @@ from kubestow.cli import main
 
 
 @pytest.mark.parametrize(
-    ("term", "scores"), [("clbp", True), ("load-aware", True), ("vector-dot", False)]
+    ("term", "more", "scores"),
+    [
+        ("clbp", (), True),
+        ("load-aware", (), True),
+        ("vector-dot", (), False),
+        ("clbp", ("--alone",), False),
+    ],
 )
 def test_the_configuration_asks_only_for_what_the_term_does(
-    term: str, scores: bool, capsys: pytest.CaptureFixture[str]
+    term: str, more: tuple[str, ...], scores: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main.run(["extender", "--term", term, "--print-config", "http://127.0.0.1:8888"]) == 0
+    asked = ["extender", "--term", term, *more, "--print-config", "http://127.0.0.1:8888"]
+    assert main.run(asked) == 0
     (extender,) = yaml.safe_load(capsys.readouterr().out)["extenders"]
     assert extender["urlPrefix"] == "http://127.0.0.1:8888"
     assert (extender["nodeCacheCapable"], extender["ignorable"]) == (True, True)

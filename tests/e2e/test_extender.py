@@ -55,8 +55,10 @@ def stock(cluster: clusters.Cluster) -> Iterator[None]:
     cluster.configure_scheduler({})
 
 
-def _extend(cluster: clusters.Cluster, term: str, url: str) -> None:
-    cluster.configure_scheduler(extender_configurations.write(catalogs.profile(term), url))
+def _extend(cluster: clusters.Cluster, term: str, url: str, *, alone: bool = False) -> None:
+    profile = catalogs.profile(term)
+    chosen = catalogs.let_decide(profile) if alone else profile
+    cluster.configure_scheduler(extender_configurations.write(chosen, url))
 
 
 def _deviations(placed: dict[str, str]) -> dict[str, float]:
@@ -93,13 +95,20 @@ def _records(store: str, subject: str) -> tuple[DecisionRecord, ...]:
 
 
 @pytest.mark.usefixtures("stock")
-@pytest.mark.parametrize("burst", [0, 1, 2])
+@pytest.mark.parametrize("alone", [False, True], ids=["with stock scores", "alone"])
+@pytest.mark.parametrize("burst", [0, 1])
 def test_clbp_reaches_the_least_deviations_of_the_experiment(
-    cluster: clusters.Cluster, namespace: str, kubeconfig: Path, tmp_path: Path, burst: int
+    cluster: clusters.Cluster,
+    namespace: str,
+    kubeconfig: Path,
+    tmp_path: Path,
+    burst: int,
+    alone: bool,
 ) -> None:
-    options = ("--term=clbp", f"--kubeconfig={kubeconfig}", "--loads-every=0s")
+    more = ("--alone",) if alone else ()
+    options = ("--term=clbp", f"--kubeconfig={kubeconfig}", "--loads-every=0s", *more)
     with commands.serve(tmp_path, "extender", *options) as (_, url):
-        _extend(cluster, "clbp", url)
+        _extend(cluster, "clbp", url, alone=alone)
         found = _experiment(cluster, namespace, url, PODS)
     assert all(found[resource] <= most for resource, most in LEAST.items()), (burst, found)
 

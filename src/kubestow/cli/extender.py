@@ -54,6 +54,14 @@ def extender(
     loads_every: Annotated[
         str, typer.Option(help="Pause between two looks at metrics.k8s.io; 0s counts requests.")
     ] = "15s",
+    alone: Annotated[
+        bool,
+        typer.Option(
+            "--alone",
+            help="Let the term decide alone, by one question a pod: scores of kube-scheduler, and "
+            "with them soft wishes of pods, count for nothing. Packing terms always do.",
+        ),
+    ] = False,
     bind: Annotated[
         bool, typer.Option("--bind", help="Answer /bind, too: bind pods here.")
     ] = False,
@@ -82,7 +90,8 @@ def extender(
       kubestow extender --term load-aware --set cpu=0.7 --listen 0.0.0.0:8888 --certificates managed
     """
     if print_config is not None:
-        typer.echo(yaml.safe_dump(_configuration(term, print_config), sort_keys=False), nl=False)
+        written = _configuration(term, print_config, alone=alone)
+        typer.echo(yaml.safe_dump(written, sort_keys=False), nl=False)
         return 0
     serving.prepare_logs(log_level)
     host, port = settings.read_address("--listen", listen)
@@ -92,6 +101,7 @@ def extender(
         parameters=_parameters(parameters),
         version=version,
         loads_every_s=every_s,
+        alone=alone,
         bind=bind,
         taint=high_loads.HighLoadParameters() if taint else None,
     )
@@ -158,9 +168,11 @@ async def _serve(
         return await running.serve(server, *beside)
 
 
-def _configuration(term: str, url: str) -> dict[str, Any]:
+def _configuration(term: str, url: str, *, alone: bool) -> dict[str, Any]:
     tls = extender_configurations.Tls() if url.startswith("https://") else None
-    return extender_configurations.write(catalogs.profile(term), url, tls=tls)
+    profile = catalogs.profile(term)
+    chosen = catalogs.let_decide(profile) if alone else profile
+    return extender_configurations.write(chosen, url, tls=tls)
 
 
 def _parameters(given: list[str] | None) -> dict[str, Any]:

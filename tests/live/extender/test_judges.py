@@ -45,14 +45,14 @@ class FreeCpu:
 class Scene:
     """A judge with nodes n0 (empty), n1 (half full), n2 (full), and what it recorded."""
 
-    def __init__(self, term: terms.Term | None = None) -> None:
+    def __init__(self, term: terms.Term | None = None, *, alone: bool = False) -> None:
         self.cache = made.make_cache("n0", "n1", "n2")
         self.cache.replace("Pod", [made.make_pod("x", "n1", "2"), made.make_pod("y", "n2", "4")])
         self.makers: list[Callable[[], DecisionRecord]] = []
         self.now_s = 100.0
         self.term = term or FreeCpu()
         self.judge = judges.Judge(
-            self.cache, self.term, None, self.makers.append, lambda: self.now_s
+            self.cache, self.term, None, self.makers.append, lambda: self.now_s, alone=alone
         )
 
     @property
@@ -184,10 +184,7 @@ def test_every_term_can_be_asked(name: str) -> None:
     assert found
 
 
-DECISIVE = [name for name, entry in term_registry.REGISTRY.items() if entry.decisive]
-
-
-@pytest.mark.parametrize("name", DECISIVE)
+@pytest.mark.parametrize("name", term_registry.NAMES)
 @given(
     placed=st.lists(
         st.tuples(st.sampled_from(("n0", "n1", "n2", "n3")), st.sampled_from(("100m", "300m"))),
@@ -196,10 +193,10 @@ DECISIVE = [name for name, entry in term_registry.REGISTRY.items() if entry.deci
     cpu=st.sampled_from(("100m", "200m", "900m")),
     prefers=st.booleans(),
 )
-def test_what_a_decisive_term_leaves_is_what_the_simulated_scheduler_takes(
+def test_what_a_term_leaves_that_decides_alone_is_what_the_simulated_scheduler_takes(
     name: str, placed: list[tuple[str, str]], cpu: str, prefers: bool
 ) -> None:
-    scene = Scene(term_registry.make(name))
+    scene = Scene(term_registry.make(name), alone=not term_registry.get(name).decisive)
     scene.cache.replace("Node", [made.make_node(f"n{i}") for i in range(4)])
     scene.cache.replace(
         "Pod", [made.make_pod(f"p{i}", node, size) for i, (node, size) in enumerate(placed)]
@@ -213,17 +210,32 @@ def test_what_a_decisive_term_leaves_is_what_the_simulated_scheduler_takes(
     names = [f"n{i}" for i in range(4)]
     asked = msgspec.json.encode({"Pod": document, "Nodes": None, "NodeNames": names})
     pod = scene.cache.read_pod(msgspec.json.encode(document)).pod
-    scheduler = schedulers.Scheduler(catalogs.profile(name), made.FEATURES)
-    wanted = scheduler.place(pod, scene.cache.state)
+    profile = catalogs.let_decide(catalogs.profile(name))
+    scheduler = schedulers.Scheduler(profile, made.FEATURES)
+    wanted = scheduler.place(pod, scene.cache.state).node
     left = scene.judge.filter(messages.read_question(asked)).node_names
     assert isinstance(left, list)
-    # Nodes that tie for a pod with wishes are left to kube-scheduler, which knows these.
-    assert wanted.node in left if prefers else left == [wanted.node]
+    if wanted is None:  # clbp refuses nodes that would be full
+        assert left == []
+    elif prefers:  # nodes that tie are left to kube-scheduler, which knows the pod's wishes
+        assert wanted in left
+    else:
+        assert left == [wanted]
+
+
+def test_a_term_that_decides_alone_tells_why_others_were_refused() -> None:
+    scene = Scene(alone=True)
+    found = scene.judge.filter(_question("n0", "n1", "n2"))
+    assert (found.node_names, found.failed_nodes) == (["n0"], {"n2": "0m are free"})
+    (record,) = scene.records
+    assert [each.name for each in record.candidates] == ["n0", "n1"]
 
 
 def test_a_decisive_term_is_recorded_and_assumed_where_it_sends_the_pod() -> None:
     scene = Scene(term_registry.make("vector-dot"))
-    (left,) = scene.judge.filter(_question("n0", "n1", "new")).node_names or ()
+    names = scene.judge.filter(_question("n0", "n1", "new")).node_names
+    assert isinstance(names, list)
+    (left,) = names
     scene.judge.settle()
     assert made.requested_m(scene.cache, left) == {"n0": 500, "n1": 2500}[left]
     (record,) = scene.records

@@ -46,6 +46,7 @@ class Options:
         version: Kubernetes release whose rules count pods.
         loads_every_s: Pause between two looks at the metrics of nodes; 0 asks for none, and loads
             are what pods request.
+        alone: Whether the term decides alone; a decisive one always does.
         bind: Whether pods are bound here.
         taint: Taint nodes under high load; ``None`` leaves them alone.
     """
@@ -54,6 +55,7 @@ class Options:
     parameters: dict[str, Any]
     version: str = versions.DEFAULT
     loads_every_s: float = 15.0
+    alone: bool = False
     bind: bool = False
     taint: high_loads.HighLoadParameters | None = None
 
@@ -81,7 +83,7 @@ class Host:
         _warm(term)
         measured = term_registry.get(options.term).measured and options.loads_every_s > 0
         self._book = load_books.LoadBook() if measured else None
-        self.judge = judges.Judge(self.cache, term, self._book, record)
+        self.judge = judges.Judge(self.cache, term, self._book, record, alone=options.alone)
         self.edge = apps.Edge(self.judge, metrics, client if options.bind else None)
         self.watches = {
             kind: watches.Watch(

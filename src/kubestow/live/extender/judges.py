@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import msgspec
@@ -62,6 +62,8 @@ class Judge:
         book: Measured and assumed loads; without it, requests count as load.
         record: Takes what was decided.
         clock: Seconds since the epoch.
+        alone: Whether the term decides alone, as a decisive one does: of the nodes that may take a
+            pod, only the best is left.
     """
 
     def __init__(
@@ -71,9 +73,11 @@ class Judge:
         book: load_books.LoadBook | None,
         record: Record,
         clock: Clock = time.time,
+        *,
+        alone: bool = False,
     ) -> None:
         self._cache, self._term, self._book = cache, term, book
-        self._record, self._clock = record, clock
+        self._record, self._clock, self._alone = record, clock, alone
         self.unknown = 0  # nodes asked about that the cache does not have
         self._last: tuple[_Case, terms.Weighed] | None = None  # what the last filter worked out
         self._tabled: tuple[str, ...] | None = None  # the nodes that the table below is of
@@ -81,39 +85,41 @@ class Judge:
         self._going: tuple[_Case, str] | None = None  # the last pod, and where it likely goes
 
     def filter(self, question: messages.Question) -> messages.FilterAnswer:
-        """Return the nodes that may take the pod; of a decisive term, the one that should."""
+        """Return the nodes that may take the pod; of a term that decides alone, the best."""
         self.settle()
         case = self._read(question)
         weighed = self._weigh(case)
-        if weighed.decisive and len(case.rows):
-            return self._decide(question, case, weighed)
         self._last = case, weighed
         refused_at = np.flatnonzero(~weighed.passes)
-        if not len(refused_at):
-            return messages.answer_all(question)
         refused = {case.name(at): weighed.explain(at) for at in refused_at.tolist()}
-        kept = np.ones(case.asked, dtype=np.bool_)
-        kept[case.places[refused_at]] = False
-        left = np.flatnonzero(kept).tolist()
-        if not left:
-            self._record(functools.partial(self._refusal, case, refused, self._clock()))
-        elif len(left) == 1:  # then kube-scheduler asks for no scores
-            self._going = case, messages.node_names(question)[left[0]]
+        if (self._alone or weighed.decisive) and len(refused) < len(case.rows):
+            left = self._decide(case, weighed)
+        elif not refused:
+            return messages.answer_all(question)
+        else:
+            kept = np.ones(case.asked, dtype=np.bool_)
+            kept[case.places[refused_at]] = False
+            left = np.flatnonzero(kept).tolist()
+            if not left:
+                self._record(functools.partial(self._refusal, case, refused, self._clock()))
+            elif len(left) == 1:  # then kube-scheduler asks for no scores
+                self._going = case, messages.node_names(question)[left[0]]
         return messages.answer(question, left, refused)
 
-    def _decide(
-        self, question: messages.Question, case: _Case, weighed: terms.Weighed
-    ) -> messages.FilterAnswer:
-        """Return the best node alone, or those that kube-scheduler has to choose between.
+    def _decide(self, case: _Case, weighed: terms.Weighed) -> list[int]:
+        """Return where the best node stands in the question, or those that tie for a pod's wishes.
 
         With the weight of such a term no other node could win, so that its scores, and those of
         kube-scheduler itself, need not be worked out.
         """
+        passes = weighed.passes
+        case = replace(case, places=case.places[passes], rows=case.rows[passes])
+        weighed = weighed.where(passes)
         whole = self._sent(case, weighed)
         self._record(functools.partial(self._choice, case, weighed, whole, self._clock()))
         self._going = case, case.name(_likely(weighed.scores, whole))
-        best = case.places[np.flatnonzero(whole == whole.max())]
-        return messages.answer(question, best.tolist(), {})
+        found: list[int] = case.places[np.flatnonzero(whole == whole.max())].tolist()
+        return found
 
     def prioritize(self, question: messages.Question) -> list[messages.HostPriority]:
         """Return the scores of nodes; those that are left out have 0.

@@ -95,3 +95,10 @@ def profile(name: str, scheduler_name: str = _STOCK.name) -> profiles.Profile:
     if name not in _PROFILES:
         raise errors.InputError("--profile", f"{name!r}: expected one of {', '.join(NAMES)}")
     return replace(_PROFILES[name], name=scheduler_name)
+
+
+def let_decide(profile: profiles.Profile) -> profiles.Profile:
+    """Return a profile whose term, if it has one, outdoes all that stock scores can say."""
+    if profile.extension is None:
+        return profile
+    return replace(profile, extension=replace(profile.extension, weight=PACK_WEIGHT))

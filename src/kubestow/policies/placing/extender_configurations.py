@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubestow.model import errors
-from kubestow.policies.placing import configurations, profiles, term_registry
+from kubestow.policies.placing import (
+    configurations,
+    normalizing,
+    profiles,
+    term_registry,
+    terms,
+)
 
 FILTER_VERB = "filter"
 PRIORITIZE_VERB = "prioritize"
@@ -93,15 +99,14 @@ def write(
 def _verbs(profile: profiles.Profile, extension: profiles.Extension) -> dict[str, Any]:
     """Return what kube-scheduler asks for; every question takes time with every pod.
 
-    A decisive term with a weight that outdoes all scores is asked once, which nodes may take the
-    pod, and names its best. kube-scheduler then has one node left, and works out no scores of its
-    own either; the choice is the same.
+    A term of which one point outdoes all scores together decides alone. It is asked once, which
+    nodes may take the pod, and names its best. kube-scheduler then has one node left, and works out
+    no scores of its own either; the choice is the same.
     """
-    term = term_registry.get(extension.term)
-    alone = term.decisive and extension.weight > sum(weight for _, weight in profile.scores)
-    found: dict[str, Any] = {}
-    if term.filters or alone:
-        found["filterVerb"] = FILTER_VERB
-    if not alone:
-        found |= {"prioritizeVerb": PRIORITIZE_VERB, "weight": extension.weight}
-    return found
+    verbs: dict[str, Any] = {"filterVerb": FILTER_VERB}
+    others = normalizing.MAX_SCORE * sum(weight for _, weight in profile.scores)
+    if extension.weight * terms.POINT > others:
+        return verbs
+    if not term_registry.get(extension.term).filters:
+        verbs = {}
+    return verbs | {"prioritizeVerb": PRIORITIZE_VERB, "weight": extension.weight}

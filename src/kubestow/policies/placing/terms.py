@@ -78,6 +78,17 @@ class Weighed:
     explain: Callable[[int], str]
     decisive: bool = False
 
+    def where(self, kept: Mask) -> Weighed:
+        """Return what is said about some of the candidates."""
+        at = np.flatnonzero(kept)
+        return Weighed(
+            self.passes[at],
+            self.scores[at],
+            {name: part[at] for name, part in self.parts.items()},
+            lambda place: self.explain(int(at[place])),
+            self.decisive,
+        )
+
 
 class Term(Protocol):
     """Filters and scores candidates for a pod; changes nothing and remembers nothing."""
