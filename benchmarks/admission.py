@@ -2,8 +2,9 @@
 
 Pods are created at a steady pace for a minute: first in peace, then while the store hangs, while it
 is down, and while the certificate is exchanged. No creation may fail, and every pod has what was
-learned. What the webhook takes is read from the API server's own histogram. Needs a Go toolchain
-(``make e2e`` builds the control plane) and PostgreSQL.
+learned. How long it takes is read from two histograms: that of the webhook, and that of the API
+server, which also waits for a processor there. Needs a Go toolchain (``make e2e`` builds the
+control plane) and PostgreSQL.
 
     python -m benchmarks.admission [FILE]     writes the figures to FILE as JSON, too
 """
@@ -22,9 +23,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import uvloop
 
@@ -39,7 +42,8 @@ from testenv.prometheus_servers import free_port
 RATE, PHASE_S = 200, 15.0
 NAMESPACE, WEBHOOK = "load", "kubestow-load"
 _HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
-_TOOK = "apiserver_admission_webhook_admission_duration_seconds_bucket"
+_SEEN = "apiserver_admission_webhook_admission_duration_seconds_bucket"
+_TOOK = "kubestow_admission_http_request_duration_seconds_bucket"
 # As the API server writes it; the requests that pods come with are others.
 _CHANGED = b'"requests":{"cpu":"512m","memory":"1216M"}'
 _OPEN = "apiserver_admission_webhook_fail_open_count"
@@ -70,9 +74,10 @@ def run() -> dict[str, float]:
         url = store.make_schema()
         _learn(url)
         _label(cluster)
-        with _webhook(cluster, Path(name), url) as certificates:
-            loads = _load(cluster, store, certificates)
-        return _figures(cluster, loads)
+        cluster.processes[clusters.CONTROLLERS].stop()  # it made the account pods need
+        with _webhook(cluster, Path(name), url) as webhook:
+            loads = _load(cluster, store, webhook.exchange)
+            return _figures(cluster.metrics(clusters.API), webhook.metrics(), loads)
 
 
 def _learn(url: str) -> None:
@@ -89,9 +94,22 @@ def _label(cluster: clusters.Cluster) -> None:
     clusters.wait_for(lambda: cluster.request("GET", account, missing=True) is not None, 30.0)
 
 
+@dataclass(frozen=True, slots=True)
+class _Webhook:
+    """A webhook that runs.
+
+    Attributes:
+        exchange: Gives it another certificate.
+        metrics: Returns what it says of itself.
+    """
+
+    exchange: Callable[[], None]
+    metrics: Callable[[], str]
+
+
 @contextlib.contextmanager
-def _webhook(cluster: clusters.Cluster, folder: Path, store: str) -> Iterator[Callable[[], None]]:
-    """Run and register the webhook; gives what exchanges its certificate."""
+def _webhook(cluster: clusters.Cluster, folder: Path, store: str) -> Iterator[_Webhook]:
+    """Run and register the webhook."""
     authority = authorities.Authority(folder / "webhook", "webhook-ca")
     pair, port = authority.server("webhook", ("127.0.0.1",)), free_port()
     configuration = manifests.webhook_configuration(WEBHOOK, "kubestow-system", "web")
@@ -111,10 +129,13 @@ def _webhook(cluster: clusters.Cluster, folder: Path, store: str) -> Iterator[Ca
         shutil.copy(other.key, pair.key)
         shutil.copy(other.certificate, pair.certificate)
 
-    with commands.serve(folder, "admission", *arguments, port=port, tls=True):
+    trust = ssl.create_default_context(cafile=authority.pair.certificate)
+    with commands.serve(folder, "admission", *arguments, port=port, tls=True) as (_, url):
         cluster.request("POST", _HOOKS, configuration)
         clusters.wait_for(lambda: _is_changed(_probe(cluster)), 60.0)
-        yield exchange
+        yield _Webhook(
+            exchange, lambda: httpx.get(f"{url}/metrics", verify=trust, trust_env=False).text
+        )
 
 
 def _pod(number: int) -> dict[str, Any]:
@@ -174,28 +195,36 @@ def _signal(store: postgresql_servers.Server, what: signal.Signals) -> None:
             os.kill(pid, what)
 
 
-def _figures(cluster: clusters.Cluster, loads: list[creations.Creation]) -> dict[str, float]:
-    text = cluster.metrics(clusters.API)
+def _figures(api: str, own: str, loads: list[creations.Creation]) -> dict[str, float]:
+    """Return figures from the metrics of the API server and of the webhook, and from answers."""
     took_s = [each.took_s for each in loads]
-    opened = re.findall(rf"^{_OPEN}\{{.*{WEBHOOK}.*\}} (\S+)$", text, re.MULTILINE)
+    opened = re.findall(rf"^{_OPEN}\{{.*{WEBHOOK}.*\}} (\S+)$", api, re.MULTILINE)
+    seen = _buckets(api, rf'{_SEEN}\{{[^}}]*name="[^"]*kubestow[^"]*"[^}}]*le="([^"]+)"[^}}]*\}}')
+    took = _buckets(own, rf'{_TOOK}\{{le="([^"]+)"\}}')
     return {
         "wanted": float(len(loads)),
         "created": float(sum(each.status == creations.CREATED for each in loads)),
         "changed": float(sum(_CHANGED in each.answer for each in loads)),
         "failed_open": sum(map(float, opened)),
-        "p50_ms": 1000.0 * _quantile(text, 0.5),
-        "p99_ms": 1000.0 * _quantile(text, 0.99),
+        "webhook_p50_ms": 1000.0 * _quantile(took, 0.5),
+        "webhook_p99_ms": 1000.0 * _quantile(took, 0.99),
+        "api_server_p50_ms": 1000.0 * _quantile(seen, 0.5),
+        "api_server_p99_ms": 1000.0 * _quantile(seen, 0.99),
         "creation_p50_ms": 1000.0 * float(np.quantile(took_s, 0.5)),
         "creation_p99_ms": 1000.0 * float(np.quantile(took_s, 0.99)),
     }
 
 
-def _quantile(text: str, share: float) -> float:
-    """Return a quantile of the API server's histogram, straight between its buckets."""
-    pattern = rf'^{_TOOK}\{{[^}}]*name="[^"]*kubestow[^"]*"[^}}]*le="([^"]+)"[^}}]*\}} (\S+)$'
+def _buckets(text: str, pattern: str) -> dict[float, float]:
+    """Return how many took at most so long, in seconds."""
     counts: dict[float, float] = {}
-    for edge, count in re.findall(pattern, text, re.MULTILINE):
+    for edge, count in re.findall(rf"^{pattern} (\S+)$", text, re.MULTILINE):
         counts[float(edge)] = counts.get(float(edge), 0.0) + float(count)
+    return counts
+
+
+def _quantile(counts: dict[float, float], share: float) -> float:
+    """Return a quantile of a histogram, straight between its edges."""
     edges = sorted(counts)
     wanted, below, last = share * counts[edges[-1]], 0.0, 0.0
     for edge in edges:
