@@ -124,8 +124,8 @@ class Judge:
     def prioritize(self, question: messages.Question) -> list[messages.HostPriority]:
         """Return the scores of nodes; those that are left out have 0.
 
-        What all nodes have decides nothing, and is left out too: kube-scheduler takes longer to
-        read a score than it takes to work one out.
+        What all nodes have decides nothing, and is left out too: kube-scheduler reads every score
+        with every pod.
         """
         self.settle()
         case, weighed = self._resume(question)
