@@ -3,8 +3,8 @@
 Pods are created at a steady pace for a minute: first in peace, then while the store hangs, while it
 is down, and while the certificate is exchanged. No creation may fail, and every pod has what was
 learned. How long it takes is read from two histograms: that of the webhook, and that of the API
-server, which also waits for a processor there. Needs a Go toolchain (``make e2e`` builds the
-control plane) and PostgreSQL.
+server, which counts its own work on the question and the patch, too. Needs a Go toolchain
+(``make e2e`` builds the control plane) and PostgreSQL.
 
     python -m benchmarks.admission [FILE]     writes the figures to FILE as JSON, too
 """
@@ -37,12 +37,13 @@ from kubestow.live.stores import engines, recommendations
 from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.recommendations import Recommendation
 from testenv import authorities, clusters, commands, isolation, postgresql_servers
+from testenv.native_histograms import Edges, quantile
 from testenv.prometheus_servers import free_port
 
 RATE, PHASE_S = 200, 15.0
 NAMESPACE, WEBHOOK = "load", "kubestow-load"
 _HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
-_SEEN = "apiserver_admission_webhook_admission_duration_seconds_bucket"
+_SEEN = "apiserver_admission_webhook_admission_duration_seconds"
 _TOOK = "kubestow_admission_http_request_duration_seconds_bucket"
 # As the API server writes it; the requests that pods come with are others.
 _CHANGED = b'"requests":{"cpu":"512m","memory":"1216M"}'
@@ -77,7 +78,8 @@ def run() -> dict[str, float]:
         cluster.processes[clusters.CONTROLLERS].stop()  # it made the account pods need
         with _webhook(cluster, Path(name), url) as webhook:
             loads = _load(cluster, store, webhook.exchange)
-            return _figures(cluster.metrics(clusters.API), webhook.metrics(), loads)
+            seen = cluster.histogram(_SEEN, {"type": "admit"})
+            return _figures(cluster.metrics(clusters.API), seen, webhook.metrics(), loads)
 
 
 def _learn(url: str) -> None:
@@ -160,12 +162,14 @@ def _load(
     cluster: clusters.Cluster, store: postgresql_servers.Server, exchange: Callable[[], None]
 ) -> list[creations.Creation]:
     """Create pods at a steady pace while one thing after the other goes wrong."""
+    held: list[int] = []  # a process that was just born changes its name, and is not found again
 
     def hang() -> None:
-        _signal(store, signal.SIGSTOP)
+        held.extend(_pids(store))
+        _signal(held, signal.SIGSTOP)
 
     def fall() -> None:
-        _signal(store, signal.SIGCONT)
+        _signal(held, signal.SIGCONT)
         store.stop()
 
     def rotate() -> None:
@@ -182,57 +186,48 @@ def _load(
     return uvloop.run(creations.create(cluster.url, path, trust, wanted, RATE, happening))
 
 
-def _signal(store: postgresql_servers.Server, what: signal.Signals) -> None:
-    """Send a signal to a server and all its children."""
+def _pids(store: postgresql_servers.Server) -> list[int]:
+    """Return the processes that name the server's folder."""
     found = subprocess.run(  # noqa: S603 - a program of the system
         ["pgrep", "-f", str(store.folder)],  # noqa: S607
         capture_output=True,
         text=True,
         check=False,
     )
-    for pid in map(int, found.stdout.split()):
+    return [int(pid) for pid in found.stdout.split()]
+
+
+def _signal(pids: list[int], what: signal.Signals) -> None:
+    for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, what)
 
 
-def _figures(api: str, own: str, loads: list[creations.Creation]) -> dict[str, float]:
+def _figures(api: str, seen: Edges, own: str, loads: list[creations.Creation]) -> dict[str, float]:
     """Return figures from the metrics of the API server and of the webhook, and from answers."""
     took_s = [each.took_s for each in loads]
     opened = re.findall(rf"^{_OPEN}\{{.*{WEBHOOK}.*\}} (\S+)$", api, re.MULTILINE)
-    seen = _buckets(api, rf'{_SEEN}\{{[^}}]*name="[^"]*kubestow[^"]*"[^}}]*le="([^"]+)"[^}}]*\}}')
     took = _buckets(own, rf'{_TOOK}\{{le="([^"]+)"\}}')
     return {
         "wanted": float(len(loads)),
         "created": float(sum(each.status == creations.CREATED for each in loads)),
         "changed": float(sum(_CHANGED in each.answer for each in loads)),
         "failed_open": sum(map(float, opened)),
-        "webhook_p50_ms": 1000.0 * _quantile(took, 0.5),
-        "webhook_p99_ms": 1000.0 * _quantile(took, 0.99),
-        "api_server_p50_ms": 1000.0 * _quantile(seen, 0.5),
-        "api_server_p99_ms": 1000.0 * _quantile(seen, 0.99),
+        "webhook_p50_ms": 1000.0 * quantile(took, 0.5),
+        "webhook_p99_ms": 1000.0 * quantile(took, 0.99),
+        "api_server_p50_ms": 1000.0 * quantile(seen, 0.5),
+        "api_server_p99_ms": 1000.0 * quantile(seen, 0.99),
         "creation_p50_ms": 1000.0 * float(np.quantile(took_s, 0.5)),
         "creation_p99_ms": 1000.0 * float(np.quantile(took_s, 0.99)),
     }
 
 
-def _buckets(text: str, pattern: str) -> dict[float, float]:
+def _buckets(text: str, pattern: str) -> Edges:
     """Return how many took at most so long, in seconds."""
-    counts: dict[float, float] = {}
+    counts: Edges = {}
     for edge, count in re.findall(rf"^{pattern} (\S+)$", text, re.MULTILINE):
         counts[float(edge)] = counts.get(float(edge), 0.0) + float(count)
     return counts
-
-
-def _quantile(counts: dict[float, float], share: float) -> float:
-    """Return a quantile of a histogram, straight between its edges."""
-    edges = sorted(counts)
-    wanted, below, last = share * counts[edges[-1]], 0.0, 0.0
-    for edge in edges:
-        if counts[edge] >= wanted:
-            part = (wanted - below) / max(counts[edge] - below, 1e-9)
-            return last + part * (edge - last) if np.isfinite(edge) else last
-        below, last = counts[edge], edge
-    return last
 
 
 if __name__ == "__main__":

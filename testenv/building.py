@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
-_SOURCES = ("*.go", "go.mod", "go.sum")
+_SOURCES = ("*.go", "*/*.go", "go.mod", "go.sum")
 _SAY_EVERY_S = 20.0
 _SHOWN_LINES = 40  # of what Go said, where it failed
 _NO_GO = (
@@ -37,7 +37,7 @@ def content_hash(folder: Path) -> str:
     digest = hashlib.sha256()
     for pattern in _SOURCES:
         for path in sorted(folder.glob(pattern)):
-            digest.update(path.name.encode())
+            digest.update(path.relative_to(folder).as_posix().encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

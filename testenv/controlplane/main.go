@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 
+	_ "controlplane/early"
+
 	"github.com/spf13/cobra"
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"

@@ -213,7 +213,7 @@ async def _serve_with(
         background.append(watcher.keep)
 
     def around() -> surroundings.Surroundings:
-        return surroundings.Surroundings() if watcher is None else watcher.current
+        return surroundings.unknown() if watcher is None else watcher.current
 
     def ready() -> str:
         return "" if keeper is None or keeper.ready else "there is no certificate yet"

@@ -14,8 +14,8 @@ from kubestow.live.stores import faults
 from kubestow.model.decisions import DecisionRecord
 
 MOST: Final = 10_000
-_BATCH: Final = 50  # what writes them holds up others
-_GATHER_S: Final = 0.2  # one transaction for many decisions
+_BATCH: Final = 250
+_GATHER_S: Final = 1.0  # one transaction for many decisions
 _PAUSE_S: Final = 1.0  # after a failure, doubled with each further one
 _LONGEST_PAUSE_S: Final = 30.0
 _LOG = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class Journal:
     def _keep(self) -> None:
         pause_s = _PAUSE_S
         while True:
-            ending = self._ending.is_set()
+            ending, began_s = self._ending.is_set(), time.monotonic()
             self._fill()
             if self._held and not self._try():
                 if ending:
@@ -94,6 +94,8 @@ class Journal:
                 self._woken.wait()
                 self._ending.wait(_GATHER_S)
                 self._woken.clear()
+            else:  # many have waited; whoever answers questions gets as much time as this
+                self._ending.wait(time.monotonic() - began_s)
 
     def _fill(self) -> None:
         while len(self._held) < _BATCH:

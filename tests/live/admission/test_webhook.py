@@ -318,6 +318,22 @@ def test_work_that_does_not_end_is_answered_in_time(
         release.set()
 
 
+def test_pods_like_others_are_answered_while_all_threads_hang(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = threading.Event()
+    with make.webhook(url, deadline_s=0.2) as (made, client):
+        wait_for_table(made)
+        assert make.patch_of(post(client, make.managed()))
+        monkeypatch.setattr(reviewers.Reviewer, "_identify", lambda *_: release.wait(20.0))
+        for number in range(6):
+            other = make.managed(annotations={"unlike": str(number)})
+            assert make.patch_of(post(client, other)) == []
+        assert make.patch_of(post(client, make.managed()))
+        assert (count(made, "changed"), count(made, "unchanged", "deadline")) == (2.0, 6.0)
+        release.set()
+
+
 def test_ten_api_servers_at_once_are_answered(hook: Hook) -> None:
     made, client = hook
     review = make.managed()

@@ -25,8 +25,8 @@ def _served(handler: quick.Handler) -> Iterator[running.Server]:
         yield server
 
 
-def _count(body: bytes) -> quick.Reply:
-    return quick.Reply(str(len(body)).encode())
+def _count(asked: quick.Asked) -> quick.Reply:
+    return quick.Reply(str(len(asked.body)).encode())
 
 
 def _post(server: running.Server, path: str, content: bytes) -> httpx.Response:
@@ -44,7 +44,7 @@ def test_a_body_is_answered_and_counted() -> None:
 
 def test_what_comes_then_comes_behind_the_answer() -> None:
     done = threading.Event()
-    with _served(lambda body: quick.Reply(body, then=done.set)) as server:
+    with _served(lambda asked: quick.Reply(asked.body, then=done.set)) as server:
         assert _post(server, "/count", b"x").text == "x"
         assert done.wait(5.0)
 
@@ -52,7 +52,7 @@ def test_what_comes_then_comes_behind_the_answer() -> None:
 def test_other_paths_and_methods_go_the_long_way() -> None:
     with _served(_count) as server:
         assert _post(server, "/measure", b"four").text == "4"
-        assert httpx.get(f"{server.url}/count", trust_env=False).status_code == 404
+        assert httpx.get(f"{server.url}/count", trust_env=False).status_code == 405
 
 
 def test_a_body_that_is_too_large_is_refused_stated_or_not() -> None:
@@ -71,14 +71,14 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
 
 
 def test_a_client_that_leaves_is_not_answered() -> None:
-    asked = []
+    seen = []
 
-    def handler(body: bytes) -> quick.Reply:
-        asked.append(body)
+    def handler(asked: quick.Asked) -> quick.Reply:
+        seen.append(asked.body)
         return quick.Reply(b"")
 
     with _served(handler) as server:
         with make.connected(server.port) as sent:
             sent.sendall(b"POST /count HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf")
         assert _post(server, "/count", b"whole").status_code == 200
-    assert asked == [b"whole"]
+    assert seen == [b"whole"]

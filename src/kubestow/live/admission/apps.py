@@ -59,7 +59,7 @@ def assemble(
     store: LateStore,
     options: Options,
     context: ssl.SSLContext | None = None,
-    around: Callable[[], surroundings.Surroundings] = surroundings.Surroundings,
+    around: Callable[[], surroundings.Surroundings] = surroundings.unknown,
     ready: Callable[[], str] = str,
     metrics: telemetry.Telemetry | None = None,
 ) -> Iterator[Webhook]:
@@ -82,7 +82,7 @@ def assemble(
     def why_not_ready() -> str:
         return "no learned values were read yet" if book.table is None else ready()
 
-    server = Server(handler.routes(), options.settings, metrics, why_not_ready, context)
+    server = Server((), options.settings, metrics, why_not_ready, context, handler.handlers())
     book.start()
     journal.start()
     try:

@@ -7,24 +7,22 @@ webhook that is in doubt must not stand in the way. Both are counted, and told a
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import time
+from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
-
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
 
 from kubestow.live import telemetry
 from kubestow.live.admission import reviews
 from kubestow.live.admission.reviewers import UNCHANGED, Reviewer, Verdict
 from kubestow.live.journals import Journal
+from kubestow.live.servers import quick
 
 PATH: Final = "/mutate-v1-pod"
 DEADLINE_S: Final = 2.0
 _WORKERS: Final = 4
-_JSON: Final = "application/json"
 _LOG = logging.getLogger(__name__)
 
 
@@ -57,34 +55,43 @@ class Handler:
         self._refused = metrics.counter("refused", "Bodies that are no review.", ("reason",))
         self._took = metrics.latency("review_duration_seconds", "Time from arrival to answer.")
 
-    def routes(self) -> list[Route]:
-        """Return what it answers."""
-        return [Route(PATH, self.answer, methods=["POST"])]
+    def handlers(self) -> dict[str, quick.Handler]:
+        """Return what it answers, by path."""
+        return {PATH: self.answer}
 
     def close(self) -> None:
         """End the threads; one that hangs is left behind."""
         self._workers.shutdown(wait=False, cancel_futures=True)
 
-    async def answer(self, request: Request) -> Response:
-        """Answer one request."""
-        began_s = time.perf_counter()
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != _JSON:
+    def answer(self, asked: quick.Asked) -> quick.Reply | Awaitable[quick.Reply]:
+        """Answer one request: at once where a pod like it was decided on before."""
+        if asked.media != quick.JSON:
             self._refused.labels("content-type").inc()
-            return PlainTextResponse(f"expected Content-Type: {_JSON}\n", 415)
-        body = await request.body()
+            return quick.Reply(b"expected Content-Type: application/json\n", 415, quick.TEXT)
         try:
-            review = reviews.read(body)
+            review = reviews.read(asked.body)
         except reviews.ReviewError as err:
             self._refused.labels("malformed").inc()
-            return PlainTextResponse(f"{err}\n", 400)
-        verdict = await self._decide(review, began_s)
+            return quick.Reply(f"{err}\n".encode(), 400, quick.TEXT)
+        try:
+            known = self._reviewer.recall(review)
+        except Exception:  # noqa: BLE001 - what is wrong with it is said on the long way
+            known = None
+        if known is None:
+            return self._work_out(review, asked.began_s)
+        return self._reply(review, known, asked.began_s)
+
+    async def _work_out(self, review: reviews.Request, began_s: float) -> quick.Reply:
+        return self._reply(review, await self._decide(review, began_s), began_s)
+
+    def _reply(self, review: reviews.Request, verdict: Verdict, began_s: float) -> quick.Reply:
         self._count(verdict)
-        if verdict.record is not None:
-            self._journal.put(verdict.record)
         content = reviews.answer(review.uid, verdict.patch, verdict.warnings)
         self._took.observe(time.perf_counter() - began_s)
-        return Response(content, media_type=_JSON)
+        record = verdict.record
+        if record is None:
+            return quick.Reply(content)
+        return quick.Reply(content, then=functools.partial(self._journal.put, record))
 
     async def _decide(self, review: reviews.Request, began_s: float) -> Verdict:
         left_s = self._deadline_s - (time.perf_counter() - began_s)

@@ -134,6 +134,11 @@ def is_dry(policy: Policy, pod: pods.Pod, around: NamespaceFacts | None) -> bool
     return policy.dry_run or _mode(pod, around) == "dry-run"
 
 
+def is_named(policy: Policy, pod_labels: Labels) -> bool:
+    """Tell whether a label names the workload."""
+    return any(pod_labels.get(each) for each in policy.id_labels)
+
+
 def named(policy: Policy, pod_labels: Labels) -> dict[str, str]:
     """Return labels with the workload's name under the one label the model knows."""
     given = next((pod_labels[each] for each in policy.id_labels if pod_labels.get(each)), "")

@@ -7,17 +7,19 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from kubestow.live.admission import (
     documents,
     explanations,
+    memories,
     mutations,
     patches,
     policies,
     reviews,
     surroundings,
 )
-from kubestow.live.admission.books import Book
+from kubestow.live.admission.books import Book, Table
 from kubestow.live.admission.learned_values import Learned
 from kubestow.live.admission.policies import Policy
 from kubestow.live.stores.containers import ContainerKey
@@ -50,6 +52,27 @@ class Verdict:
     skipped: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """What was decided, from what and by what."""
+
+    mutation: mutations.Mutation
+    learned: Mapping[str, Learned]
+    identity: identities.Identity
+    dry: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What holds for all pods that are alike: the verdict but for its record, and the decision."""
+
+    verdict: Verdict
+    decision: _Decision | None = None
+
+
+_NO_CREATION: Final = Verdict(UNCHANGED, "not-a-creation")
+
+
 class Reviewer:
     """Decides on pods.
 
@@ -64,10 +87,28 @@ class Reviewer:
         self,
         policy: Policy,
         book: Book,
-        around: Callable[[], surroundings.Surroundings] = surroundings.Surroundings,
+        around: Callable[[], surroundings.Surroundings] = surroundings.unknown,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._policy, self._book, self._around, self._clock = policy, book, around, clock
+        self._memory: memories.Memory[_Finding] = memories.Memory(None, around())
+
+    def recall(self, request: reviews.Request) -> Verdict | None:
+        """Decide on a pod that is like one before; ``None`` if there was none.
+
+        This takes no longer than to read the request, however long a decision takes.
+
+        Raises:
+            InputError: If the pod is not understood.
+        """
+        if not request.creates_pod:
+            return _NO_CREATION
+        memory = self._memory
+        if self._is_stale() or not memory.holds(self._book.table, self._around()):
+            return None
+        document = documents.read(request.object)
+        found = memory.found.get(memories.likeness(request, document, self._policy))
+        return None if found is None else self._verdict(found, request, document)
 
     def review(self, request: reviews.Request) -> Verdict:
         """Decide on one request.
@@ -76,79 +117,114 @@ class Reviewer:
             InputError: If the pod is not understood.
         """
         if not request.creates_pod:
-            return Verdict(UNCHANGED, "not-a-creation")
+            return _NO_CREATION
         document = documents.read(request.object)
+        around, table = self._around(), None if self._is_stale() else self._book.table
+        found = self._find(request, document, around, table)
+        if table is not None:
+            self._remember(table, around).keep(
+                memories.likeness(request, document, self._policy), found
+            )
+        return self._verdict(found, request, document)
+
+    def _is_stale(self) -> bool:
+        return self._book.table is None or self._book.age_s > self._policy.max_age_s
+
+    def _remember(
+        self, table: Table, around: surroundings.Surroundings
+    ) -> memories.Memory[_Finding]:
+        """Return the memory of this state of things; that of another one is given up."""
+        memory = self._memory
+        if not memory.holds(table, around):
+            memory = memories.Memory(table.values, around)
+            self._memory = memory
+        return memory
+
+    def _find(
+        self,
+        request: reviews.Request,
+        document: documents.PodDocument,
+        around: surroundings.Surroundings,
+        table: Table | None,
+    ) -> _Finding:
+        """Decide on a pod, whatever its name is."""
         pod = documents.as_pod(document, request.namespace)
-        around = self._around()
         namespace = around.namespaces.get(request.namespace)
         why = policies.why_not(self._policy, pod, namespace)
         if not why and (pod.spec.pod_requests or pod.spec.pod_limits):
             why = "" if self._policy.pod_level else "pod-level"
         if why:
-            return Verdict(UNCHANGED, why)
+            return _Finding(Verdict(UNCHANGED, why))
         identity = self._identify(pod, document)
         if identity.key in self._policy.frozen:
-            return Verdict(UNCHANGED, "frozen")
-        learned, why = self._look_up(pod, identity)
-        missed = {why or "unknown": len(pod.spec.containers) - len(learned)}
+            return _Finding(Verdict(UNCHANGED, "frozen"))
+        learned = _look_up(pod, identity, table)
+        unknown = "stale" if table is None else "unknown"
+        missed = {unknown: len(pod.spec.containers) - len(learned)}
         missed = {reason: count for reason, count in missed.items() if count}
         if not learned:
-            return Verdict(UNCHANGED, why or "unknown", skipped=missed)
+            return _Finding(Verdict(UNCHANGED, unknown, skipped=missed))
         mutation = mutations.mutate(
             pod, learned, self._policy, around.allowed(request.namespace), around.node
         )
         if not mutation.changes:
-            return Verdict(UNCHANGED, "same", skipped=missed)
+            return _Finding(Verdict(UNCHANGED, "same", skipped=missed))
         dry = policies.is_dry(self._policy, pod, namespace)
-        verdict = self._tell(request, document, identity, learned, mutation, dry=dry)
-        return replace(verdict, skipped=missed)
+        decision = _Decision(mutation, learned, identity, dry)
+        verdict = self._tell(request, document, decision)
+        return _Finding(replace(verdict, skipped=missed), decision)
 
     def _identify(self, pod: pods.Pod, document: documents.PodDocument) -> identities.Identity:
         labelled = replace(pod, labels=policies.named(self._policy, pod.labels))
         return identities.identify(labelled, document.metadata.generate_name)
 
-    def _look_up(
-        self, pod: pods.Pod, identity: identities.Identity
-    ) -> tuple[dict[str, Learned], str]:
-        """Return what was learned by container; or nothing, and ``stale``."""
-        table = self._book.table
-        if table is None or self._book.age_s > self._policy.max_age_s:
-            return {}, "stale"
-        whose = (identity.namespace, identity.kind, identity.name)
-        keys = {each.name: ContainerKey(*whose, each.name) for each in pod.spec.containers}
-        return {name: table.values[key] for name, key in keys.items() if key in table.values}, ""
-
     def _tell(
-        self,
-        request: reviews.Request,
-        document: documents.PodDocument,
-        identity: identities.Identity,
-        learned: Mapping[str, Learned],
-        mutation: mutations.Mutation,
-        *,
-        dry: bool,
+        self, request: reviews.Request, document: documents.PodDocument, decision: _Decision
     ) -> Verdict:
-        """Return the patch with its explanation, and keep the decision unless it is for show."""
+        """Return the patch with its explanation."""
+        mutation, dry = decision.mutation, decision.dry
         name = policies.WOULD_CHANGE if dry else policies.CHANGED
         earlier = document.annotations.get(name, "")
-        text = explanations.annotate(mutation, learned, identity, self._policy, earlier)
+        text = explanations.annotate(
+            mutation, decision.learned, decision.identity, self._policy, earlier
+        )
         patch = [] if dry else patches.resource_operations(document, mutation.changes)
         patch += patches.annotation_operations(document, name, text)
-        pod = document.metadata.name or f"{document.metadata.generate_name}*"
-        record = None
-        if not request.dry_run:
-            record = functools.partial(
-                explanations.record,
-                mutation,
-                learned,
-                identity,
-                self._policy,
-                pod=pod,
-                uid=request.uid,
-                time_s=self._clock(),
-                dry=dry,
-            )
-            word = "would change" if dry else "changed"
-            _LOG.info("%s %s/%s: %s", word, request.namespace, pod, explanations.describe(mutation))
         reason = "dry_run" if dry or request.dry_run else ""
-        return Verdict(WOULD_CHANGE if dry else CHANGED, reason, patch, record=record)
+        return Verdict(WOULD_CHANGE if dry else CHANGED, reason, patch)
+
+    def _verdict(
+        self, found: _Finding, request: reviews.Request, document: documents.PodDocument
+    ) -> Verdict:
+        """Return the verdict on one pod, with its record unless the request is for show."""
+        decision = found.decision
+        if decision is None or request.dry_run:
+            return found.verdict
+        pod = document.metadata.name or f"{document.metadata.generate_name}*"
+        if _LOG.isEnabledFor(logging.DEBUG):
+            word = "would change" if decision.dry else "changed"
+            text = explanations.describe(decision.mutation)
+            _LOG.debug("%s %s/%s: %s", word, request.namespace, pod, text)
+        record = functools.partial(
+            explanations.record,
+            decision.mutation,
+            decision.learned,
+            decision.identity,
+            self._policy,
+            pod=pod,
+            uid=request.uid,
+            time_s=self._clock(),
+            dry=decision.dry,
+        )
+        return replace(found.verdict, record=record)
+
+
+def _look_up(
+    pod: pods.Pod, identity: identities.Identity, table: Table | None
+) -> dict[str, Learned]:
+    """Return what was learned, by container."""
+    if table is None:
+        return {}
+    whose = (identity.namespace, identity.kind, identity.name)
+    keys = {each.name: ContainerKey(*whose, each.name) for each in pod.spec.containers}
+    return {name: table.values[key] for name, key in keys.items() if key in table.values}

@@ -61,7 +61,13 @@ class Surroundings:
 
 
 _ANYTHING: Final = Bounds()
+_NOTHING: Final = Surroundings()
 Documents = Iterable[Mapping[str, Any]]
+
+
+def unknown() -> Surroundings:
+    """Return what is known where nobody looks: nothing."""
+    return _NOTHING
 
 
 class Reader(Protocol):

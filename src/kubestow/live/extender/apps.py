@@ -77,22 +77,22 @@ class Edge:
         """Return what takes time: binding, with a client to bind by."""
         return [] if self._client is None else [Route(BIND, self._bind, methods=["POST"])]
 
-    def _filter(self, body: bytes) -> quick.Reply:
-        return self._answer(body, self._verbs["filter"], self._judge.filter, messages.answer_all)
+    def _filter(self, asked: quick.Asked) -> quick.Reply:
+        return self._answer(asked, self._verbs["filter"], self._judge.filter, messages.answer_all)
 
-    def _prioritize(self, body: bytes) -> quick.Reply:
-        return self._answer(body, self._verbs["prioritize"], self._judge.prioritize, _no_scores)
+    def _prioritize(self, asked: quick.Asked) -> quick.Reply:
+        return self._answer(asked, self._verbs["prioritize"], self._judge.prioritize, _no_scores)
 
     def _answer(
         self,
-        body: bytes,
+        asked: quick.Asked,
         verb: _Verb,
         judge: Callable[[messages.Question], Answer],
         without: Callable[[messages.Question], Answer],
     ) -> quick.Reply:
         with verb.took.time():
             try:
-                question = messages.read_question(body)
+                question = messages.read_question(asked.body)
             except UNREADABLE as err:
                 return _refuse(verb, err)
             try:

@@ -1,20 +1,38 @@
-"""The short way for questions that are answered at once: a body in, bytes out, no routing between.
+"""The short way for questions that come with every pod: a body in, bytes out, no routing between.
 
-kube-scheduler waits for an answer with every pod, and the layers of a web framework take longer
-than the answer. Limits are the same as on the long way (``limits``).
+kube-scheduler and the API server wait for an answer with every pod, and the layers of a web
+framework take longer than the answer. Limits are the same as on the long way (``limits``).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kubestow.live.servers import limits
 
 JSON, TEXT = b"application/json", b"text/plain; charset=utf-8"
+_WRONG_METHOD: Final = b"expected POST\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question.
+
+    Attributes:
+        body: Its bytes.
+        media: What kind of text it says it is, in small letters and without parameters.
+        began_s: When it began to arrive, on ``time.perf_counter``.
+    """
+
+    body: bytes
+    media: bytes
+    began_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +52,8 @@ class Reply:
     then: Callable[[], None] | None = None
 
 
-Handler = Callable[[bytes], Reply]
-"""Answers a body without waiting for anything."""
+Handler = Callable[[Asked], Reply | Awaitable[Reply]]
+"""Answers at once, or says what has to be waited for."""
 
 
 class Quick:
@@ -57,17 +75,21 @@ class Quick:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection or request."""
         handler = self._handlers.get(scope.get("path", ""))
-        if handler is None or scope["type"] != "http" or scope["method"] != "POST":
+        if handler is None or scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = limits.Answer(send)
+        began_s, answer = time.perf_counter(), limits.Answer(send)
+        if scope["method"] != "POST":
+            await answer.refuse(405, _WRONG_METHOD)
+            return
         try:
             body = await self._read(scope, receive, answer)
         except limits.RefusedError:
             return
         if body is None:
             return
-        reply = handler(body)
+        found = handler(Asked(body, _media(scope), began_s))
+        reply = found if isinstance(found, Reply) else await found
         length = str(len(reply.body)).encode()
         headers = [(b"content-type", reply.media), (b"content-length", length)]
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
@@ -90,3 +112,10 @@ class Quick:
             parts.append(message.get("body", b""))
             if not message.get("more_body", False):
                 return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _media(scope: Scope) -> bytes:
+    for name, value in scope["headers"]:
+        if name == b"content-type":
+            return bytes(value).partition(b";")[0].strip().lower()
+    return b""

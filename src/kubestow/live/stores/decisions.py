@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -67,13 +68,13 @@ def _newest(
 
 
 def _values(record: DecisionRecord, now_s: float) -> dict[str, object]:
-    time_s = now_s if record.time is None else record.time
+    timed = record if record.time is not None else replace(record, time=now_s)
     return {
-        "time_s": time_s,
-        "kind": record.kind,
-        "subject": record.subject,
-        "policy": record.policy,
-        "record": record.as_json() | {"time": time_s},
+        "time_s": timed.time,
+        "kind": timed.kind,
+        "subject": timed.subject,
+        "policy": timed.policy,
+        "record": timed,  # written as it is; plain values would be made only to be written
     }
 
 
