@@ -1,7 +1,7 @@
 """The extender: how long it takes itself, and what it adds to the real kube-scheduler.
 
 Two parts. The first asks the server over HTTP about 1000 and 5000 nodes by name and takes the time
-that its answers take together: filter and prioritize, or filter alone where the term needs no more.
+that its answers take together: filter and prioritize, or filter alone where it is asked no more.
 The second runs the same deployments through a real kube-scheduler, with and without the extender,
 in turns, and compares the mean time of the scheduling algorithm
 (``scheduler_scheduling_algorithm_duration_seconds``). kube-scheduler looks at all nodes for every
@@ -37,14 +37,19 @@ from kubestow.live.servers import running, settings
 from kubestow.policies.placing import catalogs, extender_configurations, term_registry, versions
 from testenv import clusters, commands, isolation, nodes, workloads
 
-TERMS = ("clbp", "vector-dot", "adaptive", "load-aware")
+ANSWERED = tuple(
+    (term, decision)
+    for term in ("load-aware", "clbp", "vector-dot", "adaptive")
+    for decision in (catalogs.SHORTLIST, catalogs.WEIGHTED)
+    if decision == catalogs.WEIGHTED or not term_registry.get(term).decisive
+)
 CALLS, WARM = 1500, 200
 NAMES = (1000, 5000)  # how many nodes are asked about
 NODES, DEPLOYMENTS, REPLICAS, ROUNDS = 1000, 20, 100, 3
 ALL, DEFAULT = 100, 0  # percentageOfNodesToScore
 STOCK = "stock"
-ALONE = "clbp --alone"
-LIVE = ("vector-dot", "clbp", ALONE)
+LIVE = ("load-aware", "clbp", "vector-dot", "clbp alone", "clbp weighted")
+FLOORED = ("load-aware", "vector-dot")
 OFFER = {
     "cpu": "16",
     "memory": "64Gi",
@@ -60,15 +65,17 @@ _READY_S = 300.0
 
 def measure() -> dict[str, float]:
     """Return the time of the algorithm without an extender over that with one."""
-    times_s = scheduling_s(("vector-dot",), ALL)
+    times_s = scheduling_s(FLOORED, ALL)
     medians_s = {term: statistics.median(found) for term, found in times_s.items()}
-    return {"stock_over_vector-dot": medians_s[STOCK] / medians_s["vector-dot"]}
+    return {f"stock_over_{term}": medians_s[STOCK] / medians_s[term] for term in FLOORED}
 
 
 def run() -> dict[str, float]:
     """Return what was measured."""
     figures = {
-        f"p99_ms_{count}_names_{term}": answer_ms(term, count) for count in NAMES for term in TERMS
+        f"p99_ms_{count}_names_{term} {decision}": answer_ms(term, decision, count)
+        for count in NAMES
+        for term, decision in ANSWERED
     }
     for share, name in ((ALL, "all_nodes"), (DEFAULT, "sampled_nodes")):
         times_s = scheduling_s(LIVE, share)
@@ -81,10 +88,11 @@ def run() -> dict[str, float]:
     return figures
 
 
-def answer_ms(term: str, count: int) -> float:
+def answer_ms(term: str, decision: str, count: int) -> float:
     """Return the time of all answers about a pod together that 99 of 100 pods stay below."""
-    asked = [apps.FILTER] + ([] if term_registry.get(term).decisive else [apps.PRIORITIZE])
-    with _served(term, count) as port:
+    both = decision == catalogs.WEIGHTED and not term_registry.get(term).decisive
+    asked = [apps.FILTER] + ([apps.PRIORITIZE] if both else [])
+    with _served(term, decision, count) as port:
         caller = http.client.HTTPConnection("127.0.0.1", port)
         names = [_name(i) for i in range(count)]
         took_s = []
@@ -101,11 +109,11 @@ def answer_ms(term: str, count: int) -> float:
 
 
 @contextlib.contextmanager
-def _served(term: str, count: int) -> Iterator[int]:
+def _served(term: str, decision: str, count: int) -> Iterator[int]:
     """Serve in a process of its own: whoever asks must not hold it up."""
     ours, theirs = multiprocessing.Pipe()
     serving = multiprocessing.get_context("spawn").Process(
-        target=_serve, args=(term, count, theirs)
+        target=_serve, args=(term, decision, count, theirs)
     )
     serving.start()
     try:
@@ -115,10 +123,10 @@ def _served(term: str, count: int) -> Iterator[int]:
         serving.join()
 
 
-def _serve(term: str, count: int, told: Connection) -> None:
+def _serve(term: str, decision: str, count: int, told: Connection) -> None:
     cache = cluster_caches.ClusterCache(versions.features())
     cache.replace("Node", [nodes.document(_name(i), OFFER) for i in range(count)])
-    judge = judges.Judge(cache, term_registry.make(term), None, _forget)
+    judge = judges.Judge(cache, term_registry.make(term), None, _forget, decision=decision)
     metrics = telemetry.Telemetry("extender")
     edge = apps.Edge(judge, metrics)
     chosen = settings.Settings(drain_s=0.0, grace_s=1.0)
@@ -145,7 +153,7 @@ def scheduling_s(terms: tuple[str, ...], share: int) -> dict[str, list[float]]:
     """Return the time of the algorithm for a pod in every round, by term and without one.
 
     Args:
-        terms: The terms, with options of the command behind them.
+        terms: The terms; one that does not decide as it does by default says how.
         share: How much of the cluster kube-scheduler looks at for a pod, in percent.
     """
     if not isolation.isolate():
@@ -158,7 +166,7 @@ def scheduling_s(terms: tuple[str, ...], share: int) -> dict[str, list[float]]:
         nodes.make(cluster, [nodes.document(_name(i), OFFER) for i in range(NODES)])
         for number in range(ROUNDS):
             for term in (STOCK, *terms):
-                namespace = f"round-{number}-{term.replace(' --', '-')}"
+                namespace = f"round-{number}-{term.replace(' ', '-')}"
                 took_s = _schedule(cluster, Path(folder), term, namespace, share)
                 found.setdefault(term, []).append(took_s)
                 sys.stderr.write(f"{term}: {1000.0 * took_s:.2f} ms a pod\n")
@@ -174,12 +182,11 @@ def _schedule(
         if term == STOCK:
             cluster.configure_scheduler(looking)
         else:
-            name, *more = term.split()
-            options = (f"--term={name}", *more, f"--kubeconfig={cluster.kubeconfig}")
-            serving = commands.serve(folder, "extender", *options, "--loads-every=0s")
-            _, url = stack.enter_context(serving)
-            profile = catalogs.profile(name)
-            chosen = catalogs.let_decide(profile) if more else profile
+            name, _, decision = term.partition(" ")
+            chosen = catalogs.of_term(name, decision or catalogs.SHORTLIST)
+            options = [f"--term={name}", f"--kubeconfig={cluster.kubeconfig}", "--loads-every=0s"]
+            options += [f"--decision={decision}"] if decision else []
+            _, url = stack.enter_context(commands.serve(folder, "extender", *options))
             configuration = extender_configurations.write(chosen, url)
             cluster.configure_scheduler(configuration | looking)
         cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})

@@ -24,7 +24,7 @@ import yaml
 from kubestow.live.manifests import installations
 from kubestow.live.manifests.values import CERT_MANAGER, Values
 from kubestow.model import structures
-from kubestow.policies.placing import term_registry
+from kubestow.policies.placing import catalogs, term_registry
 
 ROOT = Path(__file__).parents[1]
 CHART = ROOT / "deploy" / "chart" / "kubestow"
@@ -109,25 +109,44 @@ def _switches() -> list[Switch]:
         Switch(f"{metrics}.rules", _turn("metrics_api", rules="XmetricsApi.rulesX")),
         Switch(f"{metrics}.prometheus", _turn("metrics_api", prometheus="XmetricsApi.prometheusX")),
         Switch(".Values.scheduler.taintHighLoad", _turn("scheduler", taint_high_load=True)),
-        *_term_switches(),
+        *_decision_switches(),
         Switch(".Values.pullSecrets", lambda v: replace(v, **secrets)),
     ]
 
 
-def _term_switches() -> list[Switch]:
-    """Return a switch for all terms with one configuration; the term itself is a mark."""
-    groups: dict[str, list[str]] = {}
-    for term in term_registry.NAMES:
-        text = str(_lines(_of_part("scheduler", _turn("scheduler", term=term)(BASE))))
-        groups.setdefault(text.replace(f"- {term}'", ""), []).append(term)
-    return [
-        Switch(
-            f"has .Values.scheduler.term (list {' '.join(map(json.dumps, terms))})",
-            _turn("scheduler", term=terms[0]),
-        )
-        for terms in groups.values()
-        if BASE.scheduler.term not in terms
-    ]
+def _decision_switches() -> list[Switch]:
+    """Return a switch for the terms whose configuration a decision changes.
+
+    Terms and decisions themselves are marks.
+    """
+    plain, found = _unmarked(BASE), []
+    for decision in catalogs.DECISIONS:
+        turns = {
+            term: _turn("scheduler", term=term, decision=decision) for term in term_registry.NAMES
+        }
+        changed = [term for term, turn in turns.items() if _unmarked(turn(BASE)) != plain]
+        if changed:
+            texts = {_unmarked(turns[term](BASE)) for term in changed}
+            if len(texts) > 1:
+                raise ValueError(f"{decision}: {changed} need a switch each")
+            terms = " ".join(map(json.dumps, changed))
+            condition = (
+                f'and (eq .Values.scheduler.decision "{decision}") '
+                f"(has .Values.scheduler.term (list {terms}))"
+            )
+            found.append(Switch(condition, turns[changed[0]]))
+    return found
+
+
+def _unmarked(values: Values) -> str:
+    """Return the scheduler's objects without what terms and decisions are called."""
+    documents = _lines(_of_part("scheduler", values))
+    return str({key: [x for x in lines if not _is_mark(x)] for key, lines in documents.items()})
+
+
+def _is_mark(line: str) -> bool:
+    names = (*term_registry.NAMES, *catalogs.DECISIONS)
+    return line.strip() in [f"- {name}" for name in names]
 
 
 def _of_part(part: str, values: Values) -> list[dict[str, Any]]:
@@ -176,19 +195,17 @@ def _document(
             conditions.append(f"not ({switch.condition})")
         elif lines is not None:
             edits += _edits(lines, found[key], switch.condition)
-    made = ["---", *_merge(lines or [], [e for e in edits if not _is_term(e)])]
+    kept = [edit for edit in edits if not edit.lines or not all(map(_is_mark, edit.lines))]
+    made = ["---", *_merge(lines or [], kept)]
     if part == "scheduler":
-        term = re.compile(f"(?<=- ){BASE.scheduler.term}$")
-        made = [term.sub("{{ .Values.scheduler.term }}", line) for line in made]
+        for name in ("term", "decision"):
+            mark = re.compile(f"(?<=- ){getattr(BASE.scheduler, name)}$")
+            made = [mark.sub(f"{{{{ .Values.scheduler.{name} }}}}", line) for line in made]
     if key[0] == "PodDisruptionBudget":
         conditions.append(f"gt (int .Values.{_PARTS[part]}.replicas) 1")
     for condition in conditions:
         made = _if(condition, made)
     return made
-
-
-def _is_term(edit: Edit) -> bool:
-    return [line.strip() for line in edit.lines] in [[f"- {term}"] for term in term_registry.NAMES]
 
 
 def _edits(old: list[str], new: list[str], condition: str) -> list[Edit]:

@@ -13,10 +13,12 @@ from kubestow.cli import main
 @pytest.mark.parametrize(
     ("term", "more", "scores"),
     [
-        ("clbp", (), True),
-        ("load-aware", (), True),
-        ("vector-dot", (), False),
-        ("clbp", ("--alone",), False),
+        ("clbp", (), False),
+        ("load-aware", (), False),
+        ("clbp", ("--decision", "weighted"), True),
+        ("load-aware", ("--decision", "weighted"), True),
+        ("vector-dot", ("--decision", "weighted"), False),
+        ("clbp", ("--decision", "alone"), False),
     ],
 )
 def test_the_configuration_asks_only_for_what_the_term_does(
@@ -35,6 +37,7 @@ def test_the_configuration_asks_only_for_what_the_term_does(
     ("arguments", "problem"),
     [
         (("--term", "best"), "'best': must be one of clbp, load-aware"),
+        (("--decision", "both"), "--decision: 'both': expected one of shortlist, alone, weighted"),
         (("--set", "negligible"), "--set: 'negligible': expected NAME=VALUE"),
         (("--term", "clbp", "--set", "colour=1"), "colour: unknown key"),
         (("--listen", "nowhere"), "--listen: 'nowhere': expected HOST:PORT"),
@@ -42,7 +45,16 @@ def test_the_configuration_asks_only_for_what_the_term_does(
         (("--loads-every", "soon"), "--loads-every: 'soon': expected a duration"),
         (("--kubeconfig", "none"), "none: "),
     ],
-    ids=["term", "no value", "parameter", "address", "everywhere", "pace", "kubeconfig"],
+    ids=[
+        "term",
+        "decision",
+        "no value",
+        "parameter",
+        "address",
+        "everywhere",
+        "pace",
+        "kubeconfig",
+    ],
 )
 def test_bad_input_is_one_line_and_leaves_with_2(
     arguments: tuple[str, ...],

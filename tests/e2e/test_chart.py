@@ -22,7 +22,7 @@ from kubestow.live.manifests.values import (
     Values,
 )
 from kubestow.model import structures
-from kubestow.policies.placing import term_registry
+from kubestow.policies.placing import catalogs, term_registry
 from testenv import building
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -44,7 +44,11 @@ CASES = {
     "all at once": replace(OTHERWISE, certificates=CERT_MANAGER, issuer="corporate"),
     "admission": Values(metrics_api=MetricsApi(enabled=False), scheduler=Scheduler(enabled=False)),
     "metrics-api": Values(admission=Admission(enabled=False), scheduler=Scheduler(enabled=False)),
-    **{term: Values(scheduler=Scheduler(term=term)) for term in term_registry.NAMES},
+    **{
+        f"{term} {decision}": Values(scheduler=Scheduler(term=term, decision=decision))
+        for term in term_registry.NAMES
+        for decision in catalogs.DECISIONS
+    },
 }
 
 
@@ -94,8 +98,13 @@ def test_a_namespace_that_helm_makes_is_not_made_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [{"replica": 2}, {"scheduler": {"term": "best"}}, {"admission": {"replicas": 0}}],
-    ids=["unknown", "term", "none"],
+    [
+        {"replica": 2},
+        {"scheduler": {"term": "best"}},
+        {"scheduler": {"decision": "both"}},
+        {"admission": {"replicas": 0}},
+    ],
+    ids=["unknown", "term", "decision", "none"],
 )
 def test_values_of_no_use_are_refused_by_the_schema(tmp_path: Path, values: Any) -> None:
     made = _helm(tmp_path, values)

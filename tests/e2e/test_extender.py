@@ -55,10 +55,11 @@ def stock(cluster: clusters.Cluster) -> Iterator[None]:
     cluster.configure_scheduler({})
 
 
-def _extend(cluster: clusters.Cluster, term: str, url: str, *, alone: bool = False) -> None:
-    profile = catalogs.profile(term)
-    chosen = catalogs.let_decide(profile) if alone else profile
-    cluster.configure_scheduler(extender_configurations.write(chosen, url))
+def _extend(
+    cluster: clusters.Cluster, term: str, url: str, decision: str = catalogs.SHORTLIST
+) -> None:
+    profile = catalogs.of_term(term, decision)
+    cluster.configure_scheduler(extender_configurations.write(profile, url))
 
 
 def _deviations(placed: dict[str, str]) -> dict[str, float]:
@@ -95,7 +96,7 @@ def _records(store: str, subject: str) -> tuple[DecisionRecord, ...]:
 
 
 @pytest.mark.usefixtures("stock")
-@pytest.mark.parametrize("alone", [False, True], ids=["with stock scores", "alone"])
+@pytest.mark.parametrize("decision", catalogs.DECISIONS)
 @pytest.mark.parametrize("burst", [0, 1])
 def test_clbp_reaches_the_least_deviations_of_the_experiment(
     cluster: clusters.Cluster,
@@ -103,12 +104,12 @@ def test_clbp_reaches_the_least_deviations_of_the_experiment(
     kubeconfig: Path,
     tmp_path: Path,
     burst: int,
-    alone: bool,
+    decision: str,
 ) -> None:
-    more = ("--alone",) if alone else ()
-    options = ("--term=clbp", f"--kubeconfig={kubeconfig}", "--loads-every=0s", *more)
+    options = ("--term=clbp", f"--kubeconfig={kubeconfig}", "--loads-every=0s")
+    options = (*options, f"--decision={decision}")
     with commands.serve(tmp_path, "extender", *options) as (_, url):
-        _extend(cluster, "clbp", url, alone=alone)
+        _extend(cluster, "clbp", url, decision)
         found = _experiment(cluster, namespace, url, PODS)
     assert all(found[resource] <= most for resource, most in LEAST.items()), (burst, found)
 
@@ -162,6 +163,38 @@ def test_load_that_requests_do_not_tell_of_is_seen_through_metrics(
 
 
 @pytest.mark.usefixtures("stock")
+@pytest.mark.parametrize(
+    ("used_m", "expected"), [(200, "node5"), (2200, "elsewhere")], ids=["idle", "busy"]
+)
+def test_a_wish_counts_between_nodes_that_are_about_as_good(
+    cluster: clusters.Cluster,
+    namespace: str,
+    kubeconfig: Path,
+    tmp_path: Path,
+    used_m: int,
+    expected: str,
+) -> None:
+    names = [f"node{i}" for i in range(6)]
+    nodes.make(cluster, [nodes.document(name, OFFER) for name in names])
+    wish = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["node5"]}
+    preferred = [{"weight": 1, "preference": {"matchExpressions": [wish]}}]
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+    pod = workloads.pod("picky", {"cpu": "100m", "memory": "100M"}, affinity=affinity)
+    options = ("--term=load-aware", f"--kubeconfig={kubeconfig}", "--loads-every=1s")
+    with resource_metrics.serve(cluster) as metrics:
+        for name in names:
+            metrics.set_node(name, used_m if name == "node5" else 200, 2**30)
+        with commands.serve(tmp_path, "extender", *options) as (_, url):
+            read = 'kubestow_extender_load_looks_total{result="read"}'
+            clusters.wait_for(lambda: read in _metrics(url), 30.0)
+            _extend(cluster, "load-aware", url)
+            workloads.create(cluster, namespace, pod)
+            workloads.wait_until_placed(cluster, namespace, 1)
+    (found,) = workloads.placed(cluster, namespace).values()
+    assert (found == "node5") is (expected == "node5")
+
+
+@pytest.mark.usefixtures("stock")
 def test_scheduling_goes_on_while_the_extender_is_dead_and_after_its_return(
     cluster: clusters.Cluster, namespace: str, kubeconfig: Path, tmp_path: Path
 ) -> None:
@@ -179,7 +212,7 @@ def test_scheduling_goes_on_while_the_extender_is_dead_and_after_its_return(
         workloads.create(cluster, namespace, *PODS[10:])
         workloads.wait_until_placed(cluster, namespace, 15)
         counted = _metrics(url)
-    assert 'kubestow_extender_calls_total{outcome="answered",verb="prioritize"} 5.0' in counted
+    assert 'kubestow_extender_calls_total{outcome="answered",verb="filter"} 5.0' in counted
 
 
 @pytest.mark.usefixtures("stock")
@@ -208,7 +241,9 @@ def test_pods_can_be_bound_by_the_extender(
     options = ("--term=clbp", f"--kubeconfig={kubeconfig}", "--loads-every=0s", "--bind")
     nodes.make(cluster, [nodes.document(f"node{i}", OFFER) for i in (1, 2)])
     with commands.serve(tmp_path, "extender", *options) as (_, url):
-        configuration = extender_configurations.write(catalogs.profile("clbp"), url)
+        configuration = extender_configurations.write(
+            catalogs.of_term("clbp", catalogs.SHORTLIST), url
+        )
         configuration["extenders"][0]["bindVerb"] = "bind"
         cluster.configure_scheduler(configuration)
         workloads.create(cluster, namespace, *PODS[:3])

@@ -191,7 +191,7 @@ def test_a_tiny_run_writes_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
     report = shi_balance.run(options, lambda *_: None)
     assert set(map(tuple, report["seeds"].values())) == {(3, 4)}
     written = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert len(written["table"]) == 2 * 7 + 3 * 9
+    assert len(written["table"]) == 2 * 9 + 3 * 11
     assert written["left_out"].startswith("H5")
     scaling_scenes.check_page(tmp_path / "report.html", "load-aware", "disk space", "verdict")
 

@@ -54,14 +54,16 @@ def extender(
     loads_every: Annotated[
         str, typer.Option(help="Pause between two looks at metrics.k8s.io; 0s counts requests.")
     ] = "15s",
-    alone: Annotated[
-        bool,
+    decision: Annotated[
+        str,
         typer.Option(
-            "--alone",
-            help="Let the term decide alone, by one question a pod: scores of kube-scheduler, and "
-            "with them soft wishes of pods, count for nothing. Packing terms always do.",
+            help="How clbp and load-aware take part. shortlist: they leave the few nodes they find "
+            "best, and kube-scheduler's own scores choose between these. alone: they leave one. "
+            "weighted: they give points beside its scores, which takes two questions a pod. "
+            "Packing terms always decide alone.",
+            metavar="|".join(catalogs.DECISIONS),
         ),
-    ] = False,
+    ] = catalogs.SHORTLIST,
     bind: Annotated[
         bool, typer.Option("--bind", help="Answer /bind, too: bind pods here.")
     ] = False,
@@ -90,7 +92,7 @@ def extender(
       kubestow extender --term load-aware --set cpu=0.7 --listen 0.0.0.0:8888 --certificates managed
     """
     if print_config is not None:
-        written = _configuration(term, print_config, alone=alone)
+        written = _configuration(term, print_config, decision)
         typer.echo(yaml.safe_dump(written, sort_keys=False), nl=False)
         return 0
     serving.prepare_logs(log_level)
@@ -101,11 +103,12 @@ def extender(
         parameters=_parameters(parameters),
         version=version,
         loads_every_s=every_s,
-        alone=alone,
+        decision=decision,
         bind=bind,
         taint=high_loads.HighLoadParameters() if taint else None,
     )
     term_registry.make(chosen.term, chosen.parameters)  # refused now rather than behind the door
+    catalogs.of_term(term, decision)
     wanted = serving.Wanted(
         kind=certificates,
         paths=paths or (),
@@ -168,11 +171,9 @@ async def _serve(
         return await running.serve(server, *beside)
 
 
-def _configuration(term: str, url: str, *, alone: bool) -> dict[str, Any]:
+def _configuration(term: str, url: str, decision: str) -> dict[str, Any]:
     tls = extender_configurations.Tls() if url.startswith("https://") else None
-    profile = catalogs.profile(term)
-    chosen = catalogs.let_decide(profile) if alone else profile
-    return extender_configurations.write(chosen, url, tls=tls)
+    return extender_configurations.write(catalogs.of_term(term, decision), url, tls=tls)
 
 
 def _parameters(given: list[str] | None) -> dict[str, Any]:

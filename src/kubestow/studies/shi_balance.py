@@ -71,7 +71,9 @@ WAYS: Final = (
     # The thesis' scores alone decide: its points outweigh all others.
     Way(STRICT, "clbp", {"strict": True}, catalogs.PACK_WEIGHT),
     Way("clbp", "clbp"),
+    Way("clbp-shortlist", "clbp-shortlist"),
     Way("load-aware", "load-aware"),
+    Way("load-aware-shortlist", "load-aware-shortlist"),
     Way("vector-dot", "vector-dot"),
     Way("adaptive", "adaptive"),
     Way(RANDOM),

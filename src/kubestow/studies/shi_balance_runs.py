@@ -161,7 +161,12 @@ class _Arrivals:
         names = list(PODS)
         for number, kind in enumerate(order.tolist()):
             time_s = number * self._scene.gap_s if np.isfinite(self._scene.gap_s) else 0.0
-            pod = pods.Pod(f"p{number}", self._specs[kind], labels={"app": names[kind]})
+            pod = pods.Pod(
+                f"p{number}",
+                self._specs[kind],
+                labels={"app": names[kind]},
+                owner=pods.OwnerReference("apps/v1", "ReplicaSet", names[kind]),
+            )
             row = self._scheduler.place(pod, self._state, rng, loads=self._measure(time_s)).row
             placed.append((names[kind], -1 if row is None else row))
             if row is not None:

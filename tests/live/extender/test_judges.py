@@ -45,14 +45,16 @@ class FreeCpu:
 class Scene:
     """A judge with nodes n0 (empty), n1 (half full), n2 (full), and what it recorded."""
 
-    def __init__(self, term: terms.Term | None = None, *, alone: bool = False) -> None:
+    def __init__(
+        self, term: terms.Term | None = None, *, decision: str = catalogs.WEIGHTED
+    ) -> None:
         self.cache = made.make_cache("n0", "n1", "n2")
         self.cache.replace("Pod", [made.make_pod("x", "n1", "2"), made.make_pod("y", "n2", "4")])
         self.makers: list[Callable[[], DecisionRecord]] = []
         self.now_s = 100.0
         self.term = term or FreeCpu()
         self.judge = judges.Judge(
-            self.cache, self.term, None, self.makers.append, lambda: self.now_s, alone=alone
+            self.cache, self.term, None, self.makers.append, lambda: self.now_s, decision=decision
         )
 
     @property
@@ -196,7 +198,8 @@ def test_every_term_can_be_asked(name: str) -> None:
 def test_what_a_term_leaves_that_decides_alone_is_what_the_simulated_scheduler_takes(
     name: str, placed: list[tuple[str, str]], cpu: str, prefers: bool
 ) -> None:
-    scene = Scene(term_registry.make(name), alone=not term_registry.get(name).decisive)
+    decision = catalogs.WEIGHTED if term_registry.get(name).decisive else catalogs.ALONE
+    scene = Scene(term_registry.make(name), decision=decision)
     scene.cache.replace("Node", [made.make_node(f"n{i}") for i in range(4)])
     scene.cache.replace(
         "Pod", [made.make_pod(f"p{i}", node, size) for i, (node, size) in enumerate(placed)]
@@ -210,7 +213,7 @@ def test_what_a_term_leaves_that_decides_alone_is_what_the_simulated_scheduler_t
     names = [f"n{i}" for i in range(4)]
     asked = msgspec.json.encode({"Pod": document, "Nodes": None, "NodeNames": names})
     pod = scene.cache.read_pod(msgspec.json.encode(document)).pod
-    profile = catalogs.let_decide(catalogs.profile(name))
+    profile = catalogs.of_term(name, catalogs.ALONE)
     scheduler = schedulers.Scheduler(profile, made.FEATURES)
     wanted = scheduler.place(pod, scene.cache.state).node
     left = scene.judge.filter(messages.read_question(asked)).node_names
@@ -224,11 +227,53 @@ def test_what_a_term_leaves_that_decides_alone_is_what_the_simulated_scheduler_t
 
 
 def test_a_term_that_decides_alone_tells_why_others_were_refused() -> None:
-    scene = Scene(alone=True)
+    scene = Scene(decision=catalogs.ALONE)
     found = scene.judge.filter(_question("n0", "n1", "n2"))
     assert (found.node_names, found.failed_nodes) == (["n0"], {"n2": "0m are free"})
     (record,) = scene.records
     assert [each.name for each in record.candidates] == ["n0", "n1"]
+
+
+@pytest.mark.parametrize("name", ["clbp", "load-aware"])
+@given(
+    placed=st.lists(
+        st.tuples(st.integers(0, 7), st.sampled_from(("100m", "300m", "2"))), max_size=12
+    ),
+    cpu=st.sampled_from(("100m", "200m", "900m")),
+    owner=st.sampled_from((None, "ReplicaSet", "Job")),
+)
+def test_a_shortlist_is_what_the_simulated_scheduler_chooses_from(
+    name: str, placed: list[tuple[int, str]], cpu: str, owner: str | None
+) -> None:
+    scene = Scene(term_registry.make(name), decision=catalogs.SHORTLIST)
+    names = [f"n{i}" for i in range(8)]
+    scene.cache.replace("Node", [made.make_node(each) for each in names])
+    scene.cache.replace(
+        "Pod", [made.make_pod(f"p{i}", f"n{node}", size) for i, (node, size) in enumerate(placed)]
+    )
+    document = made.make_pod("new", cpu=cpu)
+    if owner is not None:
+        reference = {"apiVersion": "v1", "kind": owner, "name": "o", "controller": True}
+        document["metadata"]["ownerReferences"] = [reference]
+    asked = msgspec.json.encode({"Pod": document, "Nodes": None, "NodeNames": names})
+    pod = scene.cache.read_pod(msgspec.json.encode(document)).pod
+    profile = catalogs.of_term(name, catalogs.SHORTLIST)
+    found = schedulers.Scheduler(profile, made.FEATURES).place(pod, scene.cache.state)
+    left = scene.judge.filter(messages.read_question(asked)).node_names
+    assert left == [found.nodes[row] for row in found.feasible]
+    assert found.node is None or found.node in left
+    assert owner == "ReplicaSet" or len(left) <= 1
+
+
+def test_a_shortlist_is_recorded_and_counted_where_the_term_finds_it_best() -> None:
+    scene = Scene(decision=catalogs.SHORTLIST)
+    # Free: 4000m, 2000m, 0: stretched to 10, 5, 0; within a point of the best there is one.
+    found = scene.judge.filter(_question("n0", "n1", "n2"))
+    assert (found.node_names, found.failed_nodes) == (["n0"], {"n2": "0m are free"})
+    scene.judge.settle()
+    assert made.requested_m(scene.cache, "n0") == 500
+    (record,) = scene.records
+    assert record.outcome == "n0"
 
 
 def test_a_decisive_term_is_recorded_and_assumed_where_it_sends_the_pod() -> None:

@@ -20,7 +20,7 @@ from kubestow.live.caches import cluster_caches
 from kubestow.live.extender import apps, judges, tainting
 from kubestow.live.loads import load_books, node_metrics
 from kubestow.model import clusters, nodes, pods, quantities, resources, states
-from kubestow.policies.placing import high_loads, term_registry, terms, versions
+from kubestow.policies.placing import catalogs, high_loads, term_registry, terms, versions
 
 PART = "extender"
 KINDS = (cluster_caches.NODES, cluster_caches.PODS)
@@ -46,7 +46,7 @@ class Options:
         version: Kubernetes release whose rules count pods.
         loads_every_s: Pause between two looks at the metrics of nodes; 0 asks for none, and loads
             are what pods request.
-        alone: Whether the term decides alone; a decisive one always does.
+        decision: How it takes part in the choice of a node (``catalogs.DECISIONS``).
         bind: Whether pods are bound here.
         taint: Taint nodes under high load; ``None`` leaves them alone.
     """
@@ -55,7 +55,7 @@ class Options:
     parameters: dict[str, Any]
     version: str = versions.DEFAULT
     loads_every_s: float = 15.0
-    alone: bool = False
+    decision: str = catalogs.SHORTLIST
     bind: bool = False
     taint: high_loads.HighLoadParameters | None = None
 
@@ -83,7 +83,7 @@ class Host:
         _warm(term)
         measured = term_registry.get(options.term).measured and options.loads_every_s > 0
         self._book = load_books.LoadBook() if measured else None
-        self.judge = judges.Judge(self.cache, term, self._book, record, alone=options.alone)
+        self.judge = judges.Judge(self.cache, term, self._book, record, decision=options.decision)
         self.edge = apps.Edge(self.judge, metrics, client if options.bind else None)
         self.watches = {
             kind: watches.Watch(

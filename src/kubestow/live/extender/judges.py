@@ -20,7 +20,7 @@ from kubestow.live.caches import cluster_caches
 from kubestow.live.extender import messages, name_tables
 from kubestow.live.loads import load_books
 from kubestow.model import decisions, pods, states
-from kubestow.policies.placing import terms
+from kubestow.policies.placing import catalogs, shortlists, terms
 
 CANDIDATES = 3  # that a record names
 ASSUMED_MOST_S = 30.0  # longer than any binding takes; kube-scheduler's own assumption never ends
@@ -62,8 +62,8 @@ class Judge:
         book: Measured and assumed loads; without it, requests count as load.
         record: Takes what was decided.
         clock: Seconds since the epoch.
-        alone: Whether the term decides alone, as a decisive one does: of the nodes that may take a
-            pod, only the best is left.
+        decision: How the term takes part in the choice (``catalogs.DECISIONS``); a decisive one
+            always decides alone: of the nodes that may take a pod, only the best is left.
     """
 
     def __init__(
@@ -74,10 +74,10 @@ class Judge:
         record: Record,
         clock: Clock = time.time,
         *,
-        alone: bool = False,
+        decision: str = catalogs.WEIGHTED,
     ) -> None:
         self._cache, self._term, self._book = cache, term, book
-        self._record, self._clock, self._alone = record, clock, alone
+        self._record, self._clock, self._decision = record, clock, decision
         self.unknown = 0  # nodes asked about that the cache does not have
         self._last: tuple[_Case, terms.Weighed] | None = None  # what the last filter worked out
         self._tabled: tuple[str, ...] | None = None  # the nodes that the table below is of
@@ -85,15 +85,18 @@ class Judge:
         self._going: tuple[_Case, str] | None = None  # the last pod, and where it likely goes
 
     def filter(self, question: messages.Question) -> messages.FilterAnswer:
-        """Return the nodes that may take the pod; of a term that decides alone, the best."""
+        """Return the nodes that may take the pod, or those of them that the term finds best."""
         self.settle()
         case = self._read(question)
         weighed = self._weigh(case)
         self._last = case, weighed
         refused_at = np.flatnonzero(~weighed.passes)
         refused = {case.name(at): weighed.explain(at) for at in refused_at.tolist()}
-        if (self._alone or weighed.decisive) and len(refused) < len(case.rows):
-            left = self._decide(case, weighed)
+        shortens = self._decision == catalogs.SHORTLIST
+        alone = weighed.decisive or self._decision == catalogs.ALONE
+        alone |= shortens and not shortlists.has_wishes(case.pod)
+        if (alone or shortens) and len(refused) < len(case.rows):
+            left = self._decide(case, weighed, alone=alone)
         elif not refused:
             return messages.answer_all(question)
         else:
@@ -106,11 +109,12 @@ class Judge:
                 self._going = case, messages.node_names(question)[left[0]]
         return messages.answer(question, left, refused)
 
-    def _decide(self, case: _Case, weighed: terms.Weighed) -> list[int]:
-        """Return where the best node stands in the question, or those that tie for a pod's wishes.
+    def _decide(self, case: _Case, weighed: terms.Weighed, *, alone: bool) -> list[int]:
+        """Return where the best nodes stand in the question.
 
-        With the weight of such a term no other node could win, so that its scores, and those of
-        kube-scheduler itself, need not be worked out.
+        Of a term that decides alone that is one, or those that tie for a pod's wishes: with its
+        weight no other node could win, so that its scores, and those of kube-scheduler itself, need
+        not be worked out.
         """
         passes = weighed.passes
         case = replace(case, places=case.places[passes], rows=case.rows[passes])
@@ -118,7 +122,8 @@ class Judge:
         whole = self._sent(case, weighed)
         self._record(functools.partial(self._choice, case, weighed, whole, self._clock()))
         self._going = case, case.name(_likely(weighed.scores, whole))
-        found: list[int] = case.places[np.flatnonzero(whole == whole.max())].tolist()
+        best = np.flatnonzero(whole == whole.max()) if alone else shortlists.pick(weighed.scores)
+        found: list[int] = case.places[best].tolist()
         return found
 
     def prioritize(self, question: messages.Question) -> list[messages.HostPriority]:

@@ -162,7 +162,7 @@ def _scheduler(values: Values) -> list[Document]:
     component = Component(
         name=SCHEDULER,
         replicas=chosen.replicas,
-        arguments=("extender", "--term", chosen.term, *taints),
+        arguments=("extender", "--term", chosen.term, "--decision", chosen.decision, *taints),
         resources=chosen.resources,
         cluster_rules=_extender_rules(values),
         namespace_rules=_lease_rules(),
@@ -190,7 +190,8 @@ def _scheduler(values: Values) -> list[Document]:
 
 
 def _configuration(values: Values) -> dict[str, Any]:
-    profile = catalogs.profile(values.scheduler.term, values.scheduler.name)
+    chosen = values.scheduler
+    profile = catalogs.of_term(chosen.term, chosen.decision, chosen.name)
     election = {
         "leaderElect": True,
         "resourceName": SCHEDULER,

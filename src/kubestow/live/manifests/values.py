@@ -7,7 +7,7 @@ from typing import Annotated
 
 from kubestow.model import fields
 from kubestow.model.structures import Bounds, OneOf
-from kubestow.policies.placing import term_registry
+from kubestow.policies.placing import catalogs, term_registry
 
 MANAGED, CERT_MANAGER = "managed", "cert-manager"
 
@@ -71,6 +71,8 @@ class Scheduler:
         replicas: How many of it; one works, the others wait.
         name: What pods ask for.
         term: What the extender beside it decides by.
+        decision: How ``clbp`` and ``load-aware`` take part in the choice of a node; packing terms
+            always decide alone.
         image: Image of kube-scheduler, from where the nodes pull it; its release should be that of
             the cluster.
         taint_high_load: Whether nodes under high load are tainted.
@@ -81,6 +83,7 @@ class Scheduler:
     replicas: Annotated[int, Bounds(least=1)] = 2
     name: str = "kubestow"
     term: Annotated[str, OneOf(term_registry.NAMES)] = "load-aware"
+    decision: Annotated[str, OneOf(catalogs.DECISIONS)] = catalogs.SHORTLIST
     image: str = "kube-scheduler:v1.37.1"
     taint_high_load: bool = False
     resources: Resources = Resources()

@@ -25,12 +25,16 @@ decide where loads are alike. In a pilot of ``shi-balance`` ``clbp`` balanced al
 from 8 to 160.
 Those that pack have weight 160: one point (1600) is more than all stock scores together can say
 (1500), so that the choice is that of the heuristic.
+``clbp-alone`` and ``load-aware-alone`` have that weight, too. ``clbp-shortlist`` and
+``load-aware-shortlist`` give no points: they leave the few nodes they find best, and stock scores
+choose between these (``shortlists``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from kubestow.model import errors
 from kubestow.policies.placing import profiles
@@ -39,6 +43,10 @@ from kubestow.policies.placing.profiles import ShapePoint
 LIMIT_PERCENT = 85
 LOAD_WEIGHT = 8
 PACK_WEIGHT = 160
+SHORTLIST, ALONE, WEIGHTED = "shortlist", "alone", "weighted"
+DECISIONS: Final = (SHORTLIST, ALONE, WEIGHTED)
+"""How a term that goes by load takes part in the choice of a node."""
+_BY_LOAD: Final = ("clbp", "load-aware")
 
 _STOCK = profiles.Profile()
 _MOST = replace(_STOCK, fit=profiles.FitArgs(strategy=profiles.MOST))
@@ -68,8 +76,9 @@ def _schubert(*, empty: int, over: int, fit: int, balanced: int) -> profiles.Pro
     )
 
 
-def _extended(term: str, weight: int) -> profiles.Profile:
-    return replace(_STOCK, extension=profiles.Extension(term, weight=weight))
+def _extended(term: str, weight: int, *, shortlist: bool = False) -> profiles.Profile:
+    extension = profiles.Extension(term, weight=weight, shortlist=shortlist)
+    return replace(_STOCK, extension=extension)
 
 
 _PROFILES: Mapping[str, profiles.Profile] = {
@@ -80,7 +89,9 @@ _PROFILES: Mapping[str, profiles.Profile] = {
     ),
     "schubert-85": _schubert(empty=1, over=0, fit=1, balanced=2),
     "schubert-85-fixed": _schubert(empty=9, over=1, fit=50, balanced=7),
-    **{name: _extended(name, LOAD_WEIGHT) for name in ("clbp", "load-aware")},
+    **{name: _extended(name, LOAD_WEIGHT) for name in _BY_LOAD},
+    **{f"{name}-{SHORTLIST}": _extended(name, LOAD_WEIGHT, shortlist=True) for name in _BY_LOAD},
+    **{f"{name}-{ALONE}": _extended(name, PACK_WEIGHT) for name in _BY_LOAD},
     **{name: _extended(name, PACK_WEIGHT) for name in ("vector-dot", "k8s-vector-dot", "adaptive")},
 }
 NAMES = tuple(_PROFILES)
@@ -97,8 +108,16 @@ def profile(name: str, scheduler_name: str = _STOCK.name) -> profiles.Profile:
     return replace(_PROFILES[name], name=scheduler_name)
 
 
-def let_decide(profile: profiles.Profile) -> profiles.Profile:
-    """Return a profile whose term, if it has one, outdoes all that stock scores can say."""
-    if profile.extension is None:
-        return profile
-    return replace(profile, extension=replace(profile.extension, weight=PACK_WEIGHT))
+def of_term(term: str, decision: str, scheduler_name: str = _STOCK.name) -> profiles.Profile:
+    """Return the profile with a term that takes part in the choice in one of the ``DECISIONS``.
+
+    Terms that pack always decide alone.
+
+    Raises:
+        InputError: If there is no such term or decision.
+    """
+    if decision not in DECISIONS:
+        expected = f"expected one of {', '.join(DECISIONS)}"
+        raise errors.InputError("--decision", f"{decision!r}: {expected}")
+    plain = term not in _BY_LOAD or decision == WEIGHTED
+    return profile(term if plain else f"{term}-{decision}", scheduler_name)

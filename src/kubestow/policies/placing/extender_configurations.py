@@ -101,11 +101,12 @@ def _verbs(profile: profiles.Profile, extension: profiles.Extension) -> dict[str
 
     A term of which one point outdoes all scores together decides alone. It is asked once, which
     nodes may take the pod, and names its best. kube-scheduler then has one node left, and works out
-    no scores of its own either; the choice is the same.
+    no scores of its own either; the choice is the same. One that makes a shortlist is asked once as
+    well.
     """
     verbs: dict[str, Any] = {"filterVerb": FILTER_VERB}
     others = normalizing.MAX_SCORE * sum(weight for _, weight in profile.scores)
-    if extension.weight * terms.POINT > others:
+    if extension.shortlist or extension.weight * terms.POINT > others:
         return verbs
     if not term_registry.get(extension.term).filters:
         verbs = {}

@@ -124,11 +124,13 @@ class Extension:
         term: Name of the term.
         parameters: Its parameters, with the keys of documents.
         weight: How often each of its points (0 to 10) counts, times 10.
+        shortlist: Leave the few nodes it finds best (``shortlists``) instead of giving points.
     """
 
     term: str
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
     weight: int = 1
+    shortlist: bool = False
 
 
 @dataclass(frozen=True, slots=True)

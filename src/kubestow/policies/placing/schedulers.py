@@ -20,6 +20,7 @@ from kubestow.policies.placing import (
     resource_fits,
     resource_scores,
     sampling,
+    shortlists,
     spreads,
     term_doors,
     terms,
@@ -319,15 +320,20 @@ def _extend(
         merged = {**reasons(), **own}
         return {name: merged[name] for name in state.names if name in merged}
 
-    weight, left = 1 if extension is None else extension.weight, feasible[found.passes]
-    scores = found.scores[found.passes]
-    sent = terms.sent_scores(cycle.pod, state, left, scores, decisive=found.decisive)
+    kept = np.flatnonzero(found.passes)
+    sent = terms.sent_scores(
+        cycle.pod, state, feasible[kept], found.scores[kept], decisive=found.decisive
+    )
+    if extension is not None and extension.shortlist and len(kept):
+        chooses = shortlists.has_wishes(cycle.pod)
+        best = shortlists.pick(found.scores[kept]) if chooses else [np.argmax(sent)]
+        kept, sent = kept[best], np.zeros(len(best), dtype=np.int64)
     return _Extended(
         name=term.name,
-        feasible=left,
+        feasible=feasible[kept],
         reasons=more_reasons if len(refused) else reasons,
-        scores=sent * (weight * terms.POINT),
-        parts={f"{term.name}/{part}": v[found.passes] for part, v in found.parts.items()},
+        scores=sent * ((1 if extension is None else extension.weight) * terms.POINT),
+        parts={f"{term.name}/{part}": values[kept] for part, values in found.parts.items()},
     )
 
 
