@@ -3,8 +3,9 @@
 Pods are created at a steady pace for a minute: first in peace, then while the store hangs, while it
 is down, and while the certificate is exchanged. No creation may fail, and every pod has what was
 learned. How long it takes is read from two histograms: that of the webhook, and that of the API
-server, which counts its own work on the question and the patch, too. Needs a Go toolchain
-(``make e2e`` builds the control plane) and PostgreSQL.
+server, which counts its own work on the question and the patch, too. How much that is, and how much
+the machine is disturbed, shows a webhook that only answers (``answers``), before and after. Needs a
+Go toolchain (``make e2e`` builds the control plane) and PostgreSQL.
 
     python -m benchmarks.admission [FILE]     writes the figures to FILE as JSON, too
 """
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,23 +32,32 @@ import httpx
 import numpy as np
 import uvloop
 
-from benchmarks import creations, outputs
+from benchmarks import answers, creations, outputs
 from kubestow.live.admission import handlers, manifests
 from kubestow.live.stores import engines, recommendations
 from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.recommendations import Recommendation
 from testenv import authorities, clusters, commands, isolation, postgresql_servers
 from testenv.native_histograms import Edges, quantile
+from testenv.processes import Process
 from testenv.prometheus_servers import free_port
 
 RATE, PHASE_S = 200, 15.0
-NAMESPACE, WEBHOOK = "load", "kubestow-load"
+NAMESPACE, WEBHOOK, ANSWERS = "load", "webhook", "answers"
 _HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 _SEEN = "apiserver_admission_webhook_admission_duration_seconds"
 _TOOK = "kubestow_admission_http_request_duration_seconds_bucket"
 # As the API server writes it; the requests that pods come with are others.
 _CHANGED = b'"requests":{"cpu":"512m","memory":"1216M"}'
 _OPEN = "apiserver_admission_webhook_fail_open_count"
+# As much as the webhook says.
+_RESOURCES = "/spec/containers/0/resources"
+_PATCH = [
+    {"op": "add", "path": f"{_RESOURCES}/requests/cpu", "value": "512m"},
+    {"op": "add", "path": f"{_RESOURCES}/requests/memory", "value": "1216M"},
+    {"op": "add", "path": f"{_RESOURCES}/limits", "value": {"memory": "1216M"}},
+    {"op": "add", "path": "/metadata/annotations", "value": {"kubestow.io/changed": "." * 330}},
+]
 
 
 def measure() -> dict[str, float]:
@@ -76,10 +86,12 @@ def run() -> dict[str, float]:
         _learn(url)
         _label(cluster)
         cluster.processes[clusters.CONTROLLERS].stop()  # it made the account pods need
+        _load_answers(cluster, Path(name), "before")
         with _webhook(cluster, Path(name), url) as webhook:
             loads = _load(cluster, store, webhook.exchange)
-            seen = cluster.histogram(_SEEN, {"type": "admit"})
-            return _figures(cluster.metrics(clusters.API), seen, webhook.metrics(), loads)
+            own = webhook.metrics()
+        _load_answers(cluster, Path(name), "after")
+        return _figures(cluster, own, loads)
 
 
 def _learn(url: str) -> None:
@@ -114,10 +126,6 @@ def _webhook(cluster: clusters.Cluster, folder: Path, store: str) -> Iterator[_W
     """Run and register the webhook."""
     authority = authorities.Authority(folder / "webhook", "webhook-ca")
     pair, port = authority.server("webhook", ("127.0.0.1",)), free_port()
-    configuration = manifests.webhook_configuration(WEBHOOK, "kubestow-system", "web")
-    for each in configuration["webhooks"]:
-        address = f"https://127.0.0.1:{port}{handlers.PATH}"
-        each["clientConfig"] = {"url": address, "caBundle": authority.bundle()}
     arguments = [
         f"--store={store}",
         "--certificates=files",
@@ -132,24 +140,59 @@ def _webhook(cluster: clusters.Cluster, folder: Path, store: str) -> Iterator[_W
         shutil.copy(other.certificate, pair.certificate)
 
     trust = ssl.create_default_context(cafile=authority.pair.certificate)
-    with commands.serve(folder, "admission", *arguments, port=port, tls=True) as (_, url):
-        cluster.request("POST", _HOOKS, configuration)
-        clusters.wait_for(lambda: _is_changed(_probe(cluster)), 60.0)
+    with (
+        commands.serve(folder, "admission", *arguments, port=port, tls=True) as (_, url),
+        _registered(cluster, WEBHOOK, authority, port),
+    ):
         yield _Webhook(
             exchange, lambda: httpx.get(f"{url}/metrics", verify=trust, trust_env=False).text
         )
 
 
-def _pod(number: int) -> dict[str, Any]:
+@contextlib.contextmanager
+def _registered(
+    cluster: clusters.Cluster, name: str, authority: authorities.Authority, port: int
+) -> Iterator[None]:
+    """Let the API server ask a webhook about new pods, under a name that its metrics tell."""
+    configuration = manifests.webhook_configuration(name, "kubestow-system", "web")
+    for each in configuration["webhooks"]:
+        each["name"] = f"{name}.kubestow.io"
+        address = f"https://127.0.0.1:{port}{handlers.PATH}"
+        each["clientConfig"] = {"url": address, "caBundle": authority.bundle()}
+    cluster.request("POST", _HOOKS, configuration)
+    try:
+        clusters.wait_for(lambda: _is_changed(_probe(cluster)), 60.0)
+        yield
+    finally:
+        cluster.request("DELETE", f"{_HOOKS}/{name}")
+        clusters.wait_for(lambda: not _is_changed(_probe(cluster)), 60.0)
+
+
+def _load_answers(cluster: clusters.Cluster, folder: Path, when: str) -> None:
+    """Create pods at the same pace with a webhook that only answers."""
+    authority = authorities.Authority(folder / "answers", "answers-ca")
+    pair, port = authority.server("answers", ("127.0.0.1",)), free_port()
+    files = (str(pair.certificate), str(pair.key), str(port), json.dumps(_PATCH))
+    command = [sys.executable, "-m", answers.__name__, *files]
+    server = Process(ANSWERS, command, folder / "answers.log")
+    server.start()
+    try:
+        with _registered(cluster, ANSWERS, authority, port):
+            _create(cluster, [_pod(when, n) for n in range(int(RATE * PHASE_S * 2))], {})
+    finally:
+        server.stop()
+
+
+def _pod(name: str, number: int) -> dict[str, Any]:
     labels = {"kubestow.io/managed": "true", "kubestow.io/id": "web"}
     container = {"name": "main", "image": "pause", "resources": {"requests": {"cpu": "250m"}}}
-    metadata = {"name": f"web-{number}", "labels": labels}
+    metadata = {"name": f"{name}-{number}", "labels": labels}
     return {"metadata": metadata, "spec": {"containers": [container]}}
 
 
 def _probe(cluster: clusters.Cluster) -> dict[str, Any]:
     path = f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All"
-    found: dict[str, Any] = cluster.request("POST", path, _pod(0))
+    found: dict[str, Any] = cluster.request("POST", path, _pod("probe", 0))
     return found
 
 
@@ -177,12 +220,20 @@ def _load(
         exchange()
 
     troubles, count = (hang, fall, rotate), int(RATE * PHASE_S)
+    happening = {count * (place + 1): trouble for place, trouble in enumerate(troubles)}
+    return _create(cluster, [_pod("web", number) for number in range(count * 4)], happening)
+
+
+def _create(
+    cluster: clusters.Cluster,
+    pods: list[dict[str, Any]],
+    happening: Mapping[int, Callable[[], None]],
+) -> list[creations.Creation]:
     keys = cluster.folder / "pki"
     trust = ssl.create_default_context(cafile=cluster.authority.pair.certificate)
     trust.load_cert_chain(keys / "admin.crt", keys / "admin.key")
     path = f"/api/v1/namespaces/{NAMESPACE}/pods"
-    wanted = [json.dumps(_pod(number + 1)).encode() for number in range(count * 4)]
-    happening = {count * (place + 1): trouble for place, trouble in enumerate(troubles)}
+    wanted = [json.dumps(pod).encode() for pod in pods]
     return uvloop.run(creations.create(cluster.url, path, trust, wanted, RATE, happening))
 
 
@@ -203,10 +254,15 @@ def _signal(pids: list[int], what: signal.Signals) -> None:
             os.kill(pid, what)
 
 
-def _figures(api: str, seen: Edges, own: str, loads: list[creations.Creation]) -> dict[str, float]:
+def _figures(
+    cluster: clusters.Cluster, own: str, loads: list[creations.Creation]
+) -> dict[str, float]:
     """Return figures from the metrics of the API server and of the webhook, and from answers."""
-    took_s = [each.took_s for each in loads]
+    api, took_s = cluster.metrics(clusters.API), [each.took_s for each in loads]
     opened = re.findall(rf"^{_OPEN}\{{.*{WEBHOOK}.*\}} (\S+)$", api, re.MULTILINE)
+    seen, least = (
+        cluster.histogram(_SEEN, {"name": f"{name}.kubestow.io"}) for name in (WEBHOOK, ANSWERS)
+    )
     took = _buckets(own, rf'{_TOOK}\{{le="([^"]+)"\}}')
     return {
         "wanted": float(len(loads)),
@@ -217,6 +273,8 @@ def _figures(api: str, seen: Edges, own: str, loads: list[creations.Creation]) -
         "webhook_p99_ms": 1000.0 * quantile(took, 0.99),
         "api_server_p50_ms": 1000.0 * quantile(seen, 0.5),
         "api_server_p99_ms": 1000.0 * quantile(seen, 0.99),
+        "answers_p50_ms": 1000.0 * quantile(least, 0.5),
+        "answers_p99_ms": 1000.0 * quantile(least, 0.99),
         "creation_p50_ms": 1000.0 * float(np.quantile(took_s, 0.5)),
         "creation_p99_ms": 1000.0 * float(np.quantile(took_s, 0.99)),
     }

@@ -48,7 +48,7 @@ NAMES = (1000, 5000)  # how many nodes are asked about
 NODES, DEPLOYMENTS, REPLICAS, ROUNDS = 1000, 20, 100, 3
 ALL, DEFAULT = 100, 0  # percentageOfNodesToScore
 STOCK = "stock"
-LIVE = ("load-aware", "clbp", "vector-dot", "clbp alone", "clbp weighted")
+LIVE = ("load-aware", "clbp", "vector-dot", "clbp weighted")
 FLOORED = ("load-aware", "vector-dot")
 OFFER = {
     "cpu": "16",

@@ -63,8 +63,9 @@ def placed(cluster: Cluster, namespace: str) -> dict[str, str]:
 def remind_kubelets(cluster: Cluster, found: Iterable[Mapping[str, Any]]) -> None:
     """Let KWOK look once more at pods that have a node and were not started.
 
-    It gives a pod up when the API server breaks off the request that would start it, and looks
-    again only when the pod changes. A kubelet tries again by itself.
+    It gives a pod up when the API server breaks off the request that would start it, and passes
+    over those that came before it took a node over from its predecessor. It looks again only when
+    the pod changes. A kubelet tries again by itself.
     """
     content = "application/merge-patch+json"
     for pod in found:

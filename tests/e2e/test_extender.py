@@ -106,8 +106,8 @@ def test_clbp_reaches_the_least_deviations_of_the_experiment(
     burst: int,
     decision: str,
 ) -> None:
-    options = ("--term=clbp", f"--kubeconfig={kubeconfig}", "--loads-every=0s")
-    options = (*options, f"--decision={decision}")
+    options = ["--term=clbp", f"--kubeconfig={kubeconfig}", "--loads-every=0s"]
+    options.append(f"--decision={decision}")
     with commands.serve(tmp_path, "extender", *options) as (_, url):
         _extend(cluster, "clbp", url, decision)
         found = _experiment(cluster, namespace, url, PODS)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import ssl
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +15,16 @@ import httpx
 import pytest
 import yaml
 
-from kubestow.live.certificates import rights
 from kubestow.live.metrics_api import documents, manifests
 from kubestow.model import quantities
 from testenv import clusters, commands, nodes, prometheus_servers, workloads
-from testenv.processes import Process
-from testenv.prometheus_servers import free_port
+from tests.e2e import metric_servers
+from tests.e2e.metric_servers import CUSTOM, EXTERNAL, Served
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
-HOME, SERVICE, SECRET, USER = "kubestow-metrics", "metrics", "certificates", "metrics-api"
-CUSTOM = "/apis/custom.metrics.k8s.io"
-EXTERNAL = "/apis/external.metrics.k8s.io/v1beta1"
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
+HOME = "kubestow-metrics"
+WRITTEN = [("pods", "rate"), ("nodes", "latency"), ("services", "load"), ("namespaces", "sum")]
 STEP_S = 5.0
 AHEAD = {"horizon": "60s", "step": "5s", "history": "10m"}
 RULES = {
@@ -52,45 +47,18 @@ RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """The running server."""
-
-    url: str
-    process: Process
-    writer: httpx.Client
-
-    def write(self, path: str, value: float | str, **query: str) -> None:
-        """Write a value as someone who may."""
-        found = self.writer.post(f"/write-metrics/{path}", content=json.dumps(value), params=query)
-        assert found.status_code == httpx.codes.OK, found.text
-
-
 @pytest.fixture(scope="module")
 def served(cluster: clusters.Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Run the server with no more rights than its manifests give it, and register it."""
+    """Run the server on a Prometheus with something to forecast."""
     assert prometheus_servers.is_there(), prometheus_servers.MISSING
-    folder, port = tmp_path_factory.mktemp("metrics-api"), free_port()
-    cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": HOME}})
-    kubeconfig = _user(cluster)
+    folder = tmp_path_factory.mktemp("metrics-api")
     rules = folder / "metrics.yaml"
     rules.write_text(yaml.safe_dump(RULES), encoding="utf-8")
     prometheus_servers.load(folder / "data", _samples(time.time()))
-    arguments = [
-        f"--namespace={HOME}",
-        f"--service={SERVICE}",
-        f"--secret={SECRET}",
-        f"--kubeconfig={kubeconfig}",
-        f"--rules={rules}",
-    ]
-    with prometheus_servers.serve(folder / "data") as source, _registered(cluster, port):
-        arguments.append(f"--prometheus={source}")
-        serving = commands.serve(folder, "metrics-api", *arguments, port=port, tls=True)
-        with serving as (process, url):
-            clusters.wait_for(lambda: _available(cluster), 60)
-            headers = {"Authorization": f"Bearer {_token(cluster)}"}
-            with _direct(url, headers) as writer:
-                yield Served(url, process, writer)
+    with prometheus_servers.serve(folder / "data") as source:
+        options = (f"--rules={rules}", f"--prometheus={source}")
+        with metric_servers.serve(cluster, folder, HOME, WRITTEN, *options) as running:
+            yield running
 
 
 def _samples(now_s: float) -> str:
@@ -104,86 +72,6 @@ def _samples(now_s: float) -> str:
         then_s = now_s + STEP_S * place
         lines.append(f'busy{{namespace="default",pod="a",core="1"}} 0.25 {then_s:.3f}')
     return "\n".join(lines) + "\n"
-
-
-@contextlib.contextmanager
-def _registered(cluster: clusters.Cluster, port: int) -> Iterator[None]:
-    services = f"/api/v1/namespaces/{HOME}/services"
-    spec = {"type": "ExternalName", "externalName": "localhost"}
-    cluster.request("POST", services, {"metadata": {"name": SERVICE}, "spec": spec})
-    base = "/apis/apiregistration.k8s.io/v1/apiservices"
-    made = manifests.api_services(HOME, SERVICE, port)
-    for each in made:
-        cluster.request("POST", base, each)
-    try:
-        yield
-    finally:
-        for each in made:
-            cluster.request("DELETE", f"{base}/{each['metadata']['name']}")
-
-
-def _available(cluster: clusters.Cluster) -> bool:
-    return all(
-        cluster.client.get(path).is_success
-        for path in (f"{CUSTOM}/v1beta1", f"{CUSTOM}/v1beta2", EXTERNAL)
-    )
-
-
-def _grant(
-    cluster: clusters.Cluster,
-    name: str,
-    subject: dict[str, str],
-    rules: list[dict[str, Any]],
-    namespace: str = "",
-) -> None:
-    kind = "Role" if namespace else "ClusterRole"
-    place = f"{RBAC}/namespaces/{namespace}" if namespace else RBAC
-    about = {"metadata": {"name": name}}
-    cluster.request("POST", f"{place}/{kind.lower()}s", {**about, "rules": rules})
-    _bind(cluster, name, subject, kind, name, namespace)
-
-
-def _bind(
-    cluster: clusters.Cluster,
-    name: str,
-    subject: dict[str, str],
-    kind: str,
-    role: str,
-    namespace: str = "",
-) -> None:
-    place = f"{RBAC}/namespaces/{namespace}/role" if namespace else f"{RBAC}/clusterrole"
-    reference = {"kind": kind, "name": role, "apiGroup": "rbac.authorization.k8s.io"}
-    binding = {"metadata": {"name": name}, "subjects": [subject], "roleRef": reference}
-    cluster.request("POST", f"{place}bindings", binding)
-
-
-def _user(cluster: clusters.Cluster) -> Path:
-    """Return a kubeconfig for a user who may do what the manifests say, and nothing else."""
-    subject = {"kind": "User", "name": USER, "apiGroup": "rbac.authorization.k8s.io"}
-    _grant(cluster, USER, subject, manifests.cluster_rules())
-    _grant(cluster, USER, subject, rights.secret_rules(SECRET), HOME)
-    _bind(cluster, USER, subject, "Role", manifests.READER, "kube-system")
-    return cluster.add_user(USER)
-
-
-def _token(cluster: clusters.Cluster) -> str:
-    """Return a token of a service account that may write a few metrics."""
-    accounts = f"/api/v1/namespaces/{HOME}/serviceaccounts"
-    cluster.request("POST", accounts, {"metadata": {"name": "writer"}})
-    subject = {"kind": "ServiceAccount", "name": "writer", "namespace": HOME}
-    wanted = [("pods", "rate"), ("nodes", "latency"), ("services", "load"), ("namespaces", "sum")]
-    rules = [rule for each in wanted for rule in manifests.writer_rules(*each)]
-    _grant(cluster, "writer", subject, rules)
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    found = cluster.request("POST", f"{accounts}/writer/token", asked)
-    return str(found["status"]["token"])
-
-
-def _direct(url: str, headers: dict[str, str] | None = None) -> httpx.Client:
-    """Return a client that goes past the API server."""
-    trust = ssl.create_default_context()
-    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
-    return httpx.Client(base_url=url, headers=headers, verify=trust, trust_env=False)
 
 
 def _raw(cluster: clusters.Cluster, path: str, kubeconfig: Path | None = None) -> Any:
@@ -253,7 +141,10 @@ def test_nobody_gets_past_the_api_server(
     served.write(f"namespaces/{namespace}/pods/a/rate", 1)
     path = f"{CUSTOM}/v1beta2/namespaces/{namespace}/pods/a/rate"
     forged = {"X-Remote-User": "system:admin", "X-Remote-Group": "system:masters"}
-    with _direct(served.url) as plain, _direct(served.url, forged) as forging:
+    with (
+        metric_servers.direct(served.url) as plain,
+        metric_servers.direct(served.url, forged) as forging,
+    ):
         for client in (plain, forging):
             for each in (path, "/apis", "/metrics", "/openapi/v2"):
                 assert client.get(each).status_code == httpx.codes.UNAUTHORIZED
@@ -285,7 +176,7 @@ def test_rights_are_those_of_the_cluster(
     # A group that is told by a header, for one metric in one namespace.
     subject = {"kind": "Group", "name": "visitors", "apiGroup": "rbac.authorization.k8s.io"}
     rule = {"apiGroups": ["custom.metrics.k8s.io"], "resources": ["pods/rate"], "verbs": ["get"]}
-    _grant(cluster, "visitors", subject, [rule], namespace)
+    metric_servers.grant(cluster, "visitors", subject, [rule], namespace)
     clusters.wait_for(lambda: isinstance(_raw(cluster, path, stranger), dict), 30, 0.5)
     assert "forbidden" in str(_raw(cluster, path.replace(namespace, "default"), stranger))
     # The writer may write some metrics, and read none.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from kubestow.live.admission import handlers, manifests
@@ -20,16 +20,21 @@ from kubestow.policies.placing import catalogs, extender_configurations
 from testenv import authorities, clusters, commands, nodes, workloads
 from testenv.processes import Process
 from testenv.prometheus_servers import free_port
+from tests.e2e import metric_servers
 from tests.live.admission import make
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 REPLICAS, LATER, NODES = 500, 100, 20
+FIRST, STEP, MOST = 50, 200, 1000  # replicas: before there is a load, a scaling's, and allowed
+TARGET = 10  # load of one replica
 LEARNED = {"cpu": "20m", "memory": "40M"}
 ASKED = {"cpu": "50m", "memory": "64Mi"}
 OFFER = {"cpu": "16", "memory": "32Gi", "pods": "110"}
 _REMIND_S = 5.0  # longer than it takes to start what is placed
 _SETTLE_S = 2.0  # around an outage in which a pod may have been placed without us
+_LOOK_S = 0.5
+_LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
 @dataclass(slots=True)
@@ -41,6 +46,70 @@ class Outages:
     def touches(self, time_s: float) -> bool:
         """Tell whether a time lies in an outage, or close to one."""
         return any(low - _SETTLE_S <= time_s <= high + _SETTLE_S for low, high in self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """A deployment that is scaled; every look at it is kept.
+
+    Attributes:
+        cluster: Where it is.
+        namespace: Of the deployment, its autoscaler and its pods.
+        seen: Generation and wanted replicas, as often as they were found to have changed.
+    """
+
+    cluster: clusters.Cluster
+    namespace: str
+    seen: list[tuple[int, int]] = field(default_factory=list)
+
+    def look(self) -> int:
+        """Return how many replicas are wanted now."""
+        path = f"/apis/apps/v1/namespaces/{self.namespace}/deployments/web"
+        found = self.cluster.request("GET", path)
+        now = (int(found["metadata"]["generation"]), int(found["spec"]["replicas"]))
+        if now not in self.seen[-1:]:
+            self.seen.append(now)
+        return now[1]
+
+    def wait_while(self, lacking: Callable[[], str], seconds: float) -> None:
+        """Wait while something is lacking, and look at the deployment meanwhile.
+
+        Args:
+            lacking: Says what is not as it should be; nothing where all is well.
+            seconds: How long to wait at most.
+        """
+        until = time.monotonic() + seconds
+        while lack := self._told(lacking):
+            assert time.monotonic() < until, f"after {seconds:g} s: {lack}; scaled: {self.seen}"
+            time.sleep(_LOOK_S)
+
+    def _told(self, lacking: Callable[[], str]) -> str:
+        try:
+            self.look()
+            return lacking()
+        except (RuntimeError, httpx.HTTPError) as error:  # the API server is on its way back
+            return repr(error)
+
+    def lacks_pods(self, count: int) -> str:
+        """Tell whether there are not more than so many pods."""
+        found = len(workloads.pods(self.cluster, self.namespace))
+        return "" if found > count else f"{found} pods instead of more than {count}"
+
+    def lacks_activity(self, status: str, message: str = "", wanted: int | None = None) -> str:
+        """Tell what the autoscaler says instead of what it should.
+
+        Args:
+            status: ``True`` where it has what it needs to scale, ``False`` where not.
+            message: Part of what it says to that.
+            wanted: Replicas that are there and that it wants; any number by default.
+        """
+        path = f"/apis/autoscaling/v2/namespaces/{self.namespace}/horizontalpodautoscalers/web"
+        found = self.cluster.request("GET", path).get("status", {})
+        conditions = {each["type"]: each for each in found.get("conditions", ())}
+        active = conditions.get("ScalingActive", {"status": "", "message": ""})
+        replicas = {found.get("currentReplicas"), found.get("desiredReplicas")}
+        told = active["status"] == status and message in active["message"]
+        return "" if told and (wanted is None or replicas == {wanted}) else f"autoscaler: {found}"
 
 
 @pytest.fixture
@@ -79,9 +148,20 @@ def extender(
     store = f"sqlite:///{tmp_path}/extender.db"
     options = ("--term=clbp", f"--kubeconfig={kubeconfig}", "--loads-every=0s", f"--store={store}")
     with commands.serve(tmp_path, "extender", *options) as (process, url):
-        cluster.configure_scheduler(extender_configurations.write(catalogs.profile("clbp"), url))
+        profile = catalogs.of_term("clbp", catalogs.SHORTLIST)
+        cluster.configure_scheduler(extender_configurations.write(profile, url))
         yield process, url, store
     cluster.configure_scheduler({})
+
+
+@pytest.fixture
+def metrics_api(
+    cluster: clusters.Cluster, namespace: str, tmp_path: Path
+) -> Iterator[metric_servers.Served]:
+    """Run a metrics API that takes the load of services."""
+    home, written = f"{namespace}-metrics", [("services", "load")]
+    with metric_servers.serve(cluster, tmp_path, home, written) as running:
+        yield running
 
 
 def _kill_ours(process: Process, url: str, outages: Outages) -> None:
@@ -104,26 +184,97 @@ def _kill_theirs(cluster: clusters.Cluster, name: str, outages: Outages) -> None
         cluster.processes[name].start()
 
 
-def _pods(cluster: clusters.Cluster, namespace: str) -> list[dict[str, Any]]:
-    with contextlib.suppress(RuntimeError):
-        return workloads.pods(cluster, namespace)
-    return []
+def _kill_metrics_api(rollout: Rollout, served: metric_servers.Served) -> None:
+    """Kill the metrics API in the middle, and bring it back when the autoscaler has missed it.
+
+    The new one knows no value before it is written again, and must not make one up.
+    """
+    rollout.wait_while(lambda: rollout.lacks_activity("True"), 60.0)
+    served.process.kill()
+    rollout.wait_while(lambda: rollout.lacks_activity("False"), 60.0)
+    wanted = rollout.look()
+    assert FIRST < wanted < REPLICAS, f"not in the middle: {rollout.seen}"
+    served.process.start()
+    served.process.wait_until(commands.is_ready(served.url), 60.0)
+    nothing = "could not find the metric load"
+    rollout.wait_while(lambda: rollout.lacks_activity("False", nothing), 60.0)
+    assert rollout.look() == wanted, f"scaled without a metric: {rollout.seen}"
+    _write(rollout, served)
 
 
-def _wait_until_all_run(
-    cluster: clusters.Cluster, namespace: str, wanted: int, seconds: float
-) -> None:
-    until, remind_s = time.monotonic() + seconds, time.monotonic() + _REMIND_S
-    while True:
-        found = _pods(cluster, namespace)
+def _write(rollout: Rollout, served: metric_servers.Served) -> None:
+    """Write a load that makes exactly the replicas that are wanted in the end."""
+    served.write(f"namespaces/{rollout.namespace}/services/web/load", REPLICAS * TARGET)
+
+
+def _autoscale(rollout: Rollout) -> None:
+    """Let an autoscaler follow the load of the service, without tolerance or patience.
+
+    Told of less it would take replicas away at once, told of more it would go beyond what is
+    wanted. Its pace leaves time for a look between two changes.
+    """
+    name, place = {"name": "web"}, f"namespaces/{rollout.namespace}"
+    chosen = {"selector": {"app": "web"}, "ports": [{"port": 80}]}
+    service = {"metadata": name, "spec": chosen}
+    rollout.cluster.request("POST", f"/api/v1/{place}/services", service)
+    metric = {
+        "describedObject": {"apiVersion": "v1", "kind": "Service", "name": "web"},
+        "metric": {"name": "load"},
+        "target": {"type": "AverageValue", "averageValue": str(TARGET)},
+    }
+    pace = {"policies": [{"type": "Pods", "value": STEP, "periodSeconds": 15}]}
+    spec = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+        "minReplicas": 1,
+        "maxReplicas": MOST,
+        "metrics": [{"type": "Object", "object": metric}],
+        "behavior": {
+            "scaleUp": {**pace, "tolerance": "0"},
+            "scaleDown": {"stabilizationWindowSeconds": 0, "tolerance": "0"},
+        },
+    }
+    path = f"/apis/autoscaling/v2/{place}/horizontalpodautoscalers"
+    rollout.cluster.request("POST", path, {"metadata": name, "spec": spec})
+
+
+def _holders(cluster: clusters.Cluster) -> dict[str, str]:
+    """Return who holds the lease of every node that has one."""
+    found = cluster.request("GET", _LEASES)["items"]
+    return {each["metadata"]["name"]: each["spec"]["holderIdentity"] for each in found}
+
+
+def _wait_until_taken_over(rollout: Rollout, names: list[str], before: set[str]) -> None:
+    """Wait until a new KWOK holds the leases of all nodes.
+
+    It takes a lease over when it has run out, 40 s after its predecessor renewed it, and looks
+    every 10 s; nodes without renewal are marked unreachable after 50 s. Whether it starts pods
+    before that depends on which of its controllers comes first. Where it does not, it does not do
+    so afterwards either, before it is reminded of them.
+    """
+
+    def lacking() -> str:
+        found = _holders(rollout.cluster)
+        left = [name for name in names if found.get(name) in before | {None}]
+        return f"nodes without new kubelets: {left}" if left else ""
+
+    rollout.wait_while(lacking, 120.0)
+
+
+def _wait_until_all_run(rollout: Rollout, wanted: int, seconds: float) -> None:
+    remind_s = time.monotonic() + _REMIND_S
+
+    def lacking() -> str:
+        nonlocal remind_s
+        found = workloads.pods(rollout.cluster, rollout.namespace)
         states = Counter((pod["status"].get("phase"), "nodeName" in pod["spec"]) for pod in found)
         if states == {("Running", True): wanted}:
-            return
-        assert time.monotonic() < until, f"pods by phase, and whether they have a node: {states}"
+            return ""
         if time.monotonic() > remind_s:
-            workloads.remind_kubelets(cluster, found)
+            workloads.remind_kubelets(rollout.cluster, found)
             remind_s = time.monotonic() + _REMIND_S
-        time.sleep(0.5)
+        return f"pods by phase, and whether they have a node: {states}"
+
+    rollout.wait_while(lacking, seconds)
 
 
 def _scheduled_s(pod: dict[str, Any]) -> float:
@@ -140,31 +291,60 @@ def test_a_rollout_converges_while_everything_is_killed_in_turn(
     namespace: str,
     webhook: tuple[Process, str, str],
     extender: tuple[Process, str, str],
+    metrics_api: metric_servers.Served,
 ) -> None:
-    nodes.make(cluster, [nodes.document(f"node{i}", OFFER) for i in range(NODES)])
+    names = [f"node{number}" for number in range(NODES)]
+    nodes.make(cluster, [nodes.document(name, OFFER) for name in names])
     labels = {"kubestow.io/managed": "true", "kubestow.io/id": "web"}
-    deployment = workloads.deployment("web", REPLICAS, ASKED, labels=labels)
-    workloads.create(cluster, namespace, deployment)
-    no_webhook, no_extender = Outages(), Outages()
-    clusters.wait_for(lambda: len(_pods(cluster, namespace)) > 20, 60.0)
+    workloads.create(cluster, namespace, workloads.deployment("web", FIRST, ASKED, labels=labels))
+    rollout, no_webhook, no_extender = Rollout(cluster, namespace), Outages(), Outages()
+    rollout.wait_while(lambda: rollout.lacks_pods(20), 60.0)
+    # First, as a new KWOK takes nodes over only when the leases of its predecessor run out.
+    kubelets = set(_holders(cluster).values())
+    _kill_theirs(cluster, clusters.KUBELETS, no_webhook)
+    rollout.look()
+    _autoscale(rollout)
+    _write(rollout, metrics_api)
+    rollout.wait_while(lambda: rollout.lacks_pods(60), 60.0)
+    _kill_metrics_api(rollout, metrics_api)
     _kill_ours(extender[0], extender[1], no_extender)
+    rollout.look()
     _kill_theirs(cluster, clusters.API, no_webhook)
     _kill_ours(webhook[0], webhook[1], no_webhook)
-    # Not KWOK: a new one does not take over nodes whose leases its predecessor holds.
     for name in (clusters.SCHEDULER, clusters.CONTROLLERS, clusters.ETCD):
+        rollout.look()
         _kill_theirs(cluster, name, no_webhook)
-    _wait_until_all_run(cluster, namespace, REPLICAS, 180.0)
+    _wait_until_taken_over(rollout, names, kubelets)
+    _wait_until_all_run(rollout, REPLICAS, 180.0)
     # A second wave after the last restart: everybody has to be at work again.
     workloads.create(cluster, namespace, workloads.deployment("more", LATER, ASKED, labels=labels))
     _kill_ours(extender[0], extender[1], no_extender)
-    _wait_until_all_run(cluster, namespace, REPLICAS + LATER, 120.0)
+    _wait_until_all_run(rollout, REPLICAS + LATER, 120.0)
 
-    found = _pods(cluster, namespace)
-    assert len({pod["metadata"]["uid"] for pod in found}) == REPLICAS + LATER
-    assert all(c["restartCount"] == 0 for p in found for c in p["status"]["containerStatuses"])
+    rollout.wait_while(lambda: rollout.lacks_activity("True", wanted=REPLICAS), 60.0)
+    _check_scaling(rollout)
+    found = workloads.pods(cluster, namespace)
+    _check_pods(found)
     _check_changes(found, no_webhook)
     extender[0].stop()  # writes what waits
     _check_records(found, namespace, extender[2], no_extender)
+
+
+def _check_scaling(rollout: Rollout) -> None:
+    """Replicas were only ever added, never more than wanted, and no change was overlooked."""
+    generations, replicas = zip(*rollout.seen, strict=True)
+    assert list(generations) == list(range(generations[0], generations[-1] + 1)), rollout.seen
+    assert list(replicas) == sorted(replicas), f"taken away: {rollout.seen}"
+    assert (replicas[0], replicas[-1]) == (FIRST, REPLICAS), rollout.seen
+
+
+def _check_pods(found: list[dict[str, Any]]) -> None:
+    """There are as many pods as were wanted, and each was started once."""
+    apps = Counter(pod["metadata"]["labels"]["app"] for pod in found)
+    assert apps == {"web": REPLICAS, "more": LATER}
+    assert len({pod["metadata"]["uid"] for pod in found}) == REPLICAS + LATER
+    assert Counter(pod["status"]["phase"] for pod in found) == {"Running": REPLICAS + LATER}
+    assert all(c["restartCount"] == 0 for p in found for c in p["status"]["containerStatuses"])
 
 
 def _check_changes(found: list[dict[str, Any]], outages: Outages) -> None:
