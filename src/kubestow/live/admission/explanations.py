@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -88,27 +89,21 @@ def describe(mutation: Mutation) -> str:
     )
 
 
-def record(
+def outline(
     mutation: Mutation,
     learned: Mapping[str, Learned],
     identity: identities.Identity,
     policy: Policy,
     *,
-    pod: str,
-    uid: str,
-    time_s: float,
     dry: bool,
 ) -> decisions.DecisionRecord:
-    """Return the decision in the shape all policies share.
+    """Return the decision in the shape all policies share, as far as it is that of many pods.
 
     Args:
         mutation: What was decided.
         learned: What it was decided from.
-        identity: Whose pod it is; decisions are found by it, since pods have generated names.
+        identity: Whose pods they are; decisions are found by it, since pods have generated names.
         policy: What it was decided by.
-        pod: The pod's name, or what its name will begin with.
-        uid: That of the request.
-        time_s: When, seconds since the epoch.
         dry: Whether it was only said, not done.
     """
     before, after = mutation.quality
@@ -120,22 +115,35 @@ def record(
         outcome=("would change: " if dry else "") + describe(mutation),
         parameters={
             **_parameters(policy),
-            "pod": pod,
-            "request": uid,
             "identifiedBy": identity.how.value,
             "image": identity.image,
             "strategies": strategies,
             "qosClass": [before.value, after.value],
             "notes": {name: list(notes) for name, notes in mutation.notes.items()},
         },
-        time=time_s,
         candidates=tuple(_candidate(change, learned) for change in mutation.changes),
-        numbers={
-            f"{name}/age_s": time_s - value.time_s
-            for name, value in learned.items()
-            if any(change.container == name for change in mutation.changes)
-        },
     )
+
+
+def record(
+    outlined: decisions.DecisionRecord,
+    learned: Mapping[str, Learned],
+    pod: str,
+    uid: str,
+    time_s: float,
+) -> decisions.DecisionRecord:
+    """Return the decision on one pod.
+
+    Args:
+        outlined: The decision on all that are like it.
+        learned: What it was decided from.
+        pod: The pod's name, or what its name will begin with.
+        uid: That of the request.
+        time_s: When, seconds since the epoch.
+    """
+    named = {**outlined.parameters, "pod": pod, "request": uid}
+    ages_s = {f"{name}/age_s": time_s - value.time_s for name, value in learned.items()}
+    return replace(outlined, parameters=named, time=time_s, numbers=ages_s)
 
 
 @functools.lru_cache(maxsize=8)

@@ -53,21 +53,18 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Decision:
-    """What was decided, from what and by what."""
-
-    mutation: mutations.Mutation
-    learned: Mapping[str, Learned]
-    identity: identities.Identity
-    dry: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Finding:
-    """What holds for all pods that are alike: the verdict but for its record, and the decision."""
+    """What holds for all pods that are alike.
+
+    Attributes:
+        verdict: The verdict but for its record.
+        outline: The record but for what is the pod's own; ``None`` if nothing is changed.
+        learned: What was learned of containers that are changed.
+    """
 
     verdict: Verdict
-    decision: _Decision | None = None
+    outline: DecisionRecord | None = None
+    learned: Mapping[str, Learned] = field(default_factory=dict)
 
 
 _NO_CREATION: Final = Verdict(UNCHANGED, "not-a-creation")
@@ -170,51 +167,47 @@ class Reviewer:
         if not mutation.changes:
             return _Finding(Verdict(UNCHANGED, "same", skipped=missed))
         dry = policies.is_dry(self._policy, pod, namespace)
-        decision = _Decision(mutation, learned, identity, dry)
-        verdict = self._tell(request, document, decision)
-        return _Finding(replace(verdict, skipped=missed), decision)
+        changed = {change.container for change in mutation.changes}
+        return _Finding(
+            self._tell(request, document, identity, learned, mutation, missed, dry=dry),
+            explanations.outline(mutation, learned, identity, self._policy, dry=dry),
+            {name: value for name, value in learned.items() if name in changed},
+        )
 
     def _identify(self, pod: pods.Pod, document: documents.PodDocument) -> identities.Identity:
         labelled = replace(pod, labels=policies.named(self._policy, pod.labels))
         return identities.identify(labelled, document.metadata.generate_name)
 
     def _tell(
-        self, request: reviews.Request, document: documents.PodDocument, decision: _Decision
+        self,
+        request: reviews.Request,
+        document: documents.PodDocument,
+        identity: identities.Identity,
+        learned: Mapping[str, Learned],
+        mutation: mutations.Mutation,
+        missed: Mapping[str, int],
+        *,
+        dry: bool,
     ) -> Verdict:
         """Return the patch with its explanation."""
-        mutation, dry = decision.mutation, decision.dry
         name = policies.WOULD_CHANGE if dry else policies.CHANGED
         earlier = document.annotations.get(name, "")
-        text = explanations.annotate(
-            mutation, decision.learned, decision.identity, self._policy, earlier
-        )
+        text = explanations.annotate(mutation, learned, identity, self._policy, earlier)
         patch = [] if dry else patches.resource_operations(document, mutation.changes)
         patch += patches.annotation_operations(document, name, text)
         reason = "dry_run" if dry or request.dry_run else ""
-        return Verdict(WOULD_CHANGE if dry else CHANGED, reason, patch)
+        return Verdict(WOULD_CHANGE if dry else CHANGED, reason, patch, skipped=missed)
 
     def _verdict(
         self, found: _Finding, request: reviews.Request, document: documents.PodDocument
     ) -> Verdict:
         """Return the verdict on one pod, with its record unless the request is for show."""
-        decision = found.decision
-        if decision is None or request.dry_run:
+        if found.outline is None or request.dry_run:
             return found.verdict
         pod = document.metadata.name or f"{document.metadata.generate_name}*"
-        if _LOG.isEnabledFor(logging.DEBUG):
-            word = "would change" if decision.dry else "changed"
-            text = explanations.describe(decision.mutation)
-            _LOG.debug("%s %s/%s: %s", word, request.namespace, pod, text)
+        _LOG.debug("%s/%s: %s", request.namespace, pod, found.outline.outcome)
         record = functools.partial(
-            explanations.record,
-            decision.mutation,
-            decision.learned,
-            decision.identity,
-            self._policy,
-            pod=pod,
-            uid=request.uid,
-            time_s=self._clock(),
-            dry=decision.dry,
+            explanations.record, found.outline, found.learned, pod, request.uid, self._clock()
         )
         return replace(found.verdict, record=record)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import sqlalchemy as sa
@@ -14,6 +14,8 @@ from kubestow.live.stores.engines import Store
 from kubestow.model.decisions import DecisionRecord
 
 _TABLE = schemas.decisions
+_NAMES: Final = ("time_s", "kind", "subject", "policy", "record")
+_PARAMETER: Final = "rows"
 
 
 def insert(store: Store, records: Iterable[DecisionRecord], now_s: float) -> None:
@@ -29,10 +31,29 @@ def insert(store: Store, records: Iterable[DecisionRecord], now_s: float) -> Non
 
 
 def put(connection: sa.Connection, records: Iterable[DecisionRecord], now_s: float) -> None:
-    """Keep records inside a transaction, as ``insert`` does."""
+    """Keep records inside a transaction, as ``insert`` does.
+
+    All go to the database as one text, which it takes apart: to bind the values of every row takes
+    this process longer, and those who wait for answers of it wait meanwhile.
+    """
     rows = [_values(record, now_s) for record in records]
     if rows:
-        connection.execute(_TABLE.insert(), rows)
+        source = _ROWS[connection.dialect.name]
+        wanted = _TABLE.insert().from_select(_NAMES, source)
+        connection.execute(wanted, {_PARAMETER: documents.encode(rows)})
+
+
+def _rows_of_postgresql() -> sa.Select[Any]:
+    types = [sa.column(name, _TABLE.c[name].type) for name in _NAMES]
+    text = sa.cast(sa.bindparam(_PARAMETER, type_=sa.Text), sa.JSON)
+    found = sa.func.json_to_recordset(text).table_valued(*types).render_derived(with_types=True)
+    return sa.select(*(found.c[name] for name in _NAMES))
+
+
+def _rows_of_sqlite() -> sa.Select[Any]:
+    text = sa.bindparam(_PARAMETER, type_=sa.Text)
+    found = sa.func.json_each(text).table_valued("value")
+    return sa.select(*(sa.func.json_extract(found.c.value, f"$.{name}") for name in _NAMES))
 
 
 def newest(
@@ -74,7 +95,7 @@ def _values(record: DecisionRecord, now_s: float) -> dict[str, object]:
         "kind": timed.kind,
         "subject": timed.subject,
         "policy": timed.policy,
-        "record": timed,  # written as it is; plain values would be made only to be written
+        "record": timed,
     }
 
 
@@ -82,3 +103,7 @@ def _read(found: dict[str, Any]) -> DecisionRecord:
     candidates = [c | {"terms": documents.numbers(c["terms"])} for c in found["candidates"]]
     measured = {name: documents.numbers(found[name]) for name in ("numbers", "backtest")}
     return msgspec.convert(found | measured | {"candidates": candidates}, DecisionRecord)
+
+
+_ROWS: Final = {"postgresql": _rows_of_postgresql(), "sqlite": _rows_of_sqlite()}
+"""Where the rows of a text come from, by database."""
