@@ -1,8 +1,8 @@
 """The few nodes that a term finds best, for kube-scheduler to choose from by its own scores.
 
-A term that adds points to those of kube-scheduler is asked twice, about all nodes, and that takes
-longer than scheduling itself. One that leaves a few nodes is asked once, and kube-scheduler, which
-then scores these few alone, is quicker than without it. What pods would like (to be spread over
+A term that adds points to those of kube-scheduler is asked twice, about all nodes, which doubles
+the time of scheduling (docs/evidence/live). One that leaves a few nodes is asked once, and
+kube-scheduler saves the time to score the others. What pods would like (to be spread over
 zones, to be near others) still counts, between nodes that are about as good. A pod that would like
 nothing gets the best node: whoever scores then knows where it goes (``terms.sent_scores``).
 """
