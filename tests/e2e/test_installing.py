@@ -204,7 +204,7 @@ def test_the_second_scheduler_places_a_pod_with_the_rights_of_its_account(
             workloads.wait_until_placed(cluster, namespace, 1)
             assert "orbidden" not in scheduler.log.read_text(encoding="utf-8")
         asked = httpx.get(f"{url}/metrics", trust_env=False).text
-        assert 'kubestow_extender_calls_total{outcome="answered",verb="prioritize"} 1.0' in asked
+        assert 'kubestow_extender_calls_total{outcome="answered",verb="filter"} 1.0' in asked
         assert "orbidden" not in extender.log.read_text(encoding="utf-8")
     lease = f"/apis/coordination.k8s.io/v1/namespaces/{HOME}/leases/{name}"
     assert cluster.request("GET", lease)["spec"]["leaseTransitions"] >= 0
