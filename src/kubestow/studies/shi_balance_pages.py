@@ -27,8 +27,8 @@ def make_page(report: Mapping[str, Any]) -> str:
             "any order, on nodes with a background load that requests do not tell of, on thirty "
             "nodes, using less than requested, and in a burst while metrics lag; "
             "seeds are the same for every way. `clbp as printed` follows the thesis to the letter, "
-            "`clbp` is the sound form; a shortlist leaves the best nodes to stock scores instead of "
-            "giving points. Smaller standard deviations over nodes are better. "
+            "`clbp` is the sound form; a shortlist leaves the best nodes to stock scores instead "
+            "of giving points. Smaller standard deviations over nodes are better. "
             "Scheduling times (H5) are measured elsewhere."
         ),
         pages.make_figure(
