@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-INTERPRETED := tests/policies/placing/packing tests/policies/placing/test_batches.py \
-	tests/policies/forecasting/test_arima_kernels.py tests/policies/forecasting/test_gru_cells.py
+INTERPRETED := tests/policies/placing/packing tests/policies/placing/batch/test_scheduler.py \
+	tests/policies/forecasting/arima/test_likelihood.py tests/policies/forecasting/gru/test_cells.py
 
 .PHONY: setup demo test browser prometheus postgresql e2e bench lint docs lock clean
 

@@ -33,10 +33,10 @@ import numpy as np
 import uvloop
 
 from benchmarks import answers, creations, outputs
-from kubestow.live.admission import handlers, manifests
+from kubestow.live.admission import handler, manifests
 from kubestow.live.stores import engines, recommendations
 from kubestow.live.stores.containers import ContainerKey
-from kubestow.live.stores.recommendations import Recommendation
+from kubestow.live.stores.recommendations import StoredRecommendation
 from testenv import authorities, clusters, commands, isolation, postgresql_servers
 from testenv.native_histograms import Edges, quantile
 from testenv.processes import Process
@@ -97,7 +97,7 @@ def run() -> dict[str, float]:
 
 def _learn(url: str) -> None:
     content = {"requests": {"cpu": "512m", "memory": "1216M"}}
-    made = Recommendation(time.time(), "percentile", content)
+    made = StoredRecommendation(time.time(), "percentile", content)
     with engines.open_store(url) as store:
         recommendations.insert(store, ContainerKey(NAMESPACE, "id", "web", "main"), [made])
 
@@ -158,7 +158,7 @@ def _registered(
     configuration = manifests.webhook_configuration(name, "kubestow-system", "web")
     for each in configuration["webhooks"]:
         each["name"] = f"{name}.kubestow.io"
-        address = f"https://127.0.0.1:{port}{handlers.PATH}"
+        address = f"https://127.0.0.1:{port}{handler.PATH}"
         each["clientConfig"] = {"url": address, "caBundle": authority.bundle()}
     cluster.request("POST", _HOOKS, configuration)
     try:

@@ -30,18 +30,19 @@ from typing import Any
 import numpy as np
 
 from benchmarks import outputs
-from kubestow.live import telemetry
-from kubestow.live.caches import cluster_caches
-from kubestow.live.extender import apps, judges
-from kubestow.live.servers import running, settings
-from kubestow.policies.placing import catalogs, extender_configurations, term_registry, versions
+from kubestow.live.caches import cluster
+from kubestow.live.extender import app, decisions
+from kubestow.live.servers import running, settings, telemetry
+from kubestow.policies.placing import extender_configuration
+from kubestow.policies.placing.profiles import catalog, versions
+from kubestow.policies.placing.terms import registry
 from testenv import clusters, commands, isolation, nodes, workloads
 
 ANSWERED = tuple(
     (term, decision)
     for term in ("load-aware", "clbp", "vector-dot", "adaptive")
-    for decision in (catalogs.SHORTLIST, catalogs.WEIGHTED)
-    if decision == catalogs.WEIGHTED or not term_registry.get(term).decisive
+    for decision in (catalog.SHORTLIST, catalog.WEIGHTED)
+    if decision == catalog.WEIGHTED or not registry.TERMS.get(term).decisive
 )
 CALLS, WARM = 1500, 200
 NAMES = (1000, 5000)  # how many nodes are asked about
@@ -90,8 +91,8 @@ def run() -> dict[str, float]:
 
 def answer_ms(term: str, decision: str, count: int) -> float:
     """Return the time of all answers about a pod together that 99 of 100 pods stay below."""
-    both = decision == catalogs.WEIGHTED and not term_registry.get(term).decisive
-    asked = [apps.FILTER] + ([apps.PRIORITIZE] if both else [])
+    both = decision == catalog.WEIGHTED and not registry.TERMS.get(term).decisive
+    asked = [app.FILTER] + ([app.PRIORITIZE] if both else [])
     with _served(term, decision, count) as port:
         caller = http.client.HTTPConnection("127.0.0.1", port)
         names = [_name(i) for i in range(count)]
@@ -124,12 +125,12 @@ def _served(term: str, decision: str, count: int) -> Iterator[int]:
 
 
 def _serve(term: str, decision: str, count: int, told: Connection) -> None:
-    cache = cluster_caches.ClusterCache(versions.features())
+    cache = cluster.ClusterCache(versions.scheduler_features())
     cache.replace("Node", [nodes.document(_name(i), OFFER) for i in range(count)])
-    judge = judges.Judge(cache, term_registry.make(term), None, _forget, decision=decision)
+    judge = decisions.TermDecider(cache, registry.make_term(term), None, _forget, decision=decision)
     metrics = telemetry.Telemetry("extender")
-    edge = apps.Edge(judge, metrics)
-    chosen = settings.Settings(drain_s=0.0, grace_s=1.0)
+    edge = app.ExtenderApp(judge, metrics)
+    chosen = settings.ServerSettings(drain_s=0.0, grace_s=1.0)
     server = running.Server(edge.routes(), chosen, metrics, quick=edge.handlers())
     told.send(server.port)
     running.run(running.serve(server))
@@ -183,11 +184,11 @@ def _schedule(
             cluster.configure_scheduler(looking)
         else:
             name, _, decision = term.partition(" ")
-            chosen = catalogs.of_term(name, decision or catalogs.SHORTLIST)
+            chosen = catalog.profile_of_term(name, decision or catalog.SHORTLIST)
             options = [f"--term={name}", f"--kubeconfig={cluster.kubeconfig}", "--loads-every=0s"]
             options += [f"--decision={decision}"] if decision else []
             _, url = stack.enter_context(commands.serve(folder, "extender", *options))
-            configuration = extender_configurations.write(chosen, url)
+            configuration = extender_configuration.write_extender_configuration(chosen, url)
             cluster.configure_scheduler(configuration | looking)
         cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         for number in range(DEPLOYMENTS):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from statsmodels.tsa.statespace.sarimax import SARIMAX
 
-from kubestow.policies.forecasting import arimas
+from kubestow.policies.forecasting.arima import models
 
 SERIES, POINTS, LONG_POINTS = 400, 120, 7000
 COMPARED_SERIES = 2
@@ -32,10 +32,10 @@ def make_rows(count: int, points: int) -> NDArray[np.float64]:
     return rows + 50.0
 
 
-def seconds_for(rows: NDArray[np.float64], options: arimas.Options) -> float:
+def seconds_for(rows: NDArray[np.float64], options: models.ArimaOptions) -> float:
     """Return the processor time to find models of series."""
     begun = time.process_time()
-    arimas.Arima(options).fit(rows)
+    models.Arima(options).fit(rows)
     return time.process_time() - begun
 
 
@@ -55,9 +55,9 @@ def reference_seconds(rows: NDArray[np.float64], differences: NDArray[np.int64])
 def measure() -> dict[str, float]:
     """Return rates (for people) and ratios (for the floors)."""
     rows = make_rows(SERIES, POINTS)
-    full = arimas.Options()
-    few = arimas.Options(most_p=COMPARED_ORDER, most_q=COMPARED_ORDER)
-    fitted = arimas.Arima(few).fit(rows[:COMPARED_SERIES])  # compiles
+    full = models.ArimaOptions()
+    few = models.ArimaOptions(most_p=COMPARED_ORDER, most_q=COMPARED_ORDER)
+    fitted = models.Arima(few).fit(rows[:COMPARED_SERIES])  # compiles
     reference = reference_seconds(rows[:COMPARED_SERIES], fitted.orders[:, 1]) / COMPARED_SERIES
     own = seconds_for(rows, few) / SERIES
     batch = seconds_for(rows, full) / SERIES

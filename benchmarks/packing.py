@@ -10,22 +10,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kubestow.policies.placing.packing import heuristics, instances
-from kubestow.studies import demands
+from kubestow.model import arrays
+from kubestow.policies.placing.packing import heuristics
+from kubestow.studies.schubert.packing import demands
 
 REPEATS = 3
 COMPILED_LISTS = 20
 PLAIN_LISTS = 1
-SETTING = demands.Setting("split", 4, 10.0)
+SETTING = demands.DemandSetting("split", 4, 10.0)
 
 
 def measure() -> dict[str, float]:
     """Return, per heuristic, compiled placements per second over those of plain NumPy."""
     lists = demands.draw(SETTING, COMPILED_LISTS, seed=1, chunk=0)
-    heuristics.warm_up()
+    heuristics.compile_heuristics()
     ratios = {}
     for name, score in (("k8s-most", most), ("vector-dot", dot)):
-        chosen = heuristics.get(name)
+        chosen = heuristics.HEURISTICS.get(name)
         compiled = heuristics.count_nodes(lists[:PLAIN_LISTS], chosen)
         plain = [count_plainly(one, score) for one in lists[:PLAIN_LISTS]]
         assert compiled.tolist() == plain, "both must do the same work"
@@ -33,8 +34,8 @@ def measure() -> dict[str, float]:
         slow = best_time(functools.partial(count_plainly, lists[0], score))
         ratios[f"compiled_over_numpy_{name}"] = slow / (fast / COMPILED_LISTS)
     ratios["adaptive_over_vector_dot"] = best_time(
-        lambda: heuristics.count_nodes(lists, heuristics.get("vector-dot"))
-    ) / best_time(lambda: heuristics.count_nodes(lists, heuristics.get("adaptive")))
+        lambda: heuristics.count_nodes(lists, heuristics.HEURISTICS.get("vector-dot"))
+    ) / best_time(lambda: heuristics.count_nodes(lists, heuristics.HEURISTICS.get("adaptive")))
     return ratios
 
 
@@ -48,10 +49,10 @@ def best_time(work: Callable[[], object]) -> float:
     return min(times)
 
 
-Score = Callable[[instances.FloatArray, instances.FloatArray], instances.FloatArray]
+Score = Callable[[arrays.Floats, arrays.Floats], arrays.Floats]
 
 
-def count_plainly(pods: instances.FloatArray, score: Score) -> int:
+def count_plainly(pods: arrays.Floats, score: Score) -> int:
     """Count nodes by best fit, one array operation over all nodes at a time."""
     used = np.zeros_like(pods)
     count = 0
@@ -66,13 +67,13 @@ def count_plainly(pods: instances.FloatArray, score: Score) -> int:
     return count
 
 
-def most(used: instances.FloatArray, pod: instances.FloatArray) -> instances.FloatArray:
+def most(used: arrays.Floats, pod: arrays.Floats) -> arrays.Floats:
     """Score as k8s-most."""
     after = used + pod
     return np.asarray(after.mean(axis=1) - after.std(axis=1))
 
 
-def dot(used: instances.FloatArray, pod: instances.FloatArray) -> instances.FloatArray:
+def dot(used: arrays.Floats, pod: arrays.Floats) -> arrays.Floats:
     """Score as vector-dot."""
     free = 1.0 - used
     return np.asarray(free @ pod / np.linalg.norm(free, axis=1))

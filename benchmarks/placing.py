@@ -12,18 +12,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kubestow.model import clusters, nodes, pods, quantities, selectors, states, taints, workloads
-from kubestow.policies.placing import batches, profiles, schedulers, versions
+from kubestow.model import clusters, nodes, pods, quantities, selectors, states, workloads
+from kubestow.policies.placing.batch import scheduler
+from kubestow.policies.placing.profiles import profile, versions
+from kubestow.policies.placing.scheduler import scheduler as scheduler_scheduler
 
 GPU, LINK = "example.com/gpu", "kubestow.io/network"
-FEATURES = versions.features()
+FEATURES = versions.scheduler_features()
 FIVE = tuple(
-    profiles.ResourceWeight(name) for name in ("cpu", "memory", "ephemeral-storage", GPU, LINK)
+    profile.ResourceWeight(name) for name in ("cpu", "memory", "ephemeral-storage", GPU, LINK)
 )
 # The stock profile, with all five resources in both resource scores.
-PROFILE = profiles.Profile(
-    fit=profiles.FitArgs(resources=FIVE), balanced=profiles.BalancedArgs(FIVE)
-)
+PROFILE = profile.Profile(fit=profile.FitArgs(resources=FIVE), balanced=profile.BalancedArgs(FIVE))
 
 
 def _q(text: str) -> quantities.Quantity:
@@ -35,7 +35,7 @@ def make_nodes(count: int) -> tuple[nodes.Node, ...]:
     made = []
     for i in range(count):
         name = f"node-{i:05d}"
-        marks = (taints.Taint("dedicated", "batch", taints.PREFER_NO_SCHEDULE),)
+        marks = (nodes.Taint("dedicated", "batch", nodes.PREFER_NO_SCHEDULE),)
         made.append(
             nodes.Node(
                 name=name,
@@ -75,7 +75,7 @@ def make_spec(kind: int, cpu_m: int, memory_mib: int) -> pods.PodSpec:
     return pods.PodSpec(
         containers=(container,),
         preferred_nodes=(selectors.PreferredTerm(10, ssd),) if kind % 2 else (),
-        tolerations=(taints.Toleration("dedicated", "Exists"),) if kind % 3 == 0 else (),
+        tolerations=(nodes.Toleration("dedicated", "Exists"),) if kind % 3 == 0 else (),
     )
 
 
@@ -112,14 +112,14 @@ def compiled_rate(node_count: int, pod_count: int, templates: int) -> float:
     """Return placements per second of the compiled batch, tables included."""
     cluster, made = make_case(node_count, pod_count, templates)
     state = states.from_cluster(cluster)
-    return per_second(pod_count, lambda: batches.place(made, state, PROFILE, FEATURES))
+    return per_second(pod_count, lambda: scheduler.place(made, state, PROFILE, FEATURES))
 
 
 def plain_rate(node_count: int, pod_count: int, templates: int) -> float:
     """Return placements per second of the plain NumPy scheduler."""
     cluster, made = make_case(node_count, pod_count, templates)
     state = states.from_cluster(cluster)
-    scheduler = schedulers.Scheduler(PROFILE, FEATURES)
+    scheduler = scheduler_scheduler.Scheduler(PROFILE, FEATURES)
 
     def work() -> None:
         for pod in made:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kubestow.model.arrays import Floats
 from testenv import prometheus_servers
 
 WORKLOADS, PODS, DAYS = 500, 4, 7
@@ -33,8 +34,6 @@ MIB = 2**20
 QUIET_S = 75.0  # a server looks for blocks to merge once a minute
 SECONDS, MEBIBYTES, QUESTIONS = 60.0, 1536.0, 100
 _COMMAND = "from kubestow.cli import main; main.main()"
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

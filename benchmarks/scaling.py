@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kubestow.policies.scaling import observations, registries
-from kubestow.policies.scaling import specifications as specs
+from kubestow.policies.scaling import observations, registry
+from kubestow.policies.scaling.hpa import specification as specs
 
 SCALERS = ("derivative", "line-fit", "holt-winters", "queueing", "receding", "auto")
 PODS, SYNC_S, DAY_S = 20, 15.0, 86400.0
@@ -45,7 +45,7 @@ def look(number: int, rng: np.random.Generator) -> observations.ScalingObservati
 
 def seconds_per_decision(name: str, looks: list[observations.ScalingObservation]) -> float:
     """Return the processor time of one decision, after a day of them."""
-    entry = registries.find(name)
+    entry = registry.SCALERS.get(name)
     scaler = entry.make(SPEC, entry.parameters())
     memory: Any = scaler.start()
     for seen in looks[:-DECISIONS]:

@@ -12,15 +12,15 @@ import resource
 import time
 from typing import Any
 
-from kubestow.policies.placing import catalogs
-from kubestow.simulation import runs
-from kubestow.simulation.scenarios import documents
+from kubestow.policies.placing.profiles import catalog
+from kubestow.simulation import run as simulation_run
+from kubestow.simulation.scenarios import document
 
 PODS_EACH = 10  # pods of one workload
 _GIB = 1024**2  # the kernel counts kibibytes
 
 
-def make_scenario(nodes: int, pods: int, hours: float, *, loops: bool = True) -> documents.Scenario:
+def make_scenario(nodes: int, pods: int, hours: float, *, loops: bool = True) -> document.Scenario:
     """Return a cluster with so many nodes and pods."""
     count = pods // PODS_EACH
     shape = {"cpu": "16", "memory": "64Gi", "pods": "110"}
@@ -49,8 +49,8 @@ def make_scenario(nodes: int, pods: int, hours: float, *, loops: bool = True) ->
         },
     }
     value = {
-        "apiVersion": documents.API_VERSION,
-        "kind": documents.KIND,
+        "apiVersion": document.API_VERSION,
+        "kind": document.KIND,
         "metadata": {"name": "benchmark"},
         "spec": {
             "duration": hours * 3600.0,
@@ -64,15 +64,15 @@ def make_scenario(nodes: int, pods: int, hours: float, *, loops: bool = True) ->
             else {},
         },
     }
-    return documents.read(value, "benchmark")
+    return document.read_scenario(value, "benchmark")
 
 
 def run(nodes: int, pods: int, hours: float, *, loops: bool = True) -> float:
     """Return simulated seconds per second of processor time, start included."""
     scenario = make_scenario(nodes, pods, hours, loops=loops)
-    inputs = runs.Inputs(catalogs.profile("kube-scheduler"), {})
+    inputs = simulation_run.Inputs(catalog.make_profile("kube-scheduler"), {})
     begun = time.process_time()
-    runs.run(scenario, inputs)
+    simulation_run.run(scenario, inputs)
     return hours * 3600.0 / (time.process_time() - begun)
 
 

@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kubestow.policies.sizing import batches, estimates, registry, tournaments
+from kubestow.policies.sizing import batches, estimates, registry
+from kubestow.policies.sizing.judging import tournament
 
 CONTAINERS, POINTS, STEP_S, DAY_S = 10_000, 2016, 300.0, 86400.0
 WORKERS = 2
 LEFT_OUT = ("keep", "arima-margin", "q-learning")
-NAMES = tuple(name for name in registry.REGISTRY if name not in LEFT_OUT)
+NAMES = tuple(name for name in registry.RECOMMENDERS if name not in LEFT_OUT)
 
 
 def make_batch(containers: int = CONTAINERS) -> batches.Batch:
@@ -38,9 +39,9 @@ def make_batch(containers: int = CONTAINERS) -> batches.Batch:
 
 def make_estimator(name: str, pool: futures.Executor) -> estimates.Estimator:
     """Return a recommender with its own parameters."""
-    entry = registry.get(name)
+    entry = registry.RECOMMENDERS.get(name)
     found = entry.make_estimator(entry.parameters())
-    if isinstance(found, tournaments.Tournament):
+    if isinstance(found, tournament.Tournament):
         return dataclasses.replace(found, mapper=pool.map)
     return found
 

@@ -21,10 +21,11 @@ from typing import Any
 
 import yaml
 
-from kubestow.live.manifests import installations
-from kubestow.live.manifests.values import CERT_MANAGER, Values
-from kubestow.model import structures
-from kubestow.policies.placing import catalogs, term_registry
+from kubestow.live.manifests import installation
+from kubestow.live.manifests.values import CERT_MANAGER, InstallationValues
+from kubestow.model.decoding import structures
+from kubestow.policies.placing.profiles import catalog
+from kubestow.policies.placing.terms import registry
 
 ROOT = Path(__file__).parents[1]
 CHART = ROOT / "deploy" / "chart" / "kubestow"
@@ -42,7 +43,7 @@ class Switch:
     """Something that changes which lines there are."""
 
     condition: str
-    turn: Callable[[Values], Values]
+    turn: Callable[[InstallationValues], InstallationValues]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,10 @@ def _marked(kind: Any, path: str, numbers: dict[str, str]) -> Any:
     made = {}
     for member in dataclasses.fields(kind):
         inner = f"{path}{structures.key_of(member.name)}"
-        free = "enum" not in structures.schema(kind)["properties"][structures.key_of(member.name)]
+        free = (
+            "enum"
+            not in structures.structure_schema(kind)["properties"][structures.key_of(member.name)]
+        )
         if dataclasses.is_dataclass(hints[member.name]):
             made[member.name] = _marked(hints[member.name], f"{inner}.", numbers)
         elif hints[member.name] is int:
@@ -91,10 +95,10 @@ def _marked(kind: Any, path: str, numbers: dict[str, str]) -> Any:
 
 
 NUMBERS: dict[str, str] = {}
-BASE: Values = _marked(Values, "", NUMBERS)
+BASE: InstallationValues = _marked(InstallationValues, "", NUMBERS)
 
 
-def _turn(part: str, **changes: Any) -> Callable[[Values], Values]:
+def _turn(part: str, **changes: Any) -> Callable[[InstallationValues], InstallationValues]:
     return lambda values: replace(values, **{part: replace(getattr(values, part), **changes)})
 
 
@@ -120,10 +124,8 @@ def _decision_switches() -> list[Switch]:
     Terms and decisions themselves are marks.
     """
     plain, found = _unmarked(BASE), []
-    for decision in catalogs.DECISIONS:
-        turns = {
-            term: _turn("scheduler", term=term, decision=decision) for term in term_registry.NAMES
-        }
+    for decision in catalog.DECISIONS:
+        turns = {term: _turn("scheduler", term=term, decision=decision) for term in registry.TERMS}
         changed = [term for term, turn in turns.items() if _unmarked(turn(BASE)) != plain]
         if changed:
             texts = {_unmarked(turns[term](BASE)) for term in changed}
@@ -138,23 +140,23 @@ def _decision_switches() -> list[Switch]:
     return found
 
 
-def _unmarked(values: Values) -> str:
+def _unmarked(values: InstallationValues) -> str:
     """Return the scheduler's objects without what terms and decisions are called."""
     documents = _lines(_of_part("scheduler", values))
     return str({key: [x for x in lines if not _is_mark(x)] for key, lines in documents.items()})
 
 
 def _is_mark(line: str) -> bool:
-    names = (*term_registry.NAMES, *catalogs.DECISIONS)
+    names = (*registry.TERMS, *catalog.DECISIONS)
     return line.strip() in [f"- {name}" for name in names]
 
 
-def _of_part(part: str, values: Values) -> list[dict[str, Any]]:
+def _of_part(part: str, values: InstallationValues) -> list[dict[str, Any]]:
     """Return the objects of one part."""
     others = [other for other in _PARTS if other != part]
     for other in others:
         values = _turn(other, enabled=False)(values)
-    found = installations.render(values)
+    found = installation.render_installation(values)
     return [each for each in found if each["kind"] not in ("Namespace", "Issuer")]
 
 
@@ -260,9 +262,9 @@ def _value(path: str) -> str:
 
 
 def _common() -> dict[str, str]:
-    (namespace,) = [d for d in installations.render(BASE) if d["kind"] == "Namespace"]
+    (namespace,) = [d for d in installation.render_installation(BASE) if d["kind"] == "Namespace"]
     own = replace(BASE, certificates=CERT_MANAGER)
-    (issuer,) = [d for d in installations.render(own) if d["kind"] == "Issuer"]
+    (issuer,) = [d for d in installation.render_installation(own) if d["kind"] == "Issuer"]
     # helm install --create-namespace makes it before, and then it is not the chart's.
     elsewhere = "ne .Release.Namespace .Values.namespace"
     unsigned = f'and (eq .Values.certificates "{CERT_MANAGER}") (not .Values.issuer)'
@@ -298,11 +300,11 @@ def files() -> dict[str, str]:
         "version": project["version"],
         "appVersion": project["version"],
     }
-    schema = {"$schema": _SCHEMA, **structures.schema(Values)}
+    schema = {"$schema": _SCHEMA, **structures.structure_schema(InstallationValues)}
     templates = {**_common(), **{part.replace("_", "-"): _template(part) for part in _PARTS}}
     return {
         "Chart.yaml": f"# {NOTE}\n{_dump(about)}",
-        "values.yaml": f"# {NOTE}\n{_values_text(Values())}",
+        "values.yaml": f"# {NOTE}\n{_values_text(InstallationValues())}",
         "values.schema.json": json.dumps(schema, indent=2) + "\n",
         **{f"templates/{name}.yaml": text for name, text in templates.items()},
     }

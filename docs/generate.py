@@ -16,19 +16,16 @@ from typing import Any
 from typer.main import get_command
 
 from kubestow.cli import main as program
-from kubestow.model import structures
-from kubestow.policies.moving import registries as movers
-from kubestow.policies.placing import (
-    catalogs,
-    extender_configurations,
-    profiles,
-    term_registry,
-    versions,
-)
-from kubestow.policies.placing.packing import heuristics, offline
-from kubestow.policies.scaling import registries as scalers
+from kubestow.model.decoding import structures
+from kubestow.policies.moving import registry as movers
+from kubestow.policies.placing import extender_configuration
+from kubestow.policies.placing.packing import heuristics
+from kubestow.policies.placing.packing.offline import heuristics as offline_heuristics
+from kubestow.policies.placing.profiles import catalog, profile, versions
+from kubestow.policies.placing.terms import registry
+from kubestow.policies.scaling import registry as scalers
 from kubestow.policies.sizing import registry as recommenders
-from kubestow.simulation.scenarios import documents
+from kubestow.simulation.scenarios import document
 
 HERE = Path(__file__).parent
 EXTENDER = "http://kubestow-extender.kubestow.svc"
@@ -72,36 +69,41 @@ def heuristic_page() -> str:
         "| name | short | what it does | parameters |",
         "|---|---|---|---|",
     ]
-    for one in heuristics.REGISTRY.values():
+    for one in heuristics.HEURISTICS:
         settings = ", ".join(
             f"{field.name} = {getattr(one.parameters, field.name)}"
             for field in dataclasses.fields(one.parameters)
         )
         lines.append(f"| `{one.name}` | {one.abbreviation} | {one.summary} | {settings} |")
     lines += ["", "## Offline: all items known", "", "| name | what it does |", "|---|---|"]
-    lines += [f"| `{one.name}` | {one.summary} |" for one in offline.REGISTRY.values()]
+    lines += [
+        f"| `{one.name}` | {one.summary} |"
+        for one in offline_heuristics.OFFLINE_HEURISTICS.values()
+    ]
     return "\n".join(lines) + "\n"
 
 
 def profile_page() -> str:
     """Return the page of shipped profiles and of the differences between releases."""
-    lines = ["# Scheduler profiles and releases", "", inspect.getdoc(catalogs) or "", ""]
+    lines = ["# Scheduler profiles and releases", "", inspect.getdoc(catalog) or "", ""]
     lines += ["| plugin | stock weight | filters | scores |", "|---|---|---|---|"]
-    for name, weight in profiles.DEFAULT_PLUGINS:
-        filters = "yes" if name in profiles.FILTERS else ""
-        scores = "yes" if name in profiles.SCORES else ""
+    for name, weight in profile.DEFAULT_PLUGINS:
+        filters = "yes" if name in profile.FILTERS else ""
+        scores = "yes" if name in profile.SCORES else ""
         lines.append(f"| {name} | {weight if scores else ''} | {filters} | {scores} |")
-    for name in catalogs.NAMES:
-        written = extender_configurations.write(catalogs.profile(name), EXTENDER)
+    for name in catalog.PROFILES:
+        written = extender_configuration.write_extender_configuration(
+            catalog.make_profile(name), EXTENDER
+        )
         document = json.dumps(written, indent=2)
         lines += ["", f"## {name}", "", f"```json\n{document}\n```"]
-    lines += ["", "## Releases", "", inspect.getdoc(versions.Features) or "", ""]
-    first, last = versions.OLDEST, versions.NEWEST
+    lines += ["", "## Releases", "", inspect.getdoc(versions.SchedulerFeatures) or "", ""]
+    first, last = versions.OLDEST_VERSION, versions.NEWEST_VERSION
     known = [f"1.{minor}" for minor in range(first[1], last[1] + 1)]
-    flags = [field.name for field in dataclasses.fields(versions.Features)][1:]
+    flags = [field.name for field in dataclasses.fields(versions.SchedulerFeatures)][1:]
     lines += [f"| flag | {' | '.join(known)} |", "|---" * (len(known) + 1) + "|"]
     for flag in flags:
-        marks = ["yes" if getattr(versions.features(v), flag) else "" for v in known]
+        marks = ["yes" if getattr(versions.scheduler_features(v), flag) else "" for v in known]
         lines.append(f"| {flag} | {' | '.join(marks)} |")
     return "\n".join(lines) + "\n"
 
@@ -131,7 +133,7 @@ def scenario_page() -> str:
         "`250ms`, amounts as Kubernetes quantities. A key that is left out has its default.",
         "",
     ]
-    described = documents.schema()
+    described = document.schema()
     for name, entry in {"Scenario": described, **described["$defs"]}.items():
         lines += [f"## {name}", "", entry["description"], ""]
         lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
@@ -170,7 +172,7 @@ def policy_page() -> str:
         ("Scalers", scalers.registry.values()),
         ("Recommenders", recommenders.REGISTRY.values()),
         ("Movers", movers.REGISTRY.values()),
-        ("Placing terms", term_registry.REGISTRY.values()),
+        ("Placing terms", registry.RECOMMENDERS.values()),
     ):
         lines += [f"## {title}", ""]
         for entry in found:
@@ -191,12 +193,12 @@ def _shown(member: dataclasses.Field[Any]) -> str:
     missing = dataclasses.MISSING
     if member.default is missing:
         return ""
-    return json.dumps(structures.write(member.default), default=str)
+    return json.dumps(structures.write_structure(member.default), default=str)
 
 
 def schema_text() -> str:
     """Return the JSON schema of scenario files as text."""
-    return json.dumps(documents.schema(), indent=1) + "\n"
+    return json.dumps(document.schema(), indent=1) + "\n"
 
 
 PAGES = {

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kubestow.simulation import runs
-from kubestow.studies import scenario_files
+from kubestow.simulation import run
+from kubestow.workflows import scenario_files
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 OUTPUTS = EXAMPLES / "scenarios" / "outputs"
@@ -66,7 +66,7 @@ def _rounded(value: Any) -> Any:
 def simulate(path: Path) -> dict[str, Any]:
     """Run an example and return its output."""
     loaded = scenario_files.load(str(path))
-    return compact(runs.run(loaded.scenario, loaded.inputs).measures)
+    return compact(run.run(loaded.scenario, loaded.inputs).measures)
 
 
 def main() -> None:

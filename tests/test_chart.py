@@ -14,9 +14,10 @@ import jsonschema
 import pytest
 import yaml
 
-from kubestow.live.manifests import installations
-from kubestow.live.manifests.values import Values
-from kubestow.model import errors, fields, structures
+from kubestow.live.manifests import installation
+from kubestow.live.manifests.values import InstallationValues
+from kubestow.model import errors
+from kubestow.model.decoding import fields, structures
 
 ROOT = Path(__file__).parents[1]
 CHART = ROOT / "deploy" / "chart" / "kubestow"
@@ -56,12 +57,15 @@ def test_every_value_that_can_be_chosen_is_used(generator: ModuleType) -> None:
             else:
                 assert re.search(rf"{re.escape(path)}\.{key}\b", templates), f"{path}.{key}"
 
-    check(structures.write(Values()), ".Values")
+    check(structures.write_structure(InstallationValues()), ".Values")
 
 
 def test_the_values_of_the_chart_are_the_defaults() -> None:
     document = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
-    assert structures.read(Values, fields.Field(document, "values.yaml")) == Values()
+    assert (
+        structures.read_structure(InstallationValues, fields.Field(document, "values.yaml"))
+        == InstallationValues()
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +84,7 @@ def test_the_schema_refuses_what_the_command_refuses(document: Any, fine: bool) 
     validator = jsonschema.Draft202012Validator(schema)
     assert validator.is_valid(document) is fine
     try:
-        structures.read(Values, fields.Field(document, "values"))
+        structures.read_structure(InstallationValues, fields.Field(document, "values"))
     except errors.InputError:
         assert not fine
     else:
@@ -99,12 +103,16 @@ def test_what_the_container_file_copies_is_there() -> None:
 
 def test_the_container_runs_as_the_user_of_the_manifests() -> None:
     (user,) = re.findall(r"^USER (\d+):(\d+)$", CONTAINERFILE, re.MULTILINE)
-    deployments = [d for d in installations.render(Values()) if d["kind"] == "Deployment"]
+    deployments = [
+        d
+        for d in installation.render_installation(InstallationValues())
+        if d["kind"] == "Deployment"
+    ]
     for deployment in deployments:
         context = deployment["spec"]["template"]["spec"]["securityContext"]
         assert (str(context["runAsUser"]), str(context["runAsGroup"])) == user
     assert 'ENTRYPOINT ["kubestow"]' in CONTAINERFILE
-    assert Values().image in CONTAINERFILE
+    assert InstallationValues().image in CONTAINERFILE
     # Everything else is read-only there, and numba refuses to start without a folder to write to.
     assert "NUMBA_CACHE_DIR=/tmp/" in CONTAINERFILE
 

@@ -9,7 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from kubestow.sources import manifests, prometheus_queries, prometheus_selectors
+from kubestow.sources.manifests import cluster as manifests_cluster
+from kubestow.sources.prometheus import queries, selectors
 
 ROOT = Path(__file__).parents[1]
 
@@ -60,29 +61,29 @@ def test_the_readme_names_the_two_commands_and_its_picture_exists() -> None:
 
 def test_the_pod_the_tutorial_names_is_the_one_the_example_has() -> None:
     tutorial = (ROOT / "docs" / "tutorial" / "first-steps.md").read_text(encoding="utf-8")
-    cluster = manifests.read(str(ROOT / "examples" / "first-steps" / "cluster.yaml"))
+    cluster = manifests_cluster.read_cluster(
+        str(ROOT / "examples" / "first-steps" / "cluster.yaml")
+    )
     (named,) = re.findall(r"--pod (\S+)", tutorial)
     assert named == cluster.pending[0].key
 
 
 QUESTIONS = [
-    prometheus_queries.node_cpu(),
-    prometheus_queries.node_disk(),
-    prometheus_queries.node_disk_operations(),
-    prometheus_queries.node_network(),
-    prometheus_queries.container_cpu(),
-    prometheus_queries.container_memory(),
-    prometheus_queries.pod_network(),
-    prometheus_queries.container_disk(),
-    prometheus_queries.container_requests("cpu"),
-    prometheus_queries.request_rate(
-        "http_requests_total", [prometheus_selectors.Matcher("service", "=", "web")]
-    ),
+    queries.node_cpu(),
+    queries.node_disk(),
+    queries.node_disk_operations(),
+    queries.node_network(),
+    queries.container_cpu(),
+    queries.container_memory(),
+    queries.pod_network(),
+    queries.container_disk(),
+    queries.container_requests("cpu"),
+    queries.request_rate("http_requests_total", [selectors.Matcher("service", "=", "web")]),
 ]
 
 
 @pytest.mark.parametrize("query", QUESTIONS, ids=[query.name for query in QUESTIONS])
-def test_questions_in_the_guide_are_those_that_are_asked(query: prometheus_queries.Query) -> None:
+def test_questions_in_the_guide_are_those_that_are_asked(query: queries.Query) -> None:
     guide = (ROOT / "docs" / "how-to" / "forecast.md").read_text(encoding="utf-8")
     asked = "".join(query.promql.split())
     (found,) = [

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 import yaml
 
-from kubestow.simulation.scenarios import documents
+from kubestow.simulation.scenarios import document
 from tests import rewrite_examples
 
 SCENARIOS = rewrite_examples.scenarios()
@@ -64,4 +64,4 @@ def test_an_example_gives_what_is_stored(path: Path) -> None:
 @pytest.mark.parametrize("path", SCENARIOS, ids=IDS)
 def test_the_schema_accepts_every_example(path: Path) -> None:
     value = yaml.safe_load(path.read_text(encoding="utf-8"))
-    jsonschema.validate(value, documents.schema(), cls=jsonschema.Draft202012Validator)
+    jsonschema.validate(value, document.schema(), cls=jsonschema.Draft202012Validator)

@@ -15,8 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kubestow.model import fields
-from kubestow.policies.scaling import configurations, hpas, sightings, versions
+from kubestow.model.decoding import fields
+from kubestow.policies.scaling import observation_lines
+from kubestow.policies.scaling.hpa import configuration, versions
+from kubestow.policies.scaling.hpa import hpa as hpa_hpa
 
 Case = dict[str, Any]
 
@@ -39,12 +41,12 @@ class Drawer:
         self.draw = random.Random(seed)
         self.mood: float | None = None  # the ratio of a quiet or busy spell
 
-    def case(self, name: str, version: str = versions.DEFAULT) -> Case:
+    def case(self, name: str, version: str = versions.DEFAULT_VERSION) -> Case:
         """Draw an autoscaler and a sequence of observations."""
         hpa = self._autoscaler(version)
-        features = versions.features(version)
-        spec = configurations.read(fields.Field(hpa, name), features)
-        scaler = hpas.Hpa(spec, hpas.HpaParameters(version=version))
+        features = versions.hpa_features(version)
+        spec = configuration.read_autoscaler(fields.Field(hpa, name), features)
+        scaler = hpa_hpa.Hpa(spec, hpa_hpa.HpaParameters(version=version))
         memory = scaler.start()
         replicas = self.draw.randint(max(spec.min_replicas, 1), spec.max_replicas)
         time_s, lines = round(self.draw.random() * 5, 3), []
@@ -54,7 +56,7 @@ class Drawer:
             line = self._observation(hpa, time_s, replicas)
             lines.append(line)
             decision, memory = scaler.decide(
-                sightings.read(fields.Field(line, name), features), memory
+                observation_lines.read(fields.Field(line, name), features), memory
             )
             replicas = decision.desired
             if self.draw.random() < 0.06:  # somebody else scales the target
@@ -71,7 +73,7 @@ class Drawer:
         count = self.draw.choice((1, 1, 1, 2, 2, 3))
         metrics = [self._metric(index) for index in range(count)]
         single = any(metric["type"] in ("Object", "External") for metric in metrics)
-        floor = 0 if single and versions.features(version).scale_to_zero else 1
+        floor = 0 if single and versions.hpa_features(version).scale_to_zero else 1
         least = floor if floor == 0 and self.draw.random() < 0.5 else self.draw.choice((1, 1, 2, 3))
         spec: Case = {
             "scaleTargetRef": _TARGET,
@@ -265,7 +267,7 @@ def main() -> None:
     generate = commands.add_parser("generate")
     generate.add_argument("--count", type=int, default=200)
     generate.add_argument("--seed", type=int, default=1)
-    generate.add_argument("--version", default=versions.DEFAULT)
+    generate.add_argument("--version", default=versions.DEFAULT_VERSION)
     join = commands.add_parser("join")
     join.add_argument("cases", type=Path)
     join.add_argument("answers", type=Path)

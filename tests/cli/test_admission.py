@@ -95,7 +95,7 @@ def test_it_serves_until_a_signal_and_writes_what_it_decided(
     from kubestow.live.stores import decisions, engines
 
     with engines.open_store(url) as store:
-        assert len(decisions.newest(store, "workload/default/Deployment/web")) == 1
+        assert len(decisions.newest_decisions(store, "workload/default/Deployment/web")) == 1
 
 
 def wait_until_ready(client: httpx.Client) -> None:

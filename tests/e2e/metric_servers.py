@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from kubestow.live.certificates import rights
+from kubestow.live.certificates import sources
 from kubestow.live.metrics_api import manifests
 from testenv import clusters, commands
 from testenv.processes import Process
@@ -140,7 +140,7 @@ def _user(cluster: clusters.Cluster, home: str) -> Path:
     """Return a kubeconfig for a user who may do what the manifests say, and nothing else."""
     subject = {"kind": "User", "name": home, "apiGroup": "rbac.authorization.k8s.io"}
     grant(cluster, home, subject, manifests.cluster_rules())
-    grant(cluster, home, subject, rights.secret_rules(_SECRET), home)
+    grant(cluster, home, subject, sources.secret_rules(_SECRET), home)
     _bind(cluster, home, subject, "Role", manifests.READER, "kube-system")
     return cluster.add_user(home)
 

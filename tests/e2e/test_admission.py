@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from kubestow.live.admission import handlers, manifests
-from kubestow.live.certificates import rights
+from kubestow.live.admission import handler, manifests
+from kubestow.live.certificates import sources
 from kubestow.live.stores.containers import ContainerKey
 from testenv import clusters, commands, nodes, workloads
 from testenv.processes import Process
@@ -73,7 +73,7 @@ def hook(
     configuration = manifests.webhook_configuration(name, home, "web")
     for each in configuration["webhooks"]:
         each["reinvocationPolicy"] = getattr(request, "param", each["reinvocationPolicy"])
-        each["clientConfig"] = {"url": f"https://127.0.0.1:{port}{handlers.PATH}"}
+        each["clientConfig"] = {"url": f"https://127.0.0.1:{port}{handler.PATH}"}
     base = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
     cluster.request("POST", base, configuration)
     kubeconfig = _user(cluster, name)
@@ -108,7 +108,7 @@ def _user(cluster: clusters.Cluster, webhook: str) -> Path:
     """Return a kubeconfig for a user who may do what the manifests say, and nothing else."""
     rbac = "/apis/rbac.authorization.k8s.io/v1"
     subject = {"kind": "User", "name": USER, "apiGroup": "rbac.authorization.k8s.io"}
-    whole, inner = manifests.cluster_rules(webhook), rights.secret_rules(SECRET)
+    whole, inner = manifests.cluster_rules(webhook), sources.secret_rules(SECRET)
     for place, kind, rules in (
         (rbac, "ClusterRole", whole),
         (f"{rbac}/namespaces/{HOME}", "Role", inner),
@@ -223,7 +223,7 @@ def test_a_dry_run_of_the_api_server_has_no_side_effect(
     assert _resources(_create(cluster, labelled, "web-1", dry=True))["requests"]["cpu"] == "512m"
     hook.process.stop()  # writes what waits
     with engines.open_store(hook.store) as store:
-        assert decisions.newest(store, f"workload/{labelled}/id/web") == ()
+        assert decisions.newest_decisions(store, f"workload/{labelled}/id/web") == ()
 
 
 def _fingerprint(url: str) -> str:

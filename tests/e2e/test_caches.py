@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kubestow.live.api import clients, watches
-from kubestow.live.caches import cluster_caches
-from kubestow.policies.placing import versions
+from kubestow.live.caches import cluster
+from kubestow.policies.placing.profiles import versions
 from testenv import clusters, nodes
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
@@ -28,12 +28,12 @@ def _pod(name: str, cpu: str = "100m") -> dict[str, Any]:
 @contextlib.asynccontextmanager
 async def _cached(
     kubeconfig: Path,
-) -> AsyncIterator[tuple[cluster_caches.ClusterCache, dict[str, watches.Watch]]]:
+) -> AsyncIterator[tuple[cluster.ClusterCache, dict[str, watches.ResourceWatch]]]:
     client = await clients.connect(str(kubeconfig))
-    cache = cluster_caches.ClusterCache(versions.features("1.37"))
+    cache = cluster.ClusterCache(versions.scheduler_features("1.37"))
     found = {
-        kind: watches.Watch(client, path, cache.sink(kind), pauses=QUICK)
-        for kind, path in cluster_caches.PATHS.items()
+        kind: watches.ResourceWatch(client, path, cache.sink(kind), pauses=QUICK)
+        for kind, path in cluster.PATHS.items()
     }
     tasks = [asyncio.create_task(watch.run()) for watch in found.values()]
     try:
@@ -56,7 +56,7 @@ async def _ask(cluster: clusters.Cluster, *what: Any, **how: Any) -> Any:
     return await asyncio.to_thread(cluster.request, *what, **how)
 
 
-def _requested_m(cache: cluster_caches.ClusterCache, node: str) -> int:
+def _requested_m(cache: cluster.ClusterCache, node: str) -> int:
     state = cache.state
     return int(state.requested[state.rows[node], state.columns["cpu"]])
 

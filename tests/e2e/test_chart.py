@@ -11,43 +11,52 @@ from typing import Any
 import pytest
 import yaml
 
-from kubestow.live.manifests import installations, places
+from kubestow.live.manifests import api_paths, installation
 from kubestow.live.manifests.values import (
     CERT_MANAGER,
     Admission,
+    InstallationValues,
     MetricsApi,
-    Resources,
-    Scheduler,
-    Store,
-    Values,
+    ResourceValues,
+    SchedulerValues,
+    StoreValues,
 )
-from kubestow.model import structures
-from kubestow.policies.placing import catalogs, term_registry
+from kubestow.model.decoding import structures
+from kubestow.policies.placing.profiles import catalog
+from kubestow.policies.placing.terms import registry
 from testenv import building
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 CHART = Path(__file__).parents[2] / "deploy" / "chart" / "kubestow"
-OTHERWISE = Values(
+OTHERWISE = InstallationValues(
     namespace="tools",
     image="registry.example/kubestow@sha256:00",
     pull_secrets=("mine", "yours"),
-    store=Store("database", "address"),
-    admission=Admission(replicas=1, dry_run=True, resources=Resources("1", "1Gi")),
+    store=StoreValues("database", "address"),
+    admission=Admission(replicas=1, dry_run=True, resources=ResourceValues("1", "1Gi")),
     metrics_api=MetricsApi(replicas=3, prometheus="http://p:9090", rules="metrics"),
-    scheduler=Scheduler(name="second", taint_high_load=True, resources=Resources("2", "2Gi")),
+    scheduler=SchedulerValues(
+        name="second", taint_high_load=True, resources=ResourceValues("2", "2Gi")
+    ),
 )
 CASES = {
-    "defaults": Values(),
+    "defaults": InstallationValues(),
     "otherwise": OTHERWISE,
-    "cert-manager": Values(certificates=CERT_MANAGER),
+    "cert-manager": InstallationValues(certificates=CERT_MANAGER),
     "all at once": replace(OTHERWISE, certificates=CERT_MANAGER, issuer="corporate"),
-    "admission": Values(metrics_api=MetricsApi(enabled=False), scheduler=Scheduler(enabled=False)),
-    "metrics-api": Values(admission=Admission(enabled=False), scheduler=Scheduler(enabled=False)),
+    "admission": InstallationValues(
+        metrics_api=MetricsApi(enabled=False), scheduler=SchedulerValues(enabled=False)
+    ),
+    "metrics-api": InstallationValues(
+        admission=Admission(enabled=False), scheduler=SchedulerValues(enabled=False)
+    ),
     **{
-        f"{term} {decision}": Values(scheduler=Scheduler(term=term, decision=decision))
-        for term in term_registry.NAMES
-        for decision in catalogs.DECISIONS
+        f"{term} {decision}": InstallationValues(
+            scheduler=SchedulerValues(term=term, decision=decision)
+        )
+        for term in registry.TERMS
+        for decision in catalog.DECISIONS
     },
 }
 
@@ -72,20 +81,20 @@ def _by_path(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     for document in documents:
         if document["kind"] == "ConfigMap":
             data = {key: yaml.safe_load(text) for key, text in document["data"].items()}
-            found[places.path_of(document)] = {**document, "data": data}
+            found[api_paths.path_of(document)] = {**document, "data": data}
         else:
-            found[places.path_of(document)] = document
+            found[api_paths.path_of(document)] = document
     return found
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES.keys())
 def test_the_chart_gives_the_objects_that_the_command_installs(
-    tmp_path: Path, values: Values
+    tmp_path: Path, values: InstallationValues
 ) -> None:
-    made = _helm(tmp_path, structures.write(values))
+    made = _helm(tmp_path, structures.write_structure(values))
     assert made.returncode == 0, made.stderr
     found = [document for document in yaml.safe_load_all(made.stdout) if document]
-    expected = _by_path(installations.render(values))
+    expected = _by_path(installation.render_installation(values))
     assert len(found) == len(expected)
     assert _by_path(found) == expected
 

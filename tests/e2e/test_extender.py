@@ -13,7 +13,8 @@ import pytest
 
 from kubestow.live.stores import decisions, engines
 from kubestow.model.decisions import DecisionRecord
-from kubestow.policies.placing import catalogs, extender_configurations
+from kubestow.policies.placing import extender_configuration
+from kubestow.policies.placing.profiles import catalog
 from testenv import clusters, commands, nodes, resource_metrics, workloads
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -56,10 +57,10 @@ def stock(cluster: clusters.Cluster) -> Iterator[None]:
 
 
 def _extend(
-    cluster: clusters.Cluster, term: str, url: str, decision: str = catalogs.SHORTLIST
+    cluster: clusters.Cluster, term: str, url: str, decision: str = catalog.SHORTLIST
 ) -> None:
-    profile = catalogs.of_term(term, decision)
-    cluster.configure_scheduler(extender_configurations.write(profile, url))
+    profile = catalog.profile_of_term(term, decision)
+    cluster.configure_scheduler(extender_configuration.write_extender_configuration(profile, url))
 
 
 def _deviations(placed: dict[str, str]) -> dict[str, float]:
@@ -90,13 +91,13 @@ def _metrics(url: str) -> str:
 def _records(store: str, subject: str) -> tuple[DecisionRecord, ...]:
     opened = engines.open_store(store)
     try:
-        return decisions.newest(opened, subject)
+        return decisions.newest_decisions(opened, subject)
     finally:
         opened.close()
 
 
 @pytest.mark.usefixtures("stock")
-@pytest.mark.parametrize("decision", catalogs.DECISIONS)
+@pytest.mark.parametrize("decision", catalog.DECISIONS)
 @pytest.mark.parametrize("burst", [0, 1])
 def test_clbp_reaches_the_least_deviations_of_the_experiment(
     cluster: clusters.Cluster,
@@ -241,8 +242,8 @@ def test_pods_can_be_bound_by_the_extender(
     options = ("--term=clbp", f"--kubeconfig={kubeconfig}", "--loads-every=0s", "--bind")
     nodes.make(cluster, [nodes.document(f"node{i}", OFFER) for i in (1, 2)])
     with commands.serve(tmp_path, "extender", *options) as (_, url):
-        configuration = extender_configurations.write(
-            catalogs.of_term("clbp", catalogs.SHORTLIST), url
+        configuration = extender_configuration.write_extender_configuration(
+            catalog.profile_of_term("clbp", catalog.SHORTLIST), url
         )
         configuration["extenders"][0]["bindVerb"] = "bind"
         cluster.configure_scheduler(configuration)

@@ -12,9 +12,15 @@ import httpx
 import pytest
 import yaml
 
-from kubestow.live.admission import handlers
-from kubestow.live.manifests import installations, places
-from kubestow.live.manifests.values import CERT_MANAGER, Admission, MetricsApi, Scheduler, Values
+from kubestow.live.admission import handler
+from kubestow.live.manifests import api_paths, installation
+from kubestow.live.manifests.values import (
+    CERT_MANAGER,
+    Admission,
+    InstallationValues,
+    MetricsApi,
+    SchedulerValues,
+)
 from kubestow.live.metrics_api import manifests as metrics_api
 from testenv import clusters, commands, nodes, workloads
 from testenv.processes import Process
@@ -25,25 +31,25 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 HOME = "kubestow-installed"
 NO_ADMISSION, NO_METRICS = Admission(enabled=False), MetricsApi(enabled=False)
-NO_SCHEDULER = Scheduler(enabled=False)
+NO_SCHEDULER = SchedulerValues(enabled=False)
 CASES = {
-    "defaults": Values(),
-    "admission": Values(metrics_api=NO_METRICS, scheduler=NO_SCHEDULER),
-    "metrics-api": Values(admission=NO_ADMISSION, scheduler=NO_SCHEDULER),
-    "scheduler": Values(admission=NO_ADMISSION, metrics_api=NO_METRICS),
-    "tainting": Values(scheduler=Scheduler(taint_high_load=True)),
-    "otherwise": Values(
+    "defaults": InstallationValues(),
+    "admission": InstallationValues(metrics_api=NO_METRICS, scheduler=NO_SCHEDULER),
+    "metrics-api": InstallationValues(admission=NO_ADMISSION, scheduler=NO_SCHEDULER),
+    "scheduler": InstallationValues(admission=NO_ADMISSION, metrics_api=NO_METRICS),
+    "tainting": InstallationValues(scheduler=SchedulerValues(taint_high_load=True)),
+    "otherwise": InstallationValues(
         pull_secrets=("mine",),
         admission=Admission(replicas=1, dry_run=True),
         metrics_api=MetricsApi(replicas=2, prometheus="http://p:9090", rules="metrics"),
-        scheduler=Scheduler(term="clbp", name="second"),
+        scheduler=SchedulerValues(term="clbp", name="second"),
     ),
-    "cert-manager": Values(certificates=CERT_MANAGER),
+    "cert-manager": InstallationValues(certificates=CERT_MANAGER),
 }
 # cert-manager is not in the test cluster, so that its kinds are unknown there: they are left out.
 FOREIGN = "cert-manager.io/v1"
-INSTALLED = replace(Values(), namespace=HOME)
-COMPONENTS = (installations.ADMISSION, installations.METRICS_API, installations.SCHEDULER)
+INSTALLED = replace(InstallationValues(), namespace=HOME)
+COMPONENTS = (installation.ADMISSION, installation.METRICS_API, installation.SCHEDULER)
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 
@@ -53,7 +59,7 @@ def _apply(cluster: clusters.Cluster, document: dict[str, Any], *, dry: bool) ->
     if dry:
         how["dryRun"] = "All"
     content = {"Content-Type": "application/apply-patch+yaml"}
-    path = places.path_of(document)
+    path = api_paths.path_of(document)
     return cluster.client.patch(path, params=how, headers=content, json=document)
 
 
@@ -69,7 +75,7 @@ def _check(answers: dict[str, httpx.Response]) -> None:
 @pytest.fixture(scope="module")
 def home(cluster: clusters.Cluster) -> Iterator[str]:
     """Give the namespace of the installation, as it is installed."""
-    (namespace, *_) = installations.render(INSTALLED)
+    (namespace, *_) = installation.render_installation(INSTALLED)
     _check({HOME: _apply(cluster, namespace, dry=False)})
     yield HOME
     cluster.request("DELETE", f"/api/v1/namespaces/{HOME}")
@@ -82,25 +88,25 @@ def installed(cluster: clusters.Cluster, home: str) -> Iterator[list[dict[str, A
     What would call into the installation goes too: nobody is behind it in the test cluster, and
     a namespace is not deleted while a group of the API cannot be listed.
     """
-    found = installations.render(INSTALLED)
-    _check({places.path_of(each): _apply(cluster, each, dry=False) for each in found})
+    found = installation.render_installation(INSTALLED)
+    _check({api_paths.path_of(each): _apply(cluster, each, dry=False) for each in found})
     try:
         yield found
     finally:
         for each in reversed(found[1:]):
-            cluster.request("DELETE", places.path_of(each), missing=True)
+            cluster.request("DELETE", api_paths.path_of(each), missing=True)
         pods = f"/api/v1/namespaces/{home}/pods"
         cluster.request("DELETE", f"{pods}?gracePeriodSeconds=0")
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES.keys())
 def test_the_api_server_accepts_every_object(
-    cluster: clusters.Cluster, home: str, values: Values
+    cluster: clusters.Cluster, home: str, values: InstallationValues
 ) -> None:
-    found = installations.render(replace(values, namespace=home))
+    found = installation.render_installation(replace(values, namespace=home))
     known = [each for each in found if each["apiVersion"] != FOREIGN]
     assert (len(known) < len(found)) == (values.certificates == CERT_MANAGER)
-    _check({places.path_of(each): _apply(cluster, each, dry=True) for each in known})
+    _check({api_paths.path_of(each): _apply(cluster, each, dry=True) for each in known})
 
 
 def test_pods_of_all_components_are_admitted_and_run(
@@ -160,7 +166,7 @@ def _serve(
     """Run a component as it is installed, with the rights of its account only."""
     config = _account(cluster, name, folder)
     arguments = (*_arguments(installed, name), f"--kubeconfig={config}", *more)
-    command = {installations.SCHEDULER: "extender"}.get(name, name.removeprefix("kubestow-"))
+    command = {installation.SCHEDULER: "extender"}.get(name, name.removeprefix("kubestow-"))
     with commands.serve(folder, command, *arguments, tls=tls) as served:
         yield served
 
@@ -169,23 +175,23 @@ def test_admission_serves_with_the_rights_of_its_account(
     cluster: clusters.Cluster, installed: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     store = f"--store=sqlite:///{tmp_path}/store.db"
-    with _serve(cluster, installed, installations.ADMISSION, tmp_path, store) as (process, url):
-        (hook,) = cluster.request("GET", f"{WEBHOOKS}/{installations.WEBHOOK}")["webhooks"]
+    with _serve(cluster, installed, installation.ADMISSION, tmp_path, store) as (process, url):
+        (hook,) = cluster.request("GET", f"{WEBHOOKS}/{installation.WEBHOOK}")["webhooks"]
         assert hook["clientConfig"]["caBundle"]
         review = make.managed()
-        answer = httpx.post(f"{url}{handlers.PATH}", json=review, verify=False, trust_env=False)  # noqa: S501 - of the test's own
+        answer = httpx.post(f"{url}{handler.PATH}", json=review, verify=False, trust_env=False)  # noqa: S501 - of the test's own
         assert answer.json()["response"]["allowed"]
         assert "orbidden" not in process.log.read_text(encoding="utf-8")
     # Installed once more, the bundle is still there: nobody applied it, so nobody takes it away.
-    _check({places.path_of(each): _apply(cluster, each, dry=False) for each in installed})
-    (hook,) = cluster.request("GET", f"{WEBHOOKS}/{installations.WEBHOOK}")["webhooks"]
+    _check({api_paths.path_of(each): _apply(cluster, each, dry=False) for each in installed})
+    (hook,) = cluster.request("GET", f"{WEBHOOKS}/{installation.WEBHOOK}")["webhooks"]
     assert hook["clientConfig"]["caBundle"]
 
 
 def test_the_metrics_api_serves_with_the_rights_of_its_account(
     cluster: clusters.Cluster, installed: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    with _serve(cluster, installed, installations.METRICS_API, tmp_path) as (process, _):
+    with _serve(cluster, installed, installation.METRICS_API, tmp_path) as (process, _):
         for name in metrics_api.GROUPS:
             assert cluster.request("GET", f"{API_SERVICES}/{name}")["spec"]["caBundle"]
         assert "orbidden" not in process.log.read_text(encoding="utf-8")
@@ -195,7 +201,7 @@ def test_the_second_scheduler_places_a_pod_with_the_rights_of_its_account(
     cluster: clusters.Cluster, namespace: str, installed: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     nodes.make(cluster, [nodes.document("node1"), nodes.document("node2")])  # one is not scored
-    name = installations.SCHEDULER
+    name = installation.SCHEDULER
     store = f"--store=sqlite:///{tmp_path}/store.db"
     pod = workloads.pod("asking", {"cpu": "100m"}, schedulerName=INSTALLED.scheduler.name)
     with _serve(cluster, installed, name, tmp_path, store, tls=False) as (extender, url):
@@ -216,7 +222,7 @@ def _scheduler(
 ) -> Iterator[Process]:
     """Run kube-scheduler with the installed configuration, and the rights of its account only."""
     (text,) = [each["data"]["scheduler.yaml"] for each in installed if each["kind"] == "ConfigMap"]
-    config = _account(cluster, installations.SCHEDULER, folder)
+    config = _account(cluster, installation.SCHEDULER, folder)
     document = yaml.safe_load(text.replace("http://127.0.0.1:8888", extender))
     document["clientConnection"] = {"kubeconfig": str(config)}
     file, port = folder / "scheduler.yaml", free_port()

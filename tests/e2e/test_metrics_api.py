@@ -15,7 +15,8 @@ import httpx
 import pytest
 import yaml
 
-from kubestow.live.metrics_api import documents, manifests
+from kubestow.live.metrics_api import manifests
+from kubestow.live.metrics_api.serving import documents
 from kubestow.model import quantities
 from testenv import clusters, commands, nodes, prometheus_servers, workloads
 from tests.e2e import metric_servers

@@ -16,16 +16,9 @@ from typing import Any
 
 import pytest
 
-from kubestow.model import fields
-from kubestow.policies.scaling import (
-    configurations,
-    conversions,
-    decisions,
-    hpas,
-    memories,
-    sightings,
-    versions,
-)
+from kubestow.model.decoding import fields
+from kubestow.policies.scaling import decisions, observation_lines
+from kubestow.policies.scaling.hpa import configuration, go_arithmetic, hpa, memory, versions
 from testenv import (
     clusters,
     isolation,
@@ -50,7 +43,7 @@ MOST_SHIFTED = 0.01  # of all syncs
 CORE, APPS = f"/api/v1/namespaces/{NAMESPACE}", f"/apis/apps/v1/namespaces/{NAMESPACE}"
 SCALING = f"/apis/autoscaling/v2/namespaces/{NAMESPACE}/horizontalpodautoscalers"
 Json = dict[str, Any]
-FEATURES = versions.features("1.37")
+FEATURES = versions.hpa_features("1.37")
 LOG = logging.getLogger(__name__)
 
 
@@ -137,15 +130,15 @@ def test_every_decision_equals_the_running_controller(told: Told) -> None:
 
 def _judge(told: Told, sequence: parity_sequences.Sequence, counts: Counter[str]) -> list[str]:
     """Replay a sequence; return where the two controllers part, if they do."""
-    spec = configurations.read(fields.Field(sequence.hpa, sequence.name), FEATURES)
-    scaler = hpas.Hpa(spec, hpas.HpaParameters(version=FEATURES.version))
+    spec = configuration.read_autoscaler(fields.Field(sequence.hpa, sequence.name), FEATURES)
+    scaler = hpa.Hpa(spec, hpa.HpaParameters(version=FEATURES.version))
     memory = _first_memory(told, sequence, scaler)
     # Of the last sync it is not known what came of it.
     for sync, after in itertools.pairwise(sequence.syncs):
         theirs = _outcome(told, sequence.name, sync, after)
         for shift_s, look_s in itertools.product(SHIFTS_S, LOOKS_S):
             line = _line(told, sequence, sync, shift_s, look_s)
-            seen = sightings.read(fields.Field(line, sequence.name), FEATURES)
+            seen = observation_lines.read(fields.Field(line, sequence.name), FEATURES)
             decision, following = scaler.decide(seen, memory)
             if _is_equal(decision, theirs):
                 break
@@ -162,8 +155,8 @@ def _judge(told: Told, sequence: parity_sequences.Sequence, counts: Counter[str]
 
 
 def _first_memory(
-    told: Told, sequence: parity_sequences.Sequence, scaler: hpas.Hpa
-) -> memories.HpaMemory:
+    told: Told, sequence: parity_sequences.Sequence, scaler: hpa.Hpa
+) -> memory.HpaMemory:
     """Return the memory with which the first sync decides.
 
     The controller begins its list of recommendations before it asks for metrics
@@ -171,7 +164,7 @@ def _first_memory(
     """
     first = sequence.syncs[0]
     replicas = _line(told, sequence, first)["currentReplicas"]
-    begun = (replicas, conversions.nanoseconds(first.time_s))
+    begun = (replicas, go_arithmetic.nanoseconds(first.time_s))
     return replace(scaler.start(), recommendations=(begun,))
 
 
@@ -180,11 +173,11 @@ def _difference(
     sequence: parity_sequences.Sequence,
     sync: parity_sequences.Sync,
     theirs: Json,
-    scaler: hpas.Hpa,
-    memory: memories.HpaMemory,
+    scaler: hpa.Hpa,
+    memory: memory.HpaMemory,
 ) -> str:
     line = _line(told, sequence, sync)
-    ours, _ = scaler.decide(sightings.read(fields.Field(line, "told"), FEATURES), memory)
+    ours, _ = scaler.decide(observation_lines.read(fields.Field(line, "told"), FEATURES), memory)
     number = sequence.syncs.index(sync)
     times = [(one.time_s, one.decided_s) for one in sequence.syncs[: number + 1]][-8:]
     return (

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from kubestow.model import errors, states
-from kubestow.policies.placing import profiles, schedulers, versions
+from kubestow.policies.placing.profiles import profile, versions
+from kubestow.policies.placing.scheduler import scheduler
 from testenv import clusters, isolation, parity_cases, parity_scenes, scheduling_logs
 from tests.policies.placing import recorded
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.e2e
 WANTED = 520  # judged cases
 LOOKED_THROUGH = 1300  # about half of them are small enough
 SEED = 20261  # not the seed of the recorded cases, nor of those the genuine code is asked
-FEATURES = versions.features("1.37")
+FEATURES = versions.scheduler_features("1.37")
 Json = dict[str, Any]
 
 
@@ -72,7 +73,7 @@ def _judge(
     log: scheduling_logs.SchedulingLog,
     case: parity_cases.Case,
     objects: list[Json],
-    found: dict[str, profiles.Profile],
+    found: dict[str, profile.Profile],
     counts: Counter[str],
 ) -> list[str]:
     """Ask for all pending pods of a case; return where the two schedulers differ."""
@@ -81,7 +82,7 @@ def _judge(
     for wanted in _queue(case, found):
         made = parity_scenes.ask(cluster, wanted)
         pod = recorded.build([made]).pods[0]
-        placement = schedulers.Scheduler(found[pod.spec.scheduler_name], FEATURES).place(pod, state)
+        placement = scheduler.Scheduler(found[pod.spec.scheduler_name], FEATURES).place(pod, state)
         node, why = parity_scenes.decision(cluster, made)
         log.read()
         counts["pods"] += 1
@@ -96,7 +97,7 @@ def _judge(
 
 
 def _compare_scores(
-    placement: schedulers.Placement,
+    placement: scheduler.Placement,
     node: str,
     log: scheduling_logs.SchedulingLog,
     counts: Counter[str],
@@ -119,7 +120,7 @@ def _compare_scores(
     return problems
 
 
-def _compare_reasons(placement: schedulers.Placement, why: str, count: int) -> list[str]:
+def _compare_reasons(placement: scheduler.Placement, why: str, count: int) -> list[str]:
     """Compare the reasons as ``FitError`` of ``framework/types.go`` puts them."""
     if placement.node is not None:
         return [f"ours {placement.as_json()['top']}, but {why}"]
@@ -136,7 +137,7 @@ def _unequal(name: str, theirs: Json, ours: Json) -> list[str]:
     return [] if theirs == ours else [f"{name} {theirs}, ours {ours}"]
 
 
-def _queue(case: parity_cases.Case, found: dict[str, profiles.Profile]) -> list[Json]:
+def _queue(case: parity_cases.Case, found: dict[str, profile.Profile]) -> list[Json]:
     """Return the pods that are to be scheduled, in order."""
     wanted = {
         f"{pod['metadata']['namespace']}/{pod['metadata']['name']}": pod
@@ -146,7 +147,7 @@ def _queue(case: parity_cases.Case, found: dict[str, profiles.Profile]) -> list[
     return [wanted[pod.key] for pod in pending if pod.spec.scheduler_name in found]
 
 
-def _read(cases: list[parity_cases.Case]) -> tuple[profiles.Profile, ...]:
+def _read(cases: list[parity_cases.Case]) -> tuple[profile.Profile, ...]:
     head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     return recorded.read_profiles({**head, **parity_cases.configuration(cases)})
 

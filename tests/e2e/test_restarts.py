@@ -13,10 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
-from kubestow.live.admission import handlers, manifests
+from kubestow.live.admission import handler, manifests
 from kubestow.live.stores import decisions, engines
 from kubestow.live.stores.containers import ContainerKey
-from kubestow.policies.placing import catalogs, extender_configurations
+from kubestow.policies.placing import extender_configuration
+from kubestow.policies.placing.profiles import catalog
 from testenv import authorities, clusters, commands, nodes, workloads
 from testenv.processes import Process
 from testenv.prometheus_servers import free_port
@@ -127,7 +128,7 @@ def webhook(
     name = f"kubestow-{namespace}"
     configuration = manifests.webhook_configuration(name, "kubestow-system", "web")
     for each in configuration["webhooks"]:
-        url = f"https://127.0.0.1:{port}{handlers.PATH}"
+        url = f"https://127.0.0.1:{port}{handler.PATH}"
         each["clientConfig"] = {"url": url, "caBundle": authority.bundle()}
     base = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
     files = ("--certificates=files", str(pair.certificate), str(pair.key))
@@ -148,8 +149,10 @@ def extender(
     store = f"sqlite:///{tmp_path}/extender.db"
     options = ("--term=clbp", f"--kubeconfig={kubeconfig}", "--loads-every=0s", f"--store={store}")
     with commands.serve(tmp_path, "extender", *options) as (process, url):
-        profile = catalogs.of_term("clbp", catalogs.SHORTLIST)
-        cluster.configure_scheduler(extender_configurations.write(profile, url))
+        profile = catalog.profile_of_term("clbp", catalog.SHORTLIST)
+        cluster.configure_scheduler(
+            extender_configuration.write_extender_configuration(profile, url)
+        )
         yield process, url, store
     cluster.configure_scheduler({})
 
@@ -365,7 +368,9 @@ def _check_records(
     missing = 0
     with engines.open_store(store) as opened:
         for pod in found:
-            records = decisions.newest(opened, f"pod/{namespace}/{pod['metadata']['name']}")
+            records = decisions.newest_decisions(
+                opened, f"pod/{namespace}/{pod['metadata']['name']}"
+            )
             if not records:
                 missing += 1
                 assert outages.touches(_scheduled_s(pod)), pod["metadata"]["name"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kubestow.policies.placing import versions
+from kubestow.policies.placing.profiles import versions
 from testenv import building
 from tests.policies.placing import recorded
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
 
 CASES = 600
 SEED = 4711  # not the seed of the recorded cases
-FEATURES = versions.features("1.37")
+FEATURES = versions.scheduler_features("1.37")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubestow.model import cgroups, pods
-from kubestow.model.qos import QosClass, qos_class
+from kubestow.model.requests import QosClass, qos_class
 from tests.model.make import amounts, container, pod
 
 

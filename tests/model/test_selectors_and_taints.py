@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubestow.model import identities, pods, selectors, taints
+from kubestow.model import identities, nodes, pods, selectors
+from kubestow.model.nodes import Taint, Toleration
 from kubestow.model.selectors import LabelSelector, NodeSelectorTerm, Requirement
-from kubestow.model.taints import Taint, Toleration
 from tests.model.make import pod
 
 LABELS = {"app": "web", "cores": "8", "odd": "eight"}
@@ -73,8 +73,8 @@ def test_tolerations(toleration: Toleration, expected: bool) -> None:
 
 
 def test_only_hard_effects_keep_pods_away() -> None:
-    assert not taints.keeps_away([Taint("k", "v", taints.PREFER_NO_SCHEDULE)], ())
-    assert taints.keeps_away([Taint("k", "v", taints.NO_EXECUTE)], ())
+    assert not nodes.keeps_away([Taint("k", "v", nodes.PREFER_NO_SCHEDULE)], ())
+    assert nodes.keeps_away([Taint("k", "v", nodes.NO_EXECUTE)], ())
 
 
 def owned(kind: str, name: str, labels: dict[str, str] | None = None) -> pods.Pod:

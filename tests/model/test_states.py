@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubestow.model import clusters, pods, states, taints
+from kubestow.model import clusters, nodes, pods, states
 from kubestow.model.selectors import LabelSelector, from_labels
 from tests.model.make import container, node, pod
 
@@ -123,7 +123,7 @@ def test_a_node_can_be_replaced_by_one_with_other_marks() -> None:
     assert not state.marks.cordoned.any()
     state.replace_node(1, replace(state.nodes[1], unschedulable=True))
     assert state.marks.cordoned.tolist() == [False, True, False]
-    tainted = replace(state.nodes[2], taints=(taints.Taint("k"),))
+    tainted = replace(state.nodes[2], taints=(nodes.Taint("k"),))
     state.replace_node(2, tainted)
     assert [state.marks.taints[code] for code in state.marks.codes] == [(), (), tainted.taints]
 

@@ -26,7 +26,7 @@ def test_charts_are_drawn_offline(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     blocks: list[pages.Block] = [
         pages.make_figure(chart, "A line."),
-        pages.Table(("a", "b"), [("1", "2")]),
+        pages.PageTable(("a", "b"), [("1", "2")]),
     ]
     page.write_text(pages.render("A <title>", blocks), encoding="utf-8")
     assert CHROMIUM is not None

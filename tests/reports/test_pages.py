@@ -44,10 +44,12 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 
 
 def test_tables_show_captions_marks_and_folds() -> None:
-    table = pages.Table(("name", "value"), [["a", "1"], ["b", "2"]], "Two rows.", {(1, 1): "bad"})
+    table = pages.PageTable(
+        ("name", "value"), [["a", "1"], ["b", "2"]], "Two rows.", {(1, 1): "bad"}
+    )
     page = pages.render("t", [table])
     assert "<caption>Two rows.</caption>" in page
     assert '<td class="bad">2</td>' in page
     assert "<td>1</td>" in page
-    folded = pages.render("t", [pages.Table(("a",), [["1"]], "Later.", folded=True)])
+    folded = pages.render("t", [pages.PageTable(("a",), [["1"]], "Later.", folded=True)])
     assert "<details><summary>Later.</summary>" in folded

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kubestow.simulation import outcomes, recorders, runs
-from kubestow.simulation.actors import LiveNode, LivePod, LiveWorkload
-from kubestow.simulation.worlds import World
-from kubestow.studies import scenario_files
+from kubestow.simulation import outcomes, recorders
+from kubestow.simulation import run as simulation_run
+from kubestow.simulation.world.actors import LiveNode, LivePod, LiveWorkload
+from kubestow.simulation.world.world import World
+from kubestow.workflows import scenario_files
 
 NODE = {"cpu": "4", "memory": "8Gi", "pods": "20"}
 
@@ -59,10 +60,10 @@ def load(value: dict[str, Any]) -> scenario_files.Loaded:
     return scenario_files.read(value, "small.yaml", Path())
 
 
-def run(value: dict[str, Any], seed: int | None = None) -> outcomes.Outcome:
+def run(value: dict[str, Any], seed: int | None = None) -> outcomes.RunOutcome:
     """Run a scenario to its end."""
     loaded = load(value)
-    return runs.run(loaded.scenario, loaded.inputs, seed)
+    return simulation_run.run(loaded.scenario, loaded.inputs, seed)
 
 
 @dataclass(slots=True)
@@ -120,7 +121,7 @@ class Play:
 def start(value: dict[str, Any], seed: int = 1) -> Play:
     """Return a scenario at its start."""
     loaded = load(value)
-    world = runs.start(loaded.scenario.spec, seed, loaded.inputs)
+    world = simulation_run.start(loaded.scenario.spec, seed, loaded.inputs)
     recorder = recorders.make(world)
     recorder.start()
     return Play(world, recorder, loaded.scenario)

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from kubestow.simulation import runs
-from kubestow.studies import measures, scenario_files
+from kubestow.simulation import run
+from kubestow.workflows import scenario_files
+from kubestow.workflows.comparing import measures
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "scenarios"
 NARROW = "{cpu: 8, memory: 32Gi, pods: 110, kubestow.io/network: 60Mi, kubestow.io/disk-io: 1Gi}"
@@ -72,7 +73,7 @@ def interpreted(source: str, changes: list[str]) -> Any:
 def test_compiled_and_plain_python_agree(name: str, changes: list[str]) -> None:
     source = str(EXAMPLES / f"{name}.yaml")
     loaded = scenario_files.load(source, changes)
-    compiled = measures.flatten(runs.run(loaded.scenario, loaded.inputs).measures)
+    compiled = measures.flatten(run.run(loaded.scenario, loaded.inputs).measures)
     plain = measures.flatten(interpreted(source, changes))
     assert compiled.keys() == plain.keys()
     for key, value in compiled.items():

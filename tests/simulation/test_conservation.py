@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubestow.simulation import worlds
-from kubestow.simulation.actors import NodePhase, Phase
+from kubestow.simulation.world import world
+from kubestow.simulation.world.actors import NodePhase, Phase
 from tests.simulation import make
 
 END_S = 900.0
@@ -136,7 +136,7 @@ class Watch:
     def __init__(self, play: make.Play) -> None:
         self.play = play
         self.steps = 0
-        play.world.on(worlds.STEPPED, self.look)
+        play.world.on(world.STEPPED, self.look)
 
     def look(self, _: float) -> None:
         self.steps += 1

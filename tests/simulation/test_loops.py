@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubestow.simulation import lifecycles
-from kubestow.simulation.actors import NodePhase, Phase
+from kubestow.simulation.world import lifecycle
+from kubestow.simulation.world.actors import NodePhase, Phase
 from tests.simulation import make
 
 
@@ -88,7 +88,7 @@ def test_a_pod_that_ceased_to_be_ready_says_when() -> None:
     found["pod"]["apart"] = {}
     play = make.start(make.document(found, failures=[failure])).until(99)
     victim = next(p for p in play.workload().pods.values() if p.node is play.node("n-0"))
-    assert victim.changed_s == lifecycles.LONG_AGO_S
+    assert victim.changed_s == lifecycle.LONG_AGO_S
     play.until(149)
     assert (victim.phase, victim.ready_s is None) == (Phase.LOST, False)
     play.until(150)
@@ -132,7 +132,7 @@ def test_mode_off_only_recommends() -> None:
 def test_mode_initial_sets_the_requests_of_new_pods_only() -> None:
     play = sized("initial").until(20 * 3600)
     assert requested(play) == [200, 200]
-    lifecycles.stop(play.world, play.pod("web-0"), "test")
+    lifecycle.stop_pod(play.world, play.pod("web-0"), "test")
     play.until(20 * 3600 + 60)
     old, new = requested(play)
     assert old == 200
@@ -236,7 +236,7 @@ def test_a_pool_shrinks_when_nodes_are_idle_long_enough_and_keeps_its_least() ->
     assert len(play.world.live_nodes()) == 3
     play.workload().replicas = 1
     for pod in play.workload().staying()[1:]:
-        lifecycles.stop(play.world, pod, "test")
+        lifecycle.stop_pod(play.world, pod, "test")
     play.until(1200)
     retired = play.times("retired")
     assert len(retired) == 2

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubestow.simulation import balances, timelines
-from kubestow.simulation.areas import Area
+from kubestow.simulation import recorders, timelines
+from kubestow.simulation.kernel.integrals import Area
 from tests.simulation import make
 
 GI = 2.0**30
@@ -27,7 +27,7 @@ def test_an_area_is_the_sum_of_its_pieces(changes: list[tuple[int, int]], rest: 
     assert (area.value, area.peak) == (value, peak)
 
 
-def table(**columns: list[float]) -> balances.NodeTable:
+def table(**columns: list[float]) -> recorders.NodeTable:
     base = {
         "cores": [4.0, 4.0],
         "room": [8.0, 8.0],
@@ -38,11 +38,11 @@ def table(**columns: list[float]) -> balances.NodeTable:
         "used_cpu": [1.0, 0.0],
         "used_memory": [4.0, 1.0],
     }
-    return balances.NodeTable(**{k: np.array(v) for k, v in {**base, **columns}.items()})
+    return recorders.NodeTable(**{k: np.array(v) for k, v in {**base, **columns}.items()})
 
 
 def test_balance_is_measured_over_nodes() -> None:
-    found = balances.measure(table())
+    found = recorders.measure(table())
     # shares of CPU 0.25 and 0: mean 0.125, deviation 0.125; Jain 0.25^2 / (2 x 0.0625) = 0.5
     assert found["imbalance_cpu"] == pytest.approx(0.125)
     assert found["jain_cpu"] == pytest.approx(0.5)
@@ -56,10 +56,10 @@ def test_balance_is_measured_over_nodes() -> None:
 
 
 def test_no_nodes_have_no_balance() -> None:
-    empty: dict[str, list[float]] = {name: [] for name in balances.NodeTable.__slots__}
-    assert balances.measure(table(**empty)) == {}
-    assert balances.jain(np.zeros(3)) == 1.0
-    assert balances.fragmentation(np.ones(2), np.ones(2)) == 0.0
+    empty: dict[str, list[float]] = {name: [] for name in recorders.NodeTable.__slots__}
+    assert recorders.measure(table(**empty)) == {}
+    assert recorders.jain(np.zeros(3)) == 1.0
+    assert recorders.fragmentation(np.ones(2), np.ones(2)) == 0.0
 
 
 def test_three_minutes_counted_by_hand() -> None:

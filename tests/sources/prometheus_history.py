@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from kubestow.sources import prometheus, prometheus_settings
+from kubestow.sources.prometheus import client as prometheus_client
+from kubestow.sources.prometheus import settings
 from testenv import prometheus_servers
 
 STEP_S = 15
@@ -158,8 +159,8 @@ class History:
     url: str
     now_s: int
 
-    def client(self) -> prometheus.Client:
-        return prometheus.Client(prometheus_settings.Settings(self.url))
+    def client(self) -> prometheus_client.PrometheusClient:
+        return prometheus_client.PrometheusClient(settings.PrometheusSettings(self.url))
 
 
 @pytest.fixture(scope="session", autouse=True)

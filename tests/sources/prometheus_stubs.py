@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from kubestow.sources import prometheus
-from kubestow.sources import prometheus_errors as faults
-from kubestow.sources.prometheus_settings import Settings
+from kubestow.sources.prometheus import client as prometheus_client
+from kubestow.sources.prometheus import errors as faults
+from kubestow.sources.prometheus.settings import PrometheusSettings
 
 URL = "http://prometheus.test"
 SECRET = "s3cr3t-t0ken"  # noqa: S105 - made up, to look for it in logs and errors
@@ -42,13 +42,17 @@ class Server:
             raise answer
         return answer
 
-    def client(self, settings: Settings | None = None, **more: Any) -> prometheus.Client:
+    def client(
+        self, settings: PrometheusSettings | None = None, **more: Any
+    ) -> prometheus_client.PrometheusClient:
         wire = httpx.MockTransport(self)
-        chosen = settings or Settings(URL)
-        return prometheus.Client(chosen, wire=wire, sleep=self.pauses_s.append, **more)
+        chosen = settings or PrometheusSettings(URL)
+        return prometheus_client.PrometheusClient(
+            chosen, wire=wire, sleep=self.pauses_s.append, **more
+        )
 
 
-def problem(client: prometheus.Client) -> tuple[str, str]:
+def problem(client: prometheus_client.PrometheusClient) -> tuple[str, str]:
     """Return kind and text of what goes wrong with a question."""
     with client, pytest.raises(faults.ReadError) as failed:
         client.query("up")

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kubestow.model.arrays import Floats
 from testenv import prometheus_servers
 
 STEP_S, SCRAPE_S, OFFSET_S = 300, 150, 60
@@ -25,8 +25,6 @@ END_S = BEGIN_S + POINTS * STEP_S
 SAMPLES = 2 * POINTS
 HALF = POINTS  # number of the sample in the middle of the day
 MIB = 2**20
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubestow.simulation import outcomes, runs
+from kubestow.simulation import outcomes, run
 from kubestow.studies import scaling_runs
 
 SCRIPT = "vegaEmbed"
@@ -16,21 +16,21 @@ SCRIPT = "vegaEmbed"
 
 def make_run(
     columns: Mapping[str, Sequence[float | None]], measures: Mapping[str, Any] | None = None
-) -> scaling_runs.Run:
+) -> scaling_runs.ScalingRun:
     """Return a run with some columns; those not told are zero."""
     length = len(columns["time_s"])
     every: dict[str, list[float | None]] = {name: [0.0] * length for name in scaling_runs.COLUMNS}
     every |= {name: list(values) for name, values in columns.items()}
-    return scaling_runs.Run("key", dict(measures or {}), every)
+    return scaling_runs.ScalingRun("key", dict(measures or {}), every)
 
 
 def forbid_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every simulation fail from now on: what is asked for has to be on disk."""
 
-    def refuse(*_: Any) -> outcomes.Outcome:
+    def refuse(*_: Any) -> outcomes.RunOutcome:
         raise AssertionError("a finished run was computed again")
 
-    monkeypatch.setattr(runs, "run", refuse)
+    monkeypatch.setattr(run, "run", refuse)
 
 
 def check_page(path: Path, *texts: str) -> None:

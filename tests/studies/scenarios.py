@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kubestow.studies import comparisons, engines, sweep_cells, sweeps
+from kubestow.workflows.comparing import cells, comparison, engines, grid
 
 TINY = """
 apiVersion: kubestow.io/v1alpha1
@@ -44,10 +44,10 @@ def write(folder: Path, text: str = TINY) -> str:
     return str(path)
 
 
-def compare(folder: Path, seeds: int, **options: Any) -> comparisons.Comparison:
+def compare(folder: Path, seeds: int, **options: Any) -> comparison.Comparison:
     """Run variants of the tiny scenario and compare them."""
     options = {"varied": [TARGETS], **options}
-    sweep = sweeps.plan(write(folder), seeds=seeds, **options)
-    tasks = sweep_cells.make_tasks(sweep)
-    records = sweep_cells.run_cells(tasks, None, engines.run_local, 1, lambda *_: None)
-    return comparisons.make(sweep, records)
+    sweep = grid.plan_grid(write(folder), seeds=seeds, **options)
+    tasks = cells.make_tasks(sweep)
+    records = cells.run_cells(tasks, None, engines.run_local, 1, lambda *_: None)
+    return comparison.make_comparison(sweep, records)

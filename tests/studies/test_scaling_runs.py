@@ -11,37 +11,41 @@ import numpy as np
 import pytest
 import yaml
 
-from kubestow.simulation import runs
-from kubestow.studies import scaling_runs, scenario_files, traffic_scenarios
-from tests.studies import scenarios
+from kubestow.simulation import run
+from kubestow.studies import scaling_runs
+from kubestow.studies.mcnaughton import scenarios
+from kubestow.workflows import scenario_files
+from tests.studies import scenarios as studies_scenarios
 
-TINY: dict[str, Any] = yaml.safe_load(scenarios.TINY)
+TINY: dict[str, Any] = yaml.safe_load(studies_scenarios.TINY)
 TINY["spec"]["duration"] = "5m"
 TINY["spec"]["recording"] = {"workloads": "60s"}
 
 
-def task(folder: Path, **more: Any) -> scaling_runs.Task:
-    way = scaling_runs.Way("reactive", "hpa")
-    return replace(scaling_runs.Task(TINY, "tiny", way, 0.6, 3, folder), **more)
+def task(folder: Path, **more: Any) -> scaling_runs.ScalingTask:
+    way = scaling_runs.ScalingVariant("reactive", "hpa")
+    return replace(scaling_runs.ScalingTask(TINY, "tiny", way, 0.6, 3, folder), **more)
 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The seeds of all runs that were really computed."""
     seen: list[int] = []
-    real = runs.run
+    real = run.run
 
     def count(scenario: Any, inputs: Any, seed: int) -> Any:
         seen.append(seed)
         return real(scenario, inputs, seed)
 
-    monkeypatch.setattr(runs, "run", count)
+    monkeypatch.setattr(run, "run", count)
     return seen
 
 
 def test_the_scenario_of_a_run_says_how_it_is_scaled(tmp_path: Path) -> None:
     before = copy.deepcopy(TINY)
-    way = scaling_runs.Way("a", "auto", {"spare": 0.2}, {"policies.scaling.max": 5, "step": "5s"})
+    way = scaling_runs.ScalingVariant(
+        "a", "auto", {"spare": 0.2}, {"policies.scaling.max": 5, "step": "5s"}
+    )
     value = scaling_runs.document(task(tmp_path, way=way, target=0.7))
     scaling = value["spec"]["policies"]["scaling"]
     assert scaling == {
@@ -58,7 +62,7 @@ def test_finished_runs_are_kept(tmp_path: Path, counted: list[int]) -> None:
     for other in (
         task(tmp_path, seed=4),
         task(tmp_path, target=0.5),
-        task(tmp_path, way=scaling_runs.Way("reactive", "auto")),
+        task(tmp_path, way=scaling_runs.ScalingVariant("reactive", "auto")),
     ):
         assert scaling_runs.compute(other) != first
     assert counted == [3, 4, 3, 3]
@@ -102,26 +106,26 @@ def test_columns_are_those_of_the_first_workload_minute_by_minute(tmp_path: Path
 
 
 def test_what_is_not_there_is_not_a_number() -> None:
-    run = scaling_runs.Run("k", {}, {"time_s": [60.0, 120.0], "used_cpu": [0.5, 0.1],
+    run = scaling_runs.ScalingRun("k", {}, {"time_s": [60.0, 120.0], "used_cpu": [0.5, 0.1],
         "requested_cpu": [1.0, 0.0], "response_s": [None, 0.2]})  # fmt: skip
     assert np.isnan(run.column("response_s")[0])
     assert run.minutes().eru[0] == 0.5
     assert np.isinf(run.minutes().eru[1])
 
 
-@pytest.mark.parametrize("pattern", traffic_scenarios.PATTERNS)
+@pytest.mark.parametrize("pattern", scenarios.PATTERNS)
 def test_the_subject_application_is_the_one_of_the_thesis(pattern: str) -> None:
-    value = traffic_scenarios.make(pattern, 135.0)
+    value = scenarios.make(pattern, 135.0)
     (web,) = value["spec"]["workloads"]
     assert web["pod"]["requests"]["cpu"] == web["pod"]["limits"]["cpu"] == "100m"
     assert value["spec"]["policies"]["scaling"]["max"] == 30
     # 20 requests of 36 ms at 60 % of a tenth of a core each: 12 pods
-    need = 20 * traffic_scenarios.CPU_PER_REQUEST_S / (0.6 * traffic_scenarios.REQUEST_CORES)
+    need = 20 * scenarios.CPU_PER_REQUEST_S / (0.6 * scenarios.REQUEST_CORES)
     assert need == pytest.approx(12.0)
     assert value["metadata"]["name"] == f"{pattern}-135s"
     # What the plan of the thesis asks for in all (theses/004 4.6); requests are drawn, so roughly.
     asked = {"step-ladder": 12840, "jagged-edge": 12150, "increase-decrease": 19500}
     loaded = scenario_files.read(value, pattern, Path())
-    world = runs.start(loaded.scenario.spec, 1, loaded.inputs)
+    world = run.start(loaded.scenario.spec, 1, loaded.inputs)
     total = float(world.demand[0].sum()) * world.spec.step
     assert total == pytest.approx(asked.get(pattern, 5400), rel=0.01)

@@ -12,11 +12,11 @@ from kubestow.studies import tradeoffs
 FLOOR = 1e-4
 
 
-def curve(*points: tuple[float, float], seeds: int = 1) -> tradeoffs.Curve:
+def curve(*points: tuple[float, float], seeds: int = 1) -> tradeoffs.TradeoffCurve:
     """Return a curve of costs and badness, the same for every seed."""
     cost = np.array([[c] * seeds for c, _ in points])
     badness = np.array([[b] * seeds for _, b in points])
-    return tradeoffs.Curve([0.1 * k for k in range(len(points))], cost, badness)
+    return tradeoffs.TradeoffCurve([0.1 * k for k in range(len(points))], cost, badness)
 
 
 BASE = curve((10.0, 0.16), (20.0, 0.04), (40.0, 0.01))
@@ -57,7 +57,7 @@ def test_ratios_are_at_equal_cost() -> None:
 
 def test_a_way_beside_the_baseline() -> None:
     # Two seeds at costs 15 and 30, where the baseline has 0.08 and 0.02: ratios 0.5 and 2.
-    ours = tradeoffs.Curve([0.6], np.array([[15.0, 30.0]]), np.array([[0.04, 0.04]]))
+    ours = tradeoffs.TradeoffCurve([0.6], np.array([[15.0, 30.0]]), np.array([[0.04, 0.04]]))
     base = curve((10.0, 0.16), (20.0, 0.04), (40.0, 0.01), seeds=2)
     (point,) = tradeoffs.compare(ours, base, FLOOR)
     assert (point.target, point.cost, point.badness) == (0.6, 22.5, 0.04)
@@ -69,7 +69,7 @@ def test_a_way_beside_the_baseline() -> None:
 
 
 def test_seeds_beyond_the_baseline_do_not_count() -> None:
-    ours = tradeoffs.Curve([0.6], np.array([[15.0, 99.0]]), np.array([[0.04, 0.5]]))
+    ours = tradeoffs.TradeoffCurve([0.6], np.array([[15.0, 99.0]]), np.array([[0.04, 0.5]]))
     base = curve((10.0, 0.16), (20.0, 0.04), (40.0, 0.01), seeds=2)
     (point,) = tradeoffs.compare(ours, base, FLOOR)
     assert point.baseline == pytest.approx(0.08)
@@ -89,7 +89,7 @@ def test_over_the_curve_points_have_their_geometric_mean_per_seed() -> None:
     # Seed 0: 0.25 and 0.5 at costs 15 and 30, the third beyond; seed 1: 1 and 0.5.
     cost = np.array([[15.0, 15.0], [30.0, 30.0], [90.0, 90.0]])
     badness = np.array([[0.02, 0.08], [0.01, 0.01], [0.3, 0.3]])
-    ours = tradeoffs.Curve([0.5, 0.6, 0.7], cost, badness)
+    ours = tradeoffs.TradeoffCurve([0.5, 0.6, 0.7], cost, badness)
     base = curve((10.0, 0.16), (20.0, 0.04), (40.0, 0.01), seeds=2)
     ratio, low, high = tradeoffs.overall(ours, base, FLOOR)
     assert ratio == pytest.approx(0.5)  # the root of 0.125^(1/2) x 0.5^(1/2)

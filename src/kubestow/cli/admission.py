@@ -10,18 +10,23 @@ from typing import Annotated
 import typer
 
 from kubestow.cli import options, outputs, serving
-from kubestow.live import late_stores, telemetry
-from kubestow.live.admission import apps, handlers, policies, surroundings
-from kubestow.live.admission.policies import LimitRule, Policy
-from kubestow.live.api import clients
-from kubestow.live.certificates import bundles
-from kubestow.live.servers import running, settings
+from kubestow.live import api, caches, servers, stores
+from kubestow.live.admission import (
+    COMPONENT,
+    DEADLINE_S,
+    MANAGED_LABEL,
+    AdmissionOptions,
+    AdmissionPolicy,
+    LimitRule,
+    assemble_admission,
+)
+from kubestow.live.certificates import Webhooks
 from kubestow.model import errors, pods, quantities, resources
 
 app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
 
 
-class Limits(enum.StrEnum):
+class LimitMode(enum.StrEnum):
     """How limits follow requests."""
 
     DEFAULT = "default"
@@ -31,14 +36,14 @@ class Limits(enum.StrEnum):
     FACTOR = "factor"
 
 
-_PLAIN = Policy()
+_PLAIN = AdmissionPolicy()
 # CPU, memory.
-_RULES: dict[Limits, tuple[LimitRule, LimitRule]] = {
-    Limits.DEFAULT: ("none", "request"),
-    Limits.KEEP: ("keep", "keep"),
-    Limits.SCALE: ("scale", "scale"),
-    Limits.REQUESTS_ONLY: ("untouched", "untouched"),
-    Limits.FACTOR: ("factor", "factor"),
+_RULES: dict[LimitMode, tuple[LimitRule, LimitRule]] = {
+    LimitMode.DEFAULT: ("none", "request"),
+    LimitMode.KEEP: ("keep", "keep"),
+    LimitMode.SCALE: ("scale", "scale"),
+    LimitMode.REQUESTS_ONLY: ("untouched", "untouched"),
+    LimitMode.FACTOR: ("factor", "factor"),
 }
 
 
@@ -75,7 +80,7 @@ def admission(
     ] = False,
     labels: Annotated[
         list[str] | None,
-        typer.Option("--label", help=f"Understood beside {policies.MANAGED_LABEL}; several times."),
+        typer.Option("--label", help=f"Understood beside {MANAGED_LABEL}; several times."),
     ] = None,
     id_labels: Annotated[
         list[str] | None,
@@ -86,12 +91,12 @@ def admission(
         typer.Option(metavar="NAMESPACE/KIND/NAME", help="Leave this workload; several times."),
     ] = None,
     limits: Annotated[
-        Limits,
+        LimitMode,
         typer.Option(
             help="default: memory limit equals request, no CPU limit; keep: raised only where "
             "needed; scale: in proportion; requests-only: not touched; factor: see --limit-factor."
         ),
-    ] = Limits.DEFAULT,
+    ] = LimitMode.DEFAULT,
     limit_factor: Annotated[
         list[str] | None, typer.Option(metavar="RESOURCE=NUMBER", help="E.g. cpu=2, memory=1.2.")
     ] = None,
@@ -115,7 +120,7 @@ def admission(
     refresh: Annotated[str, typer.Option(help="Pause between two looks into the store.")] = "5s",
     deadline: Annotated[
         str, typer.Option(help="Answer by then; less than the webhook's timeoutSeconds.")
-    ] = f"{handlers.DEADLINE_S:g}s",
+    ] = f"{DEADLINE_S:g}s",
     drain: Annotated[str, typer.Option(help="Answer on for so long when told to end.")] = "5s",
     log_level: serving.LogOption = "info",
 ) -> int:
@@ -131,11 +136,11 @@ def admission(
       kubestow admission --store $URL --listen 0.0.0.0:9443 --certificates mounted /certificates
     """
     serving.prepare_logs(log_level)
-    host, port = settings.read_address("--listen", listen)
+    host, port = servers.read_address("--listen", listen)
     floors, caps = _amounts("--min", least), _amounts("--max", most)
     factors = _numbers(limit_factor)
-    policy = Policy(
-        labels=(policies.MANAGED_LABEL, *(labels or ())),
+    policy = AdmissionPolicy(
+        labels=(MANAGED_LABEL, *(labels or ())),
         id_labels=(pods.ID_LABEL, *(id_labels or ())),
         dry_run=dry_run,
         frozen=frozenset(_workload(each) for each in freeze or ()),
@@ -152,9 +157,9 @@ def admission(
         max_age_s=options.read_duration("--max-age", max_age),
     )
     deadline_s = options.read_duration("--deadline", deadline)
-    chosen = apps.Options(
+    chosen = AdmissionOptions(
         policy=policy,
-        settings=settings.Settings(
+        settings=servers.ServerSettings(
             host=host,
             port=port,
             # Whoever sends slowly must not use up the time that is left for the answer.
@@ -173,53 +178,53 @@ def admission(
         service=service,
         secret=secret,
         hosts=host_names or (),
-        targets=(bundles.Webhooks(webhook),) if webhook else (),
+        targets=(Webhooks(webhook),) if webhook else (),
     )
-    late = late_stores.LateStore(store)
-    late_stores.try_to_open(late, serving.warn)
+    late = stores.DeferredStore(store)
+    stores.try_opening(late, serving.warn)
     asked = (kubeconfig, context) if cluster else None
-    return serving.exit_code(running.run(_serve(late, chosen, wanted, asked)))
+    return serving.exit_code(servers.run(_serve(late, chosen, wanted, asked)))
 
 
 async def _serve(
-    store: late_stores.LateStore,
-    chosen: apps.Options,
+    store: stores.DeferredStore,
+    chosen: AdmissionOptions,
     wanted: serving.Wanted,
     cluster: tuple[str | None, str | None] | None,
 ) -> signal.Signals | None:
     async with contextlib.AsyncExitStack() as stack:
         client = None
         if cluster is not None:
-            client = await stack.enter_async_context(await clients.connect(*cluster))
+            client = await stack.enter_async_context(await api.connect(*cluster))
         return await _serve_with(client, store, chosen, wanted)
 
 
 async def _serve_with(
-    client: clients.Client | None,
-    store: late_stores.LateStore,
-    chosen: apps.Options,
+    client: api.ApiClient | None,
+    store: stores.DeferredStore,
+    chosen: AdmissionOptions,
     wanted: serving.Wanted,
 ) -> signal.Signals | None:
-    metrics = telemetry.Telemetry(apps.PART)
+    metrics = servers.Telemetry(COMPONENT)
     tls, source = serving.make_context(wanted), serving.make_source(wanted, client)
     keeper = await serving.keep_certificates(tls, source, metrics)
     background: list[serving.Background] = []
-    watcher: surroundings.Watcher | None = None
+    watcher: caches.BoundsWatcher | None = None
     if keeper is not None:
         background.append(keeper.keep)
     if client is not None:
         looks = metrics.counter("surroundings_looks", "Looks at the cluster.", ("result",))
-        watcher = surroundings.Watcher(client, lambda result: looks.labels(result).inc())
+        watcher = caches.BoundsWatcher(client, lambda result: looks.labels(result).inc())
         background.append(watcher.keep)
 
-    def around() -> surroundings.Surroundings:
-        return surroundings.unknown() if watcher is None else watcher.current
+    def around() -> caches.NamespaceBounds:
+        return caches.unknown_bounds() if watcher is None else watcher.current
 
     def ready() -> str:
         return "" if keeper is None or keeper.ready else "there is no certificate yet"
 
-    with apps.assemble(store, chosen, tls, around, ready, metrics) as webhook:
-        return await running.serve(webhook.server, *background)
+    with assemble_admission(store, chosen, tls, around, ready, metrics) as webhook:
+        return await servers.serve(webhook.server, *background)
 
 
 def _workload(text: str) -> str:

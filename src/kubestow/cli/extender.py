@@ -11,27 +11,19 @@ import typer
 import yaml
 
 from kubestow.cli import options, outputs, serving
-from kubestow.live import journals, late_stores, telemetry
-from kubestow.live.api import clients
-from kubestow.live.extender import hosts
-from kubestow.live.servers import running, settings
+from kubestow.live import api, servers, stores
+from kubestow.live.extender import COMPONENT, ExtenderHost, ExtenderOptions
 from kubestow.model import errors
-from kubestow.policies.placing import (
-    catalogs,
-    extender_configurations,
-    high_loads,
-    term_registry,
-    versions,
-)
+from kubestow.policies.placing import extender_configuration, profiles, terms
 
 app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
-_BODY_BYTES = 64 * settings.MIB  # 5000 whole nodes are about 12 MiB; names are far less
+_BODY_BYTES = 64 * servers.MIB  # 5000 whole nodes are about 12 MiB; names are far less
 
 
 @app.command()
 def extender(
     term: Annotated[
-        str, typer.Option(help=f"What filters and scores: {', '.join(term_registry.NAMES)}.")
+        str, typer.Option(help=f"What filters and scores: {', '.join(terms.TERMS)}.")
     ] = "load-aware",
     parameters: Annotated[
         list[str] | None,
@@ -61,9 +53,9 @@ def extender(
             "best, and kube-scheduler's own scores choose between these. alone: they leave one. "
             "weighted: they give points beside its scores, which takes two questions a pod. "
             "Packing terms always decide alone.",
-            metavar="|".join(catalogs.DECISIONS),
+            metavar="|".join(profiles.DECISIONS),
         ),
-    ] = catalogs.SHORTLIST,
+    ] = profiles.SHORTLIST,
     bind: Annotated[
         bool, typer.Option("--bind", help="Answer /bind, too: bind pods here.")
     ] = False,
@@ -71,7 +63,7 @@ def extender(
         bool,
         typer.Option("--taint-high-load", help="Taint nodes under high load, with hysteresis."),
     ] = False,
-    version: Annotated[str, typer.Option(help="Kubernetes release.")] = versions.DEFAULT,
+    version: Annotated[str, typer.Option(help="Kubernetes release.")] = profiles.DEFAULT_VERSION,
     drain: Annotated[str, typer.Option(help="Answer on for so long when told to end.")] = "5s",
     print_config: Annotated[
         str | None,
@@ -96,19 +88,19 @@ def extender(
         typer.echo(yaml.safe_dump(written, sort_keys=False), nl=False)
         return 0
     serving.prepare_logs(log_level)
-    host, port = settings.read_address("--listen", listen)
+    host, port = servers.read_address("--listen", listen)
     every_s = 0.0 if loads_every == "0s" else options.read_duration("--loads-every", loads_every)
-    chosen = hosts.Options(
+    chosen = ExtenderOptions(
         term=term,
         parameters=_parameters(parameters),
         version=version,
         loads_every_s=every_s,
         decision=decision,
         bind=bind,
-        taint=high_loads.HighLoadParameters() if taint else None,
+        taint=terms.HighLoadParameters() if taint else None,
     )
-    term_registry.make(chosen.term, chosen.parameters)  # refused now rather than behind the door
-    catalogs.of_term(term, decision)
+    terms.make_term(chosen.term, chosen.parameters)  # refused now rather than behind the door
+    profiles.profile_of_term(term, decision)
     wanted = serving.Wanted(
         kind=certificates,
         paths=paths or (),
@@ -118,34 +110,34 @@ def extender(
         secret=secret,
         hosts=host_names or (),
     )
-    listening = settings.Settings(
+    listening = servers.ServerSettings(
         host=host,
         port=port,
         most_body_bytes=_BODY_BYTES,
         drain_s=options.read_duration("--drain", drain),
     )
-    kept = None if store is None else late_stores.LateStore(store)
+    kept = None if store is None else stores.DeferredStore(store)
     if kept is not None:
-        late_stores.try_to_open(kept, serving.warn)
+        stores.try_opening(kept, serving.warn)
     return serving.exit_code(
-        running.run(_serve(chosen, listening, wanted, kept, (kubeconfig, context)))
+        servers.run(_serve(chosen, listening, wanted, kept, (kubeconfig, context)))
     )
 
 
 async def _serve(
-    chosen: hosts.Options,
-    listening: settings.Settings,
+    chosen: ExtenderOptions,
+    listening: servers.ServerSettings,
     wanted: serving.Wanted,
-    store: late_stores.LateStore | None,
+    store: stores.DeferredStore | None,
     cluster: tuple[str | None, str | None],
 ) -> signal.Signals | None:
-    client = await clients.connect(*cluster)
-    metrics = telemetry.Telemetry(hosts.PART)
+    client = await api.connect(*cluster)
+    metrics = servers.Telemetry(COMPONENT)
     tls, source = serving.make_context(wanted), serving.make_source(wanted, client)
     keeper = await serving.keep_certificates(tls, source, metrics)
     with contextlib.ExitStack() as stack:
         stack.callback(lambda: None if store is None else store.close())
-        journal = None if store is None else journals.Journal(store.write, metrics)
+        journal = None if store is None else stores.Journal(store.write, metrics)
         if journal is not None:
             journal.start()
             stack.callback(journal.stop)
@@ -154,26 +146,28 @@ async def _serve(
             if journal is not None:
                 journal.put(make)
 
-        host = hosts.Host(client, chosen, record, metrics)
+        host = ExtenderHost(client, chosen, record, metrics)
 
         def ready() -> str:
             if keeper is not None and not keeper.ready:
                 return "there is no certificate yet"
             return host.ready()
 
-        server = running.Server(
+        server = servers.Server(
             host.edge.routes(), listening, metrics, ready, tls, quick=host.edge.handlers()
         )
         stack.callback(server.close)
         beside = host.background()
         if keeper is not None:
             beside.append(keeper.keep)
-        return await running.serve(server, *beside)
+        return await servers.serve(server, *beside)
 
 
 def _configuration(term: str, url: str, decision: str) -> dict[str, Any]:
-    tls = extender_configurations.Tls() if url.startswith("https://") else None
-    return extender_configurations.write(catalogs.of_term(term, decision), url, tls=tls)
+    tls = extender_configuration.Tls() if url.startswith("https://") else None
+    return extender_configuration.write_extender_configuration(
+        profiles.profile_of_term(term, decision), url, tls=tls
+    )
 
 
 def _parameters(given: list[str] | None) -> dict[str, Any]:

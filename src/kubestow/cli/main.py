@@ -10,7 +10,7 @@ import typer
 from typer.main import get_command
 
 import kubestow
-from kubestow.live.stores import faults
+from kubestow.live import stores
 from kubestow.model import errors
 
 # What only those need who run it in a cluster (the extra "live").
@@ -24,23 +24,23 @@ INTERRUPTED = 130
 
 # Commands are imported when they are called, so that --help does not load compilers and solvers.
 COMMANDS = {
-    "demo": ("kubestow.cli.demos", "Compare stock Kubernetes with kubestow on a bundled cluster."),
-    "pack": ("kubestow.cli.packing", "Pack pods on as few nodes as possible, with a lower bound."),
-    "place": ("kubestow.cli.placing", "Tell where kube-scheduler would put each pod, and why."),
-    "scale": ("kubestow.cli.scaling", "Replay what an autoscaler saw, and tell what it would do."),
-    "simulate": ("kubestow.cli.simulating", "Simulate a cluster with every control loop inside."),
-    "compare": ("kubestow.cli.comparing", "Compare variants of a scenario, seed by seed."),
-    "forecast": ("kubestow.cli.forecasting", "Forecast a series, with intervals and back-test."),
+    "demo": ("kubestow.cli.demo", "Compare stock Kubernetes with kubestow on a bundled cluster."),
+    "pack": ("kubestow.cli.pack", "Pack pods on as few nodes as possible, with a lower bound."),
+    "place": ("kubestow.cli.place", "Tell where kube-scheduler would put each pod, and why."),
+    "scale": ("kubestow.cli.scale", "Replay what an autoscaler saw, and tell what it would do."),
+    "simulate": ("kubestow.cli.simulate", "Simulate a cluster with every control loop inside."),
+    "compare": ("kubestow.cli.compare", "Compare variants of a scenario, seed by seed."),
+    "forecast": ("kubestow.cli.forecast", "Forecast a series, with intervals and back-test."),
     "recommend": (
-        "kubestow.cli.recommending",
+        "kubestow.cli.recommend",
         "Recommend requests and limits from usage, with a stated risk.",
     ),
     "extender": ("kubestow.cli.extender", "Serve a placing term to kube-scheduler."),
     "admission": ("kubestow.cli.admission", "Serve the webhook that sizes new pods."),
     "metrics-api": ("kubestow.cli.metrics_api", "Serve metrics and forecasts to autoscalers."),
-    "install": ("kubestow.cli.installing", "Print or apply what runs kubestow in a cluster."),
-    "explain": ("kubestow.cli.explaining", "Show what was decided about an object, and why."),
-    "study": ("kubestow.cli.studies", "Run an experiment and write its results."),
+    "install": ("kubestow.cli.install", "Print or apply what runs kubestow in a cluster."),
+    "explain": ("kubestow.cli.explain", "Show what was decided about an object, and why."),
+    "study": ("kubestow.cli.study", "Run an experiment and write its results."),
 }
 
 HELP = """Usage: kubestow COMMAND [ARGS]...
@@ -92,7 +92,7 @@ def _run_command(name: str, arguments: list[str]) -> int:
     command = get_command(module.app)
     try:
         result = command.main(args=arguments, prog_name=f"kubestow {name}", standalone_mode=False)
-    except (errors.InputError, faults.StoreUnavailableError) as err:
+    except (errors.InputError, stores.StoreUnavailableError) as err:
         return _complain(str(err))
     except typer.Exit as leave:
         result = leave.exit_code

@@ -10,14 +10,20 @@ from typing import Annotated
 import typer
 
 from kubestow.cli import options, outputs, serving
-from kubestow.live import telemetry
-from kubestow.live.api import clients
-from kubestow.live.api.errors import ApiError
-from kubestow.live.certificates import bundles, renewals
-from kubestow.live.metrics_api import apps, doors, hosts, manifests, rules
-from kubestow.live.servers import running, settings
+from kubestow.live import api, servers
+from kubestow.live.api import ApiError
+from kubestow.live.certificates import ApiService, CertificateKeeper
+from kubestow.live.metrics_api import (
+    COMPONENT,
+    GROUPS,
+    ClientCertificateContext,
+    MetricRules,
+    MetricsApiHost,
+    MetricsApiOptions,
+    read_rules,
+)
 from kubestow.model import errors
-from kubestow.sources import prometheus_settings
+from kubestow.sources import prometheus
 
 app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
 _BODY_BYTES = 64 * 1024  # a value is a few bytes
@@ -57,7 +63,7 @@ def metrics_api(
             "--api-service",
             metavar="NAME",
             help="APIService whose caBundle is kept (managed); several times; "
-            f"by default {', '.join(manifests.GROUPS)}.",
+            f"by default {', '.join(GROUPS)}.",
         ),
     ] = None,
     namespace: serving.NamespaceOption = None,
@@ -81,9 +87,9 @@ def metrics_api(
       kubestow metrics-api --certificates files tls.crt tls.key --no-write
     """
     serving.prepare_logs(log_level)
-    host, port = settings.read_address("--listen", listen)
-    chosen = hosts.Options(
-        rules=rules.Rules() if rules_file is None else rules.read(rules_file),
+    host, port = servers.read_address("--listen", listen)
+    chosen = MetricsApiOptions(
+        rules=MetricRules() if rules_file is None else read_rules(rules_file),
         prometheus=_prometheus(prometheus, prometheus_token, prometheus_ca),
         writing=write,
         ttl_s=options.read_duration("--max-age", max_age),
@@ -98,36 +104,36 @@ def metrics_api(
         service=service,
         secret=secret,
         hosts=host_names or (),
-        targets=tuple(map(bundles.ApiService, api_services or manifests.GROUPS)),
+        targets=tuple(map(ApiService, api_services or GROUPS)),
     )
-    listening = settings.Settings(
+    listening = servers.ServerSettings(
         host=host,
         port=port,
         most_body_bytes=_BODY_BYTES,
         drain_s=options.read_duration("--drain", drain),
     )
-    return serving.exit_code(running.run(_serve(chosen, listening, wanted, (kubeconfig, context))))
+    return serving.exit_code(servers.run(_serve(chosen, listening, wanted, (kubeconfig, context))))
 
 
 def _prometheus(
     url: str | None, token: Path | None, authorities: Path | None
-) -> prometheus_settings.Settings | None:
+) -> prometheus.PrometheusSettings | None:
     if url is None:
         return None
-    return prometheus_settings.Settings(url, bearer_token_file=token, ca_file=authorities)
+    return prometheus.PrometheusSettings(url, bearer_token_file=token, ca_file=authorities)
 
 
 async def _serve(
-    chosen: hosts.Options,
-    listening: settings.Settings,
+    chosen: MetricsApiOptions,
+    listening: servers.ServerSettings,
     wanted: serving.Wanted,
     cluster: tuple[str | None, str | None],
 ) -> signal.Signals | None:
-    async with await clients.connect(*cluster) as client:
-        metrics = telemetry.Telemetry(apps.PART)
-        door = doors.Door()
+    async with await api.connect(*cluster) as client:
+        metrics = servers.Telemetry(COMPONENT)
+        door = ClientCertificateContext()
         keeper = await _keep_certificates(door, wanted, client, metrics)
-        host = hosts.Host(client, chosen, door.trust, metrics)
+        host = MetricsApiHost(client, chosen, door.trust, metrics)
 
         def ready() -> str:
             if keeper is not None and not keeper.ready:
@@ -135,23 +141,26 @@ async def _serve(
             return host.ready()
 
         tls = None if keeper is None else door.context
-        server = running.Server(host.edge.routes(), listening, metrics, ready, tls)
+        server = servers.Server(host.edge.routes(), listening, metrics, ready, tls)
         try:
             beside = host.background()
             if keeper is not None:
                 beside.append(keeper.keep)
-            return await running.serve(server, *beside)
+            return await servers.serve(server, *beside)
         finally:
             server.close()
 
 
 async def _keep_certificates(
-    door: doors.Door, wanted: serving.Wanted, client: clients.Client, metrics: telemetry.Telemetry
-) -> renewals.Keeper | None:
+    door: ClientCertificateContext,
+    wanted: serving.Wanted,
+    client: api.ApiClient,
+    metrics: servers.Telemetry,
+) -> CertificateKeeper | None:
     source = serving.make_source(wanted, client)
     if source is None:
         return None
-    keeper = renewals.Keeper(source, door.install, metrics)
+    keeper = CertificateKeeper(source, door.install, metrics)
     try:
         await keeper.look()
     except ApiError as err:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubestow.model import durations, errors
+from kubestow.model import decoding, errors
 
 
 def read_duration(option: str, text: str) -> float:
@@ -12,7 +12,7 @@ def read_duration(option: str, text: str) -> float:
         InputError: If the text is none, or not more than nothing.
     """
     try:
-        found = durations.seconds(text)
+        found = decoding.duration_seconds(text)
     except ValueError:
         found = 0.0
     if found <= 0.0:

@@ -13,11 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kubestow.live import telemetry
-from kubestow.live.api import clients
-from kubestow.live.api.errors import ApiError
-from kubestow.live.certificates import bundles, renewals, sources
-from kubestow.live.servers import contexts
+from kubestow.live import api, certificates, servers
+from kubestow.live.api import ApiError
 from kubestow.model import errors
 
 INTERRUPTED = 130
@@ -89,7 +86,7 @@ class Wanted:
     service: str = ""
     secret: str = ""
     hosts: Sequence[str] = ()
-    targets: Sequence[bundles.Target] = field(default_factory=tuple)
+    targets: Sequence[certificates.BundleTarget] = field(default_factory=tuple)
 
     def __post_init__(self) -> None:
         expected = _PATHS.get(self.kind, ())
@@ -127,35 +124,41 @@ def make_context(wanted: Wanted) -> ssl.SSLContext | None:
             raise errors.InputError("--client-ca", "needs TLS; expected other --certificates")
         return None
     if wanted.client_authorities is None:
-        return contexts.make_context()
+        return certificates.make_tls_context()
     try:
         given = wanted.client_authorities.read_bytes()
     except OSError as err:
         place = str(wanted.client_authorities)
         raise errors.InputError(place, f"cannot be read: {err.strerror}") from err
-    return contexts.make_context(given, required=True)
+    return certificates.make_tls_context(given, required=True)
 
 
-def make_source(wanted: Wanted, client: clients.Client | None) -> sources.Source | None:
+def make_source(
+    wanted: Wanted, client: api.ApiClient | None
+) -> certificates.CertificateSource | None:
     """Return where certificates come from; ``None`` for plain HTTP."""
     if wanted.kind is Certificates.NONE:
         return None
     if wanted.kind is Certificates.MOUNTED:
-        return sources.mounted_folder(wanted.paths[0])
+        return certificates.mounted_folder(wanted.paths[0])
     if wanted.kind is Certificates.FILES:
-        return sources.Mounted(*wanted.paths)
+        return certificates.MountedCertificate(*wanted.paths)
     if client is None:
         problem = "managed: needs the cluster; expected mounted, files or none without it"
         raise errors.InputError("--certificates", problem)
     namespace = wanted.namespace or client.namespace
     names = [wanted.service, f"{wanted.service}.{namespace}", f"{wanted.service}.{namespace}.svc"]
     names += [f"{wanted.service}.{namespace}.svc.cluster.local", *wanted.hosts]
-    return sources.Managed(client, namespace, wanted.secret, tuple(names), tuple(wanted.targets))
+    return certificates.ManagedCertificate(
+        client, namespace, wanted.secret, tuple(names), tuple(wanted.targets)
+    )
 
 
 async def keep_certificates(
-    context: ssl.SSLContext | None, source: sources.Source | None, metrics: telemetry.Telemetry
-) -> renewals.Keeper | None:
+    context: ssl.SSLContext | None,
+    source: certificates.CertificateSource | None,
+    metrics: servers.Telemetry,
+) -> certificates.CertificateKeeper | None:
     """Get a certificate for a context, and return what keeps it up to date.
 
     An API server that does not answer now is asked again later; until then nobody is served.
@@ -165,7 +168,9 @@ async def keep_certificates(
     """
     if context is None or source is None:
         return None
-    keeper = renewals.Keeper(source, lambda pair: contexts.load(context, pair), metrics)
+    keeper = certificates.CertificateKeeper(
+        source, lambda pair: certificates.load_certificate(context, pair), metrics
+    )
     try:
         await keeper.look()
     except ApiError as err:

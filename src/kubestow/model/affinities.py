@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubestow.model import fields, pods, selectors
+from kubestow.model import decoding, pods, selectors
 
 _LABEL_OPERATORS = (
     selectors.IN,
@@ -16,7 +16,7 @@ _NODE_OPERATORS = (*_LABEL_OPERATORS, selectors.GT, selectors.LT)
 _HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
 
 
-def label_selector(field: fields.Field) -> selectors.LabelSelector | None:
+def label_selector(field: decoding.Field) -> selectors.LabelSelector | None:
     """Read a label selector; a null one, which matches nothing, is ``None``."""
     if field.missing:
         return None
@@ -30,7 +30,7 @@ def label_selector(field: fields.Field) -> selectors.LabelSelector | None:
     return wanted.and_also(*expressions)
 
 
-def _requirement(field: fields.Field, operators: tuple[str, ...]) -> selectors.Requirement:
+def _requirement(field: decoding.Field, operators: tuple[str, ...]) -> selectors.Requirement:
     operator = field["operator"].choice(operators)
     values = field["values"].texts()
     if operator in (selectors.IN, selectors.NOT_IN) and not values:
@@ -42,7 +42,7 @@ def _requirement(field: fields.Field, operators: tuple[str, ...]) -> selectors.R
     return selectors.Requirement(field["key"].text(), operator, values)
 
 
-def _node_term(field: fields.Field) -> selectors.NodeSelectorTerm:
+def _node_term(field: decoding.Field) -> selectors.NodeSelectorTerm:
     expressions = tuple(
         _requirement(item, _NODE_OPERATORS) for item in field["matchExpressions"].items()
     )
@@ -58,24 +58,24 @@ def _parses(expression: selectors.Requirement) -> bool:
     return all(map(selectors.is_label_value, expression.values))
 
 
-def _field_requirement(field: fields.Field) -> selectors.Requirement:
+def _field_requirement(field: decoding.Field) -> selectors.Requirement:
     if field["key"].text() != "metadata.name":
         raise field["key"].refuse("only metadata.name can be selected by field")
     return _requirement(field, (selectors.IN, selectors.NOT_IN))
 
 
-def node_terms(field: fields.Field) -> tuple[selectors.NodeSelectorTerm, ...]:
+def node_terms(field: decoding.Field) -> tuple[selectors.NodeSelectorTerm, ...]:
     """Read the terms of a node selector."""
     return tuple(_node_term(term) for term in field["nodeSelectorTerms"].items())
 
 
-def required_nodes(affinity: fields.Field) -> tuple[selectors.NodeSelectorTerm, ...] | None:
+def required_nodes(affinity: decoding.Field) -> tuple[selectors.NodeSelectorTerm, ...] | None:
     """Read the required node affinity; ``None`` where there is none."""
     field = affinity["requiredDuringSchedulingIgnoredDuringExecution"]
     return None if field.missing else node_terms(field)
 
 
-def preferred_nodes(affinity: fields.Field) -> tuple[selectors.PreferredTerm, ...]:
+def preferred_nodes(affinity: decoding.Field) -> tuple[selectors.PreferredTerm, ...]:
     """Read the preferred node affinity."""
     return tuple(
         selectors.PreferredTerm(item["weight"].integer(least=0), _node_term(item["preference"]))
@@ -83,7 +83,7 @@ def preferred_nodes(affinity: fields.Field) -> tuple[selectors.PreferredTerm, ..
     )
 
 
-def _pod_term(field: fields.Field, labels: Mapping[str, str]) -> pods.PodAffinityTerm:
+def _pod_term(field: decoding.Field, labels: Mapping[str, str]) -> pods.PodAffinityTerm:
     selector = label_selector(field["labelSelector"])
     if selector is not None:
         selector = _with_label_keys(selector, field["matchLabelKeys"], labels, selectors.IN)
@@ -98,7 +98,7 @@ def _pod_term(field: fields.Field, labels: Mapping[str, str]) -> pods.PodAffinit
 
 def _with_label_keys(
     selector: selectors.LabelSelector,
-    keys: fields.Field,
+    keys: decoding.Field,
     labels: Mapping[str, str],
     operator: str,
 ) -> selectors.LabelSelector:
@@ -112,7 +112,7 @@ def _with_label_keys(
 
 
 def required_pods(
-    affinity: fields.Field, labels: Mapping[str, str]
+    affinity: decoding.Field, labels: Mapping[str, str]
 ) -> tuple[pods.PodAffinityTerm, ...]:
     """Read the required terms of a pod affinity or anti-affinity."""
     field = affinity["requiredDuringSchedulingIgnoredDuringExecution"]
@@ -120,7 +120,7 @@ def required_pods(
 
 
 def preferred_pods(
-    affinity: fields.Field, labels: Mapping[str, str]
+    affinity: decoding.Field, labels: Mapping[str, str]
 ) -> tuple[pods.WeightedPodAffinityTerm, ...]:
     """Read the preferred terms of a pod affinity or anti-affinity."""
     return tuple(
@@ -131,7 +131,7 @@ def preferred_pods(
     )
 
 
-def spread_constraint(field: fields.Field, labels: Mapping[str, str]) -> pods.SpreadConstraint:
+def spread_constraint(field: decoding.Field, labels: Mapping[str, str]) -> pods.SpreadConstraint:
     """Read a topology spread constraint of a pod with these labels."""
     selector = label_selector(field["labelSelector"])
     if selector is not None:

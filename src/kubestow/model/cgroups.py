@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubestow.model import pods, qos, quantities, requests, resources
+from kubestow.model import pods, quantities, requests, resources
 
 PERIOD_US = 100_000  # CFS period; Kubernetes offers no way to change it per pod
 _LEAST_QUOTA_US = 1_000  # the kernel accepts no less
@@ -77,7 +77,7 @@ def container_settings(
     requested = container.requests.get(resources.MEMORY, _ZERO).value()
     limit = _memory_limit(container.limits)
     high = None
-    if memory_qos and qos.qos_class(spec) is not qos.QosClass.GUARANTEED:
+    if memory_qos and requests.qos_class(spec) is not requests.QosClass.GUARANTEED:
         ceiling = limit if limit is not None else node_memory_bytes
         high = None if ceiling is None else memory_high(requested, ceiling)
     return CgroupSettings(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kubestow.model import resources, selectors, taints
+from kubestow.model import nodes, resources, selectors
 
 DEFAULT_SCHEDULER = "default-scheduler"
 ID_LABEL = "kubestow.io/id"
@@ -109,7 +109,7 @@ class PodSpec:
     preferred_near: tuple[WeightedPodAffinityTerm, ...] = ()
     required_apart: tuple[PodAffinityTerm, ...] = ()
     preferred_apart: tuple[WeightedPodAffinityTerm, ...] = ()
-    tolerations: tuple[taints.Toleration, ...] = ()
+    tolerations: tuple[nodes.Toleration, ...] = ()
     spread: tuple[SpreadConstraint, ...] = ()
     image_volumes: tuple[str, ...] = ()
     priority: int = 0

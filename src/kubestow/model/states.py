@@ -14,17 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kubestow.model import resources
+from kubestow.model.arrays import Bools, Ints
 from kubestow.model.clusters import Cluster
-from kubestow.model.nodes import Node
+from kubestow.model.nodes import Node, Taint
 from kubestow.model.pods import WILDCARD_IP, HostPort, Pod, PodSpec
 from kubestow.model.requests import Occupancy, occupancy
 from kubestow.model.selectors import IN, LabelSelector
-from kubestow.model.taints import Taint
 from kubestow.model.workloads import Service
 
-Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
-Mask = NDArray[np.bool_]
 
 _FIRST_COLUMNS = (
     resources.PODS,
@@ -42,7 +40,7 @@ class LabelColumn:
     values: tuple[str, ...]
 
     @property
-    def present(self) -> Mask:
+    def present(self) -> Bools:
         """Nodes that have the label."""
         return self.codes >= 0
 
@@ -67,7 +65,7 @@ class LabelColumn:
 class NodeMarks:
     """What keeps pods off nodes: the cordon, and taints as a code per node into distinct sets."""
 
-    cordoned: Mask
+    cordoned: Bools
     codes: Codes
     taints: tuple[tuple[Taint, ...], ...]
 
@@ -295,7 +293,7 @@ class ClusterState:
             by_address[port.ip] = np.zeros(len(self.nodes), dtype=np.int64)
         return by_address[port.ip]
 
-    def port_taken(self, port: HostPort) -> Mask:
+    def port_taken(self, port: HostPort) -> Bools:
         """Tell on which nodes a host port conflicts with one in use."""
         taken = np.zeros(len(self.nodes), dtype=np.bool_)
         for address, counts in self._ports.get((port.protocol, port.port), {}).items():

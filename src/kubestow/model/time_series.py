@@ -24,7 +24,7 @@ class Mended:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class TimeGrid:
     """Series side by side.
 
     Attributes:
@@ -45,13 +45,15 @@ class Grid:
         """Return the time of each point, in seconds since the epoch."""
         return self.start_s + self.step_s * np.arange(self.values.shape[1], dtype=np.float64)
 
-    def pick(self, names: tuple[str, ...]) -> Grid:
+    def pick(self, names: tuple[str, ...]) -> TimeGrid:
         """Return some of the series, in the order asked for."""
         places = [self.names.index(name) for name in names]
-        return Grid(names, self.start_s, self.step_s, self.values[places], self.mended)
+        return TimeGrid(names, self.start_s, self.step_s, self.values[places], self.mended)
 
-    def coarsen(self, factor: int) -> Grid:
+    def coarsen(self, factor: int) -> TimeGrid:
         """Return means over so many points each; what is left at the end is cut off."""
         length = self.values.shape[1] // factor
         kept = self.values[:, : length * factor].reshape(len(self.values), length, factor)
-        return Grid(self.names, self.start_s, self.step_s * factor, kept.mean(axis=2), self.mended)
+        return TimeGrid(
+            self.names, self.start_s, self.step_s * factor, kept.mean(axis=2), self.mended
+        )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from kubestow.model import pods, selectors
+from kubestow.model import nodes, pods, selectors
 
 # Controllers whose selector kube-scheduler uses for its default spreading, by API group.
 SELECTING_KINDS = {
@@ -52,3 +52,34 @@ class Namespace:
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
+
+
+# What the DaemonSet controller lets its pods tolerate (pkg/controller/daemon/util).
+TOLERATIONS = (
+    *(
+        nodes.Toleration(key, "Exists", "", nodes.NO_EXECUTE)
+        for key in (nodes.NOT_READY, nodes.UNREACHABLE)
+    ),
+    *(
+        nodes.Toleration(f"node.kubernetes.io/{condition}", "Exists", "", nodes.NO_SCHEDULE)
+        for condition in ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable")
+    ),
+)
+
+
+def runs_on(spec: pods.PodSpec, node: nodes.Node) -> bool:
+    """Tell whether a DaemonSet wants a pod on a node."""
+    tolerations = (*spec.tolerations, *TOLERATIONS)
+    return spec.admits_node(node.name, node.labels) and not nodes.keeps_away(
+        node.taints, tolerations
+    )
+
+
+def pinned(spec: pods.PodSpec, node_name: str) -> pods.PodSpec:
+    """Return the specification bound to one node by a field selector, as DaemonSet pods are."""
+    only = selectors.Requirement("metadata.name", selectors.IN, (node_name,))
+    return replace(
+        spec,
+        required_nodes=(selectors.NodeSelectorTerm(fields=(only,)),),
+        tolerations=(*spec.tolerations, *TOLERATIONS),
+    )

@@ -1,1 +1,1 @@
-"""Tables, figures and HTML pages."""
+"""Tables, figures and HTML pages of what workflows return."""

@@ -52,7 +52,7 @@ class Heading:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """Rows under named columns.
 
     Attributes:
@@ -78,7 +78,7 @@ class Figure:
     caption: str
 
 
-Block = Paragraph | Heading | Table | Figure
+Block = Paragraph | Heading | PageTable | Figure
 
 
 def make_figure(chart: alt.TopLevelMixin, caption: str) -> Figure:
@@ -105,7 +105,7 @@ def _render_block(block: Block, number: int) -> str:
             return f"<p>{html.escape(text)}</p>"
         case Heading(text):
             return f"<h2>{html.escape(text)}</h2>"
-        case Table():
+        case PageTable():
             return _render_table(block)
         case Figure(chart, caption):
             return _render_figure(chart, caption, number)
@@ -122,7 +122,7 @@ def _render_figure(chart: dict[str, Any], caption: str, number: int) -> str:
     )
 
 
-def _render_table(table: Table) -> str:
+def _render_table(table: PageTable) -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in table.columns)
     rows = []
     for r, row in enumerate(table.rows):

@@ -1,1 +1,1 @@
-"""Host of the policies on a virtual clock; for now the small kernel models it will stand on."""
+"""Host 1: the policies on a virtual clock."""

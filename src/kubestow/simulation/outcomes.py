@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from kubestow.model import structures
-from kubestow.simulation import responses
-from kubestow.simulation.actors import LiveWorkload
-from kubestow.simulation.areas import Area
+from kubestow.model import arrays, decoding
+from kubestow.simulation import usage
+from kubestow.simulation.kernel import Area
 from kubestow.simulation.recorders import Recorder
-from kubestow.simulation.units import NONE, Records
-from kubestow.simulation.worlds import World
+from kubestow.simulation.usage import NONE, RecordArray
+from kubestow.simulation.world import LiveWorkload, World
 
 _HOUR_S = 3600.0
 _PERCENTILES = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
@@ -22,7 +21,7 @@ _COUNTS = ("oom_kills", "evictions", "restarts", "scale_actions", "resizes", "pr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class RunOutcome:
     """What came out of a run, with everything that figures need later."""
 
     measures: Mapping[str, Any]
@@ -43,7 +42,7 @@ def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:
     return {
         "scenario": name,
         "seed": world.seed,
-        "policies": structures.write(world.spec.policies),
+        "policies": decoding.write_structure(world.spec.policies),
         "simulated_seconds": now_s,
         "eru": {
             "cpu": _ratio(float(recorder.used_cpu.sum()), reserved_cpu),
@@ -85,13 +84,13 @@ def _pair(balance: dict[str, float], name: str) -> dict[str, float | None]:
     return {resource: balance.get(f"{name}_{resource}") for resource in ("cpu", "memory")}
 
 
-def _response(histogram: responses.Floats, services: Records) -> dict[str, float | None]:
+def _response(histogram: arrays.Floats, services: RecordArray) -> dict[str, float | None]:
     mean = _ratio(float(services["all_response"].sum()), float(histogram.sum()))
     # Within a bucket percentiles are interpolated; nobody waits for longer than the time-out.
     most_s = float(services["timeout_s"].max(initial=0.0))
     found: dict[str, float | None] = {"mean": mean}
     for name, share in _PERCENTILES:
-        value = responses.percentile(histogram, share)
+        value = usage.percentile(histogram, share)
         found[name] = None if value is None else min(value, most_s)
     return found
 

@@ -10,12 +10,80 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kubestow.model import resources
-from kubestow.simulation import balances, worlds
-from kubestow.simulation.actors import NodePhase
-from kubestow.simulation.units import NONE
-from kubestow.simulation.worlds import World
+from kubestow.model.arrays import Floats
+from kubestow.simulation.usage import NONE
+from kubestow.simulation.world import SCRAPE, STEPPED, NodePhase, World
 
-Floats = NDArray[np.float64]
+NEAR_EMPTY = 0.1  # share of requests below which a node could be given back
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeTable:
+    """What nodes have, what is requested of them, what is used (cores and bytes)."""
+
+    cores: Floats
+    room: Floats
+    allocatable_cpu: Floats
+    allocatable_memory: Floats
+    requested_cpu: Floats
+    requested_memory: Floats
+    used_cpu: Floats
+    used_memory: Floats
+
+
+def measure(nodes: NodeTable) -> dict[str, float]:
+    """Return the measures of one moment.
+
+    ``imbalance_*`` is the standard deviation of utilisation over nodes, ``jain_*`` Jain's index
+    (1: all alike, 1/n: one has everything), ``requested_deviation_*`` the standard deviation of
+    requests; ``fragmentation`` the share of free capacity that is stranded because the other
+    resource of the same node is scarcer; ``near_empty`` the nodes with less than a tenth requested
+    in both; ``unused_*`` what is requested and not used.
+    """
+    if not len(nodes.cores):
+        return {}
+    cpu, memory = nodes.used_cpu / nodes.cores, nodes.used_memory / nodes.room
+    asked_cpu = nodes.requested_cpu / nodes.allocatable_cpu
+    asked_memory = nodes.requested_memory / nodes.allocatable_memory
+    return {
+        "imbalance_cpu": float(cpu.std()),
+        "imbalance_memory": float(memory.std()),
+        "jain_cpu": jain(cpu),
+        "jain_memory": jain(memory),
+        "requested_deviation_cpu": float(asked_cpu.std()),
+        "requested_deviation_memory": float(asked_memory.std()),
+        "utilization_cpu": float(nodes.used_cpu.sum() / nodes.cores.sum()),
+        "utilization_memory": float(nodes.used_memory.sum() / nodes.room.sum()),
+        "requested_cpu": float(nodes.requested_cpu.sum() / nodes.allocatable_cpu.sum()),
+        "requested_memory": float(nodes.requested_memory.sum() / nodes.allocatable_memory.sum()),
+        "fragmentation": fragmentation(asked_cpu, asked_memory),
+        "near_empty": float(np.count_nonzero(np.maximum(asked_cpu, asked_memory) < NEAR_EMPTY)),
+        "unused_cpu": float(np.maximum(nodes.requested_cpu - nodes.used_cpu, 0.0).sum()),
+        "unused_memory": float(np.maximum(nodes.requested_memory - nodes.used_memory, 0.0).sum()),
+    }
+
+
+def jain(shares: Floats) -> float:
+    """Return Jain's fairness index; 1 where nothing is used at all.
+
+    >>> jain(np.array([1.0, 0.0])), jain(np.array([0.3, 0.3]))
+    (0.5, 1.0)
+    """
+    squares = float((shares**2).sum())
+    return float(shares.sum()) ** 2 / (len(shares) * squares) if squares > 0.0 else 1.0
+
+
+def fragmentation(asked_cpu: Floats, asked_memory: Floats) -> float:
+    """Return the share of free capacity beyond what the scarcer resource of its node lets use.
+
+    >>> fragmentation(np.array([0.5]), np.array([1.0]))  # half the cores free, no memory
+    1.0
+    """
+    free = np.clip(1.0 - np.stack([asked_cpu, asked_memory]), 0.0, 1.0)
+    most, least = free.max(axis=0).sum(), free.min(axis=0).sum()
+    return float((most - least) / most) if most > 0.0 else 0.0
+
+
 # Columns of what a scaler that looks ahead expects: in pods that use all of their request.
 _OUTLOOK = {
     "load": "load",
@@ -58,12 +126,12 @@ class Recorder:
         self._before = {name: world.services[name].copy() for name in _TOTALS}
         self._cpu_before = self.used_cpu.copy()
         self._counts_before = world.histograms.sum(axis=1)
-        world.on(worlds.STEPPED, self._add_use)
+        world.on(STEPPED, self._add_use)
         self._repeat(recording.workloads, self._look_at_workloads)
         self._repeat(recording.nodes, self._look_at_nodes)
 
     def _repeat(self, period_s: float, look: Callable[[], None]) -> None:
-        self.world.clock.every(period_s, look, first_s=period_s, priority=worlds.SCRAPE)
+        self.world.clock.every(period_s, look, first_s=period_s, priority=SCRAPE)
 
     def _add_use(self, step_s: float) -> None:
         """Add a step, while containers that ended with it are still in the arrays."""
@@ -133,7 +201,7 @@ class Recorder:
         at = np.array([world.state.rows[node.name] for node in live], dtype=np.int64)
         state, hosts = world.state, world.hosts[numbers]
         cpu, memory = state.columns[resources.CPU], state.columns[resources.MEMORY]
-        seen = balances.NodeTable(
+        seen = NodeTable(
             cores=hosts["cores"].copy(),
             room=hosts["room"].copy(),
             allocatable_cpu=state.allocatable[at, cpu] / 1000.0,
@@ -143,7 +211,7 @@ class Recorder:
             used_cpu=hosts["cpu"].copy(),
             used_memory=hosts["memory"].copy(),
         )
-        for name, value in balances.measure(seen).items():
+        for name, value in measure(seen).items():
             self.measures.setdefault(name, []).append(value)
         self._append(
             self.node_columns,

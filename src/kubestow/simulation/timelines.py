@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from kubestow.simulation.outcomes import Outcome
+from kubestow.simulation.outcomes import RunOutcome
 
 
-def workloads(outcome: Outcome) -> pl.DataFrame:
+def workloads(outcome: RunOutcome) -> pl.DataFrame:
     """Return one row per look and workload.
 
     Rates are per second and means over the time since the last look; replicas, pods, memory and
@@ -18,13 +18,13 @@ def workloads(outcome: Outcome) -> pl.DataFrame:
     return _table(outcome.recorder.workload_columns, "workload", names)
 
 
-def nodes(outcome: Outcome) -> pl.DataFrame:
+def nodes(outcome: RunOutcome) -> pl.DataFrame:
     """Return one row per look and node."""
     names = [node.name for node in outcome.world.nodes]
     return _table(outcome.recorder.node_columns, "node", names)
 
 
-def events(outcome: Outcome) -> pl.DataFrame:
+def events(outcome: RunOutcome) -> pl.DataFrame:
     """Return one row per event: time, what happened, to whom, where."""
     found = outcome.world.ledger.events
     times, what, subjects, places = zip(*found, strict=True) if found else ((), (), (), ())

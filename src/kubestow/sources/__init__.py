@@ -1,1 +1,1 @@
-"""Where snapshots and histories come from: manifests, tables, public instances."""
+"""Where snapshots and histories come from: manifests, tables, Prometheus, public instances."""

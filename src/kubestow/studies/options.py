@@ -7,7 +7,7 @@ from kubestow.model import errors
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Options:
+class StudyOptions:
     """How to run a study.
 
     Attributes:

@@ -7,26 +7,24 @@ from types import MappingProxyType
 from typing import Any
 
 from kubestow.model import errors
-from kubestow.studies import (
-    adaptive_packing,
-    boettcher_requests,
-    cells,
-    mcnaughton_scaling,
-    schubert_forecast,
-    schubert_limits,
-    schubert_packing,
-    shi_balance,
-    shi_forecast,
-    shi_limits,
-    shi_scaling,
-    sizing_loop,
-    sizing_risks,
-    trace_scaling,
-    vector_packing,
-)
-from kubestow.studies.options import Options
+from kubestow.model.progress import Progress
+from kubestow.studies.boettcher import study as boettcher
+from kubestow.studies.mcnaughton import study as mcnaughton
+from kubestow.studies.options import StudyOptions
+from kubestow.studies.own import vector_packing
+from kubestow.studies.own.adaptive_packing import study as adaptive_packing
+from kubestow.studies.own.sizing_loop import study as sizing_loop
+from kubestow.studies.own.sizing_risks import study as sizing_risks
+from kubestow.studies.own.trace_scaling import study as trace_scaling
+from kubestow.studies.schubert.forecast import study as schubert_forecast
+from kubestow.studies.schubert.limits import study as schubert_limits
+from kubestow.studies.schubert.packing import study as schubert_packing
+from kubestow.studies.shi.balance import study as shi_balance
+from kubestow.studies.shi.forecast import study as shi_forecast
+from kubestow.studies.shi.limits import study as shi_limits
+from kubestow.studies.shi.scaling import study as shi_scaling
 
-Run = Callable[[Options, cells.Watcher], dict[str, Any]]
+Run = Callable[[StudyOptions, Progress], dict[str, Any]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ _ALL = (
     Study(
         "mcnaughton-scaling",
         "Does scaling one pod start ahead pay: McNaughton 2016, all claims, and cost against time.",
-        mcnaughton_scaling.run,
+        mcnaughton.run,
     ),
     Study(
         "shi-forecast",
@@ -113,7 +111,7 @@ _ALL = (
     Study(
         "boettcher-requests",
         "Requests that follow runs: Boettcher 2023, learning agents beside closed forms.",
-        boettcher_requests.run,
+        boettcher.run,
     ),
 )
 

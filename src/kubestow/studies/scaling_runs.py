@@ -15,21 +15,19 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 import kubestow
-from kubestow.reports import files
-from kubestow.simulation import outcomes, runs
-from kubestow.studies import cells, engines, scenario_files, sum_scores
+from kubestow.model.arrays import Floats
+from kubestow.model.progress import Progress
+from kubestow.simulation import outcomes, run
+from kubestow.workflows import comparing, files, scenario_files
 
 FORMAT: Final = 2
 """Raise it when simulator or scalers compute something else: kept runs are then not reused."""
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ScalingVariant:
     """A way to scale: what is compared.
 
     Attributes:
@@ -46,7 +44,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ScalingTask:
     """One run.
 
     Attributes:
@@ -60,7 +58,7 @@ class Task:
 
     scenario: Mapping[str, Any]
     place: str
-    way: Way
+    way: ScalingVariant
     target: float
     seed: int
     folder: Path
@@ -71,7 +69,7 @@ class Task:
         return f"{self.place}-{self.way.name}-{self.target:g}-s{self.seed}"
 
 
-class Run(msgspec.Struct, frozen=True):
+class ScalingRun(msgspec.Struct, frozen=True):
     """What is kept of a run.
 
     Attributes:
@@ -88,11 +86,11 @@ class Run(msgspec.Struct, frozen=True):
         """Return a column; what is not there is not a number."""
         return np.array([np.nan if v is None else v for v in self.columns[name]], dtype=np.float64)
 
-    def minutes(self) -> sum_scores.Minutes:
+    def minutes(self) -> comparing.Minutes:
         """Return use and response times minute by minute."""
         with np.errstate(invalid="ignore", divide="ignore"):
             eru = self.column("used_cpu") / self.column("requested_cpu")
-        return sum_scores.Minutes(self.column("time_s"), eru, self.column("response_s"))
+        return comparing.Minutes(self.column("time_s"), eru, self.column("response_s"))
 
 
 COLUMNS: Final = (
@@ -100,7 +98,7 @@ COLUMNS: Final = (
 )  # fmt: skip
 
 
-def document(task: Task) -> dict[str, Any]:
+def document(task: ScalingTask) -> dict[str, Any]:
     """Return the scenario of a run."""
     value: dict[str, Any] = copy.deepcopy(dict(task.scenario))
     scaling = value["spec"]["policies"].setdefault("scaling", {})
@@ -113,7 +111,7 @@ def document(task: Task) -> dict[str, Any]:
     return value
 
 
-def compute(task: Task) -> bytes:
+def compute(task: ScalingTask) -> bytes:
     """Return a run as kept on disk, computed where it is not there yet."""
     value = document(task)
     key = digest(value, task.seed)
@@ -122,8 +120,8 @@ def compute(task: Task) -> bytes:
     if kept is not None:
         return kept
     loaded = scenario_files.read(value, task.place, Path())
-    outcome = runs.run(loaded.scenario, loaded.inputs, task.seed)
-    found = Run(key, dict(outcome.measures), _columns(outcome))
+    outcome = run.run(loaded.scenario, loaded.inputs, task.seed)
+    found = ScalingRun(key, dict(outcome.measures), _columns(outcome))
     files.write_bytes(path, msgspec.json.encode(found))
     return msgspec.json.encode(found)
 
@@ -137,12 +135,12 @@ def digest(value: Mapping[str, Any], seed: int) -> str:
 def _read(path: Path, key: str) -> bytes | None:
     try:
         kept = path.read_bytes()
-        return kept if msgspec.json.decode(kept, type=Run).key == key else None
+        return kept if msgspec.json.decode(kept, type=ScalingRun).key == key else None
     except (FileNotFoundError, msgspec.DecodeError):
         return None
 
 
-def _columns(outcome: outcomes.Outcome) -> dict[str, list[float | None]]:
+def _columns(outcome: outcomes.RunOutcome) -> dict[str, list[float | None]]:
     found: dict[str, list[float | None]] = {}
     for name in COLUMNS:
         values = np.stack(outcome.recorder.workload_columns[name])[:, 0].astype(np.float64)
@@ -150,11 +148,11 @@ def _columns(outcome: outcomes.Outcome) -> dict[str, list[float | None]]:
     return found
 
 
-def run_all(tasks: Sequence[Task], jobs: int, watch: cells.Watcher) -> list[Run]:
+def run_all(tasks: Sequence[ScalingTask], jobs: int, watch: Progress) -> list[ScalingRun]:
     """Return all runs in the order of the tasks."""
-    found: list[Run | None] = [None] * len(tasks)
-    answers = engines.run_local(compute, tasks, jobs)
+    found: list[ScalingRun | None] = [None] * len(tasks)
+    answers = comparing.run_local(compute, tasks, jobs)
     for done, (index, answer) in enumerate(answers, start=1):
-        found[index] = msgspec.json.decode(answer, type=Run)
+        found[index] = msgspec.json.decode(answer, type=ScalingRun)
         watch(done, len(tasks), tasks[index].label)
     return [run for run in found if run is not None]

@@ -13,15 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kubestow.studies import statistics
-
-Floats = NDArray[np.float64]
+from kubestow.model.arrays import Floats
+from kubestow.workflows import comparing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class TradeoffCurve:
     """A way to scale under several targets and seeds.
 
     Attributes:
@@ -59,7 +57,7 @@ class Point:
     high: float | None
 
 
-def interpolate(curve: Curve, seed: int, cost: float, floor: float) -> float:
+def interpolate(curve: TradeoffCurve, seed: int, cost: float, floor: float) -> float:
     """Return the badness of a curve at a cost; NaN outside the costs it has.
 
     Args:
@@ -75,7 +73,7 @@ def interpolate(curve: Curve, seed: int, cost: float, floor: float) -> float:
     return float(np.exp(np.interp(cost, costs, np.log(badness))))
 
 
-def ratios(curve: Curve, baseline: Curve, floor: float) -> Floats:
+def ratios(curve: TradeoffCurve, baseline: TradeoffCurve, floor: float) -> Floats:
     """Return badness by the baseline's at equal cost, by target and seed; NaN where unknown."""
     count, seeds = curve.cost.shape
     found = np.full((count, seeds), np.nan)
@@ -86,7 +84,7 @@ def ratios(curve: Curve, baseline: Curve, floor: float) -> Floats:
     return found
 
 
-def compare(curve: Curve, baseline: Curve, floor: float) -> list[Point]:
+def compare(curve: TradeoffCurve, baseline: TradeoffCurve, floor: float) -> list[Point]:
     """Return each target of a way beside the baseline."""
     found = ratios(curve, baseline, floor)
     points = []
@@ -109,7 +107,9 @@ def compare(curve: Curve, baseline: Curve, floor: float) -> list[Point]:
     return points
 
 
-def overall(curve: Curve, baseline: Curve, floor: float) -> tuple[float | None, ...]:
+def overall(
+    curve: TradeoffCurve, baseline: TradeoffCurve, floor: float
+) -> tuple[float | None, ...]:
     """Return the ratio over the whole overlap of two curves: one value per seed, then its mean.
 
     Returns:
@@ -130,5 +130,5 @@ def geometric(values: Floats) -> tuple[float | None, float | None, float | None]
     mean = float(logs.mean())
     if len(values) < 2:
         return float(np.exp(mean)), None, None
-    half = statistics.reach(len(values)) * float(logs.std(ddof=1)) / float(np.sqrt(len(values)))
+    half = comparing.reach(len(values)) * float(logs.std(ddof=1)) / float(np.sqrt(len(values)))
     return float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half))

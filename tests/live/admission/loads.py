@@ -23,7 +23,7 @@ from pathlib import Path
 
 from kubestow.live.stores import engines, recommendations
 from kubestow.live.stores.containers import ContainerKey
-from kubestow.live.stores.recommendations import Recommendation
+from kubestow.live.stores.recommendations import StoredRecommendation
 from testenv.prometheus_servers import free_port
 from tests.live.admission import make
 
@@ -95,7 +95,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 def fill(url: str, containers: int) -> None:
     """Put recommendations for so many containers into a store."""
     content = {"requests": {"cpu": "512m", "memory": "1216M"}}
-    made = [Recommendation(time.time(), "q-learning", content)]
+    made = [StoredRecommendation(time.time(), "q-learning", content)]
     with engines.open_store(url) as store:
         for number in range(containers):
             key = ContainerKey("default", "Deployment", f"web-{number}", "c")

@@ -14,23 +14,24 @@ from typing import Any
 
 import httpx
 
-from kubestow.live.admission import apps, reviews
-from kubestow.live.admission.learned_values import Learned
-from kubestow.live.admission.policies import MANAGED_LABEL, Policy
-from kubestow.live.certificates import authorities
-from kubestow.live.certificates.pairs import Pair
-from kubestow.live.late_stores import LateStore
-from kubestow.live.servers import contexts, running
-from kubestow.live.servers.settings import Settings
+from kubestow.live.admission import app
+from kubestow.live.admission import review as admission_review
+from kubestow.live.admission.learned_values import LearnedRequests
+from kubestow.live.admission.policy import MANAGED_LABEL, AdmissionPolicy
+from kubestow.live.certificates import authorities, tls_contexts
+from kubestow.live.certificates.pairs import KeyPair
+from kubestow.live.servers import running
+from kubestow.live.servers.settings import ServerSettings
 from kubestow.live.stores import engines, recommendations
 from kubestow.live.stores.containers import ContainerKey
-from kubestow.live.stores.recommendations import Recommendation
+from kubestow.live.stores.deferred import DeferredStore
+from kubestow.live.stores.recommendations import StoredRecommendation
 from kubestow.model import quantities
 
 DATA = Path(__file__).parents[2] / "data" / "admission_1_37"
 PATH = "/mutate-v1-pod"
 WEB = ContainerKey("default", "Deployment", "web", "c")
-QUICK = Settings(drain_s=0.0, grace_s=2.0)
+QUICK = ServerSettings(drain_s=0.0, grace_s=2.0)
 
 
 def recorded(name: str) -> dict[str, Any]:
@@ -51,19 +52,23 @@ def managed(
     return changed
 
 
-def request(review: Mapping[str, Any]) -> reviews.Request:
-    return reviews.read(json.dumps(review).encode())
+def request(review: Mapping[str, Any]) -> admission_review.AdmissionRequest:
+    return admission_review.read(json.dumps(review).encode())
 
 
-def learned(cpu: str | None = "512m", memory: str | None = "1216M", time_s: float = 0.0) -> Learned:
+def learned(
+    cpu: str | None = "512m", memory: str | None = "1216M", time_s: float = 0.0
+) -> LearnedRequests:
     given = {"cpu": cpu, "memory": memory}
     amounts = {name: quantities.parse(text) for name, text in given.items() if text}
-    return Learned(amounts, "q-learning", time_s)
+    return LearnedRequests(amounts, "q-learning", time_s)
 
 
 def keep(url: str, key: ContainerKey = WEB, cpu: str = "512m", memory: str = "1216M") -> None:
     """Put a recommendation into a store."""
-    made = Recommendation(time.time(), "q-learning", {"requests": {"cpu": cpu, "memory": memory}})
+    made = StoredRecommendation(
+        time.time(), "q-learning", {"requests": {"cpu": cpu, "memory": memory}}
+    )
     with engines.open_store(url) as store:
         recommendations.insert(store, key, [made])
 
@@ -75,15 +80,15 @@ def patch_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def authority() -> Pair:
+def authority() -> KeyPair:
     return authorities.make_authority(time.time(), 86400.0)
 
 
-def serving(signer: Pair) -> Pair:
+def serving(signer: KeyPair) -> KeyPair:
     return authorities.make_serving(signer, ["127.0.0.1", "localhost"], time.time(), 3600.0)
 
 
-def trusting(*signers: Pair) -> ssl.SSLContext:
+def trusting(*signers: KeyPair) -> ssl.SSLContext:
     """Return a client's context that believes some authorities and no others."""
     pem = b"".join(each.certificate for each in signers)
     return ssl.create_default_context(cadata=pem.decode())
@@ -91,15 +96,20 @@ def trusting(*signers: Pair) -> ssl.SSLContext:
 
 @contextlib.contextmanager
 def webhook(
-    url: str, policy: Policy | None = None, settings: Settings = QUICK, deadline_s: float = 2.0
-) -> Iterator[tuple[apps.Webhook, httpx.Client]]:
+    url: str,
+    policy: AdmissionPolicy | None = None,
+    settings: ServerSettings = QUICK,
+    deadline_s: float = 2.0,
+) -> Iterator[tuple[app.Webhook, httpx.Client]]:
     """Serve a webhook by HTTPS, with its table read, and give a client for it."""
     signer = authority()
-    context = contexts.make_context()
-    contexts.load(context, serving(signer))
-    options = apps.Options(policy or Policy(), settings, deadline_s, every_s=3600.0)
+    context = tls_contexts.make_tls_context()
+    tls_contexts.load_certificate(context, serving(signer))
+    options = app.AdmissionOptions(
+        policy or AdmissionPolicy(), settings, deadline_s, every_s=3600.0
+    )
     with (
-        apps.assemble(LateStore(url), options, context) as made,
+        app.assemble_admission(DeferredStore(url), options, context) as made,
         running.in_background(made.server) as server,
         httpx.Client(verify=trusting(signer), base_url=server.url, timeout=10.0) as client,
     ):

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import yaml
 
-from kubestow.live.admission import handlers, manifests
-from kubestow.live.certificates import rights
+from kubestow.live.admission import handler, manifests
+from kubestow.live.certificates import sources
 from tests.live.admission import make
 
 
 def test_an_unreachable_webhook_does_not_stand_in_the_way() -> None:
     (hook,) = manifests.webhook_configuration("k", "kubestow", "web")["webhooks"]
     assert hook["failurePolicy"] == "Ignore"
-    assert hook["timeoutSeconds"] > handlers.DEADLINE_S
+    assert hook["timeoutSeconds"] > handler.DEADLINE_S
     assert hook["sideEffects"] == "NoneOnDryRun"
 
 
@@ -37,7 +37,7 @@ def test_each_label_has_a_webhook_of_its_own() -> None:
 
 
 def test_rights_are_limited_to_names() -> None:
-    for rule in (*manifests.cluster_rules("k"), *rights.secret_rules("s")):
+    for rule in (*manifests.cluster_rules("k"), *sources.secret_rules("s")):
         changes = set(rule["verbs"]) & {"patch", "update", "delete"}
         assert not changes or rule["resourceNames"]
         assert "*" not in (*rule["verbs"], *rule["resources"], *rule["apiGroups"])

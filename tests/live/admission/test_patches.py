@@ -10,14 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kubestow.live import telemetry
 from kubestow.live.admission import patches
-from kubestow.live.admission.books import Book
-from kubestow.live.admission.policies import CHANGED, WOULD_CHANGE, LimitRule, Policy
-from kubestow.live.admission.readings import Row
-from kubestow.live.admission.reviewers import Reviewer
+from kubestow.live.admission.learned_reader import LearnedRow
+from kubestow.live.admission.learned_table import LearnedCache
+from kubestow.live.admission.policy import CHANGED, WOULD_CHANGE, AdmissionPolicy, LimitRule
+from kubestow.live.admission.reviewer import Reviewer
+from kubestow.live.servers import telemetry
 from kubestow.live.stores.containers import ContainerKey
-from kubestow.live.stores.recommendations import Recommendation
+from kubestow.live.stores.recommendations import StoredRecommendation
 from tests.live.admission import make
 from tests.live.patching import apply
 
@@ -27,27 +27,27 @@ AMOUNTS = ("10m", "250m", "1", "128Mi", "0.5", "1e3", "2G", "300M")
 class Given:
     """A store that holds what it is given."""
 
-    def __init__(self, *rows: Row) -> None:
+    def __init__(self, *rows: LearnedRow) -> None:
         self.rows = rows
 
-    def everything(self) -> tuple[Row, ...]:
+    def everything(self) -> tuple[LearnedRow, ...]:
         return self.rows
 
-    def since(self, number: int) -> tuple[Row, ...]:
+    def since(self, number: int) -> tuple[LearnedRow, ...]:
         return tuple(row for row in self.rows if row.number > number)
 
 
-def reviewer(policy: Policy, **values: dict[str, str]) -> Reviewer:
+def reviewer(policy: AdmissionPolicy, **values: dict[str, str]) -> Reviewer:
     """Return one that knows containers of the pod with the id ``x``."""
     rows = [
-        Row(
+        LearnedRow(
             number,
             ContainerKey("default", "id", "x", name),
-            Recommendation(0.0, "s", {"requests": r}),
+            StoredRecommendation(0.0, "s", {"requests": r}),
         )
         for number, (name, r) in enumerate(values.items(), start=1)
     ]
-    book = Book(Given(*rows), telemetry.Telemetry("test"))
+    book = LearnedCache(Given(*rows), telemetry.Telemetry("test"))
     assert book.refresh()
     return Reviewer(policy, book)
 
@@ -99,19 +99,19 @@ RULES: st.SearchStrategy[LimitRule] = st.sampled_from(
     containers=[{"name": "known", "resources": {"limits": {"memory": "10m"}}}],
     inits=[{"name": "known"}],
     annotations=None,
-    policy=Policy(memory_limit="untouched"),
+    policy=AdmissionPolicy(memory_limit="untouched"),
 )
 @given(
     containers=CONTAINERS,
     inits=CONTAINERS,
     annotations=st.none() | st.just({}) | st.just({"a/b": "c"}),
-    policy=st.builds(Policy, cpu_limit=RULES, memory_limit=RULES, dry_run=st.booleans()),
+    policy=st.builds(AdmissionPolicy, cpu_limit=RULES, memory_limit=RULES, dry_run=st.booleans()),
 )
 def test_a_patch_changes_cpu_and_memory_of_known_containers_and_one_annotation(
     containers: list[dict[str, Any]],
     inits: list[dict[str, Any]],
     annotations: dict[str, str] | None,
-    policy: Policy,
+    policy: AdmissionPolicy,
 ) -> None:
     pod: dict[str, Any] = {
         "metadata": {"labels": {"kubestow.io/managed": "true", "kubestow.io/id": "x"}},
@@ -130,7 +130,9 @@ def test_a_patch_changes_cpu_and_memory_of_known_containers_and_one_annotation(
     check_limits(patched)
 
 
-def assert_only_that_differs(pod: dict[str, Any], patched: dict[str, Any], policy: Policy) -> None:
+def assert_only_that_differs(
+    pod: dict[str, Any], patched: dict[str, Any], policy: AdmissionPolicy
+) -> None:
     before, after = without_sizes(pod), without_sizes(patched)
     assert before == after
     if policy.dry_run:
@@ -212,7 +214,9 @@ def test_parents_are_made_once_where_they_are_missing(
         "metadata": {"labels": {"kubestow.io/managed": "true", "kubestow.io/id": "x"}},
         "spec": {"containers": [{"name": "known", "resources": resources}]},
     }
-    verdict = reviewer(Policy(), known={"memory": "900M"}).review(make.request(review_of(pod)))
+    verdict = reviewer(AdmissionPolicy(), known={"memory": "900M"}).review(
+        make.request(review_of(pod))
+    )
     found = [operation["path"] for operation in verdict.patch]
     annotation = ["/metadata/annotations", "/metadata/annotations/kubestow.io~1changed"]
     assert found == paths + annotation

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import httpx
 
-from kubestow.live.admission import apps
-from kubestow.live.admission.policies import Policy
-from kubestow.live.certificates import authorities
-from kubestow.live.late_stores import LateStore
-from kubestow.live.servers import contexts, running
+from kubestow.live.admission import app
+from kubestow.live.admission.policy import AdmissionPolicy
+from kubestow.live.certificates import authorities, tls_contexts
+from kubestow.live.servers import running
+from kubestow.live.stores.deferred import DeferredStore
 from tests.live.admission import make
 from tests.live.admission.test_webhook import wait_for_table
 from tests.live.servers.make import Steady
@@ -24,13 +24,13 @@ def test_authority_and_certificate_rotate_under_load_without_a_failed_review(
     url = f"sqlite:///{tmp_path}/store.db"
     make.keep(url)
     old, new = make.authority(), authorities.make_authority(time.time() + 1.0, 86400.0)
-    context = contexts.make_context()
-    contexts.load(context, make.serving(old))
+    context = tls_contexts.make_tls_context()
+    tls_contexts.load_certificate(context, make.serving(old))
     body = json.dumps(make.managed()).encode()
     believed = [make.trusting(old)]
-    options = apps.Options(Policy(), make.QUICK, every_s=3600.0)
+    options = app.AdmissionOptions(AdmissionPolicy(), make.QUICK, every_s=3600.0)
     with (
-        apps.assemble(LateStore(url), options, context) as hook,
+        app.assemble_admission(DeferredStore(url), options, context) as hook,
         running.in_background(hook.server) as server,
     ):
         wait_for_table(hook)
@@ -48,7 +48,9 @@ def test_authority_and_certificate_rotate_under_load_without_a_failed_review(
             believed.append(make.trusting(old, new))  # first the bundle
             steady.wait_for(10)
             assert server.loop is not None
-            server.loop.call_soon_threadsafe(contexts.load, context, make.serving(new))
+            server.loop.call_soon_threadsafe(
+                tls_contexts.load_certificate, context, make.serving(new)
+            )
             steady.wait_for(10)
             believed.append(make.trusting(new))  # the old one is gone
             steady.wait_for(10)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubestow.live.admission.policies import Policy
+from kubestow.live.admission.policy import AdmissionPolicy
 from testenv import postgresql_servers, slow_relays
 from tests.live.admission import make
 from tests.live.admission.test_webhook import count, post, wait_for_table
@@ -56,7 +56,7 @@ def test_a_store_that_goes_down_leaves_the_values_that_were_read(
 
 def test_a_store_that_is_away_at_the_start_is_waited_for(tmp_path: Path) -> None:
     url = "postgresql+psycopg://kubestow:secret@127.0.0.1:1/postgres"
-    with make.webhook(url, Policy()) as (made, client):
+    with make.webhook(url, AdmissionPolicy()) as (made, client):
         began_s = time.monotonic()
         assert make.patch_of(post(client, make.managed())) == []
         assert time.monotonic() - began_s < QUICK_S

@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-from kubestow.live.admission import apps, reviewers
-from kubestow.live.admission.policies import Policy
-from kubestow.live.servers.settings import Settings
+from kubestow.live.admission import app, reviewer
+from kubestow.live.admission.policy import AdmissionPolicy
+from kubestow.live.servers.settings import ServerSettings
 from kubestow.live.stores import decisions, engines
 from kubestow.live.stores.containers import ContainerKey
 from kubestow.model.decisions import DecisionRecord
@@ -22,7 +22,7 @@ from tests.live.admission import make
 from tests.live.patching import apply
 from tests.live.servers.make import Steady
 
-Hook = tuple[apps.Webhook, httpx.Client]
+Hook = tuple[app.Webhook, httpx.Client]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def hook(url: str) -> Iterator[Hook]:
         yield made
 
 
-def wait_for_table(hook: apps.Webhook) -> None:
+def wait_for_table(hook: app.Webhook) -> None:
     pause = threading.Event()
     for _ in range(4000):
         if hook.book.table is not None:
@@ -59,7 +59,7 @@ def post(client: httpx.Client, review: Any) -> dict[str, Any]:
     return found
 
 
-def count(hook: apps.Webhook, outcome: str, reason: str = "") -> float:
+def count(hook: app.Webhook, outcome: str, reason: str = "") -> float:
     labels = {"outcome": outcome, "reason": reason}
     registry = hook.metrics.registry
     return registry.get_sample_value("kubestow_admission_reviews_total", labels) or 0.0
@@ -67,7 +67,7 @@ def count(hook: apps.Webhook, outcome: str, reason: str = "") -> float:
 
 def decided(url: str, workload: str = "default/Deployment/web") -> tuple[DecisionRecord, ...]:
     with engines.open_store(url) as store:
-        return decisions.newest(store, f"workload/{workload}")
+        return decisions.newest_decisions(store, f"workload/{workload}")
 
 
 def test_a_labelled_pod_gets_what_was_learned(hook: Hook) -> None:
@@ -173,7 +173,7 @@ def test_why_a_pod_is_left_alone_is_counted(
 
 
 def test_a_frozen_workload_and_pod_level_resources_are_left_alone(url: str) -> None:
-    policy = Policy(frozen=frozenset({"default/Deployment/web"}))
+    policy = AdmissionPolicy(frozen=frozenset({"default/Deployment/web"}))
     with make.webhook(url, policy) as (made, client):
         wait_for_table(made)
         assert make.patch_of(post(client, make.managed())) == []
@@ -189,7 +189,7 @@ def test_a_dry_run_only_says_what_would_change(url: str, by_option: bool) -> Non
     review = (
         make.managed() if by_option else make.managed(annotations={"kubestow.io/mode": "dry-run"})
     )
-    with make.webhook(url, Policy(dry_run=by_option)) as (made, client):
+    with make.webhook(url, AdmissionPolicy(dry_run=by_option)) as (made, client):
         wait_for_table(made)
         pod = review["request"]["object"]
         patched = apply(pod, make.patch_of(post(client, review)))
@@ -290,7 +290,7 @@ def test_any_fault_inside_lets_the_pod_through(hook: Hook, monkeypatch: pytest.M
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(reviewers.Reviewer, "_identify", fail)
+    monkeypatch.setattr(reviewer.Reviewer, "_identify", fail)
     assert "patch" not in post(client, make.managed())["response"]
     assert count(made, "unchanged", "error") == 1.0
 
@@ -304,7 +304,7 @@ def test_work_that_does_not_end_is_answered_in_time(
         release.wait(20.0)
         raise RuntimeError("too late")
 
-    monkeypatch.setattr(reviewers.Reviewer, "_identify", hang)
+    monkeypatch.setattr(reviewer.Reviewer, "_identify", hang)
     with make.webhook(url, deadline_s=0.2) as (made, client):
         wait_for_table(made)
         # More than there are threads, which all hang: the rest waits in vain, and is answered.
@@ -325,7 +325,7 @@ def test_pods_like_others_are_answered_while_all_threads_hang(
     with make.webhook(url, deadline_s=0.2) as (made, client):
         wait_for_table(made)
         assert make.patch_of(post(client, make.managed()))
-        monkeypatch.setattr(reviewers.Reviewer, "_identify", lambda *_: release.wait(20.0))
+        monkeypatch.setattr(reviewer.Reviewer, "_identify", lambda *_: release.wait(20.0))
         for number in range(6):
             other = make.managed(annotations={"unlike": str(number)})
             assert make.patch_of(post(client, other)) == []
@@ -348,7 +348,7 @@ def test_ten_api_servers_at_once_are_answered(hook: Hook) -> None:
 
 
 def test_old_values_are_not_used(url: str) -> None:
-    with make.webhook(url, Policy(max_age_s=0.0)) as (made, client):
+    with make.webhook(url, AdmissionPolicy(max_age_s=0.0)) as (made, client):
         wait_for_table(made)
         assert make.patch_of(post(client, make.managed())) == []
         assert count(made, "unchanged", "stale") == 1.0
@@ -372,7 +372,7 @@ def test_its_own_state_is_told(hook: Hook) -> None:
 
 
 def test_the_deadline_holds_for_bodies_that_drip(url: str) -> None:
-    quick = Settings(drain_s=0.0, grace_s=1.0, read_s=0.3)
+    quick = ServerSettings(drain_s=0.0, grace_s=1.0, read_s=0.3)
     with make.webhook(url, settings=quick) as (_, client):
 
         def drip() -> Iterator[bytes]:

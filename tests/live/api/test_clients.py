@@ -17,7 +17,7 @@ from tests.live.api import servers
 MISSING = {"kind": "Status", "reason": "NotFound", "message": 'pods "x" not found', "code": 404}
 
 
-def _ask(path: Path, what: Callable[[clients.Client], Awaitable[Any]]) -> Any:
+def _ask(path: Path, what: Callable[[clients.ApiClient], Awaitable[Any]]) -> Any:
     async def run() -> Any:
         async with await clients.connect(str(path)) as client:
             return await what(client)
@@ -116,14 +116,14 @@ def test_apply_names_its_manager_and_can_be_tried(tmp_path: Path) -> None:
 def test_the_namespace_of_the_context_is_known(tmp_path: Path) -> None:
     path = servers.write_kubeconfig(tmp_path, "http://127.0.0.1:1")
 
-    async def ask(client: clients.Client) -> tuple[str, str]:
+    async def ask(client: clients.ApiClient) -> tuple[str, str]:
         return client.namespace, client.server
 
     assert _ask(path, ask) == ("shop", "http://127.0.0.1:1")
 
 
 def test_no_kubeconfig_is_bad_input(tmp_path: Path) -> None:
-    async def nothing(_: clients.Client) -> None:
+    async def nothing(_: clients.ApiClient) -> None:
         """Ask nothing."""
 
     with pytest.raises(errors.InputError, match="expected a kubeconfig of a cluster"):

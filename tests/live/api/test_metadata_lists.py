@@ -18,7 +18,7 @@ PATH = "/api/v1/namespaces/shop/pods"
 def ask(folder: Path, answer: tuple[int, Any], selector: str) -> tuple[tuple[str, ...], Any]:
     async def run(path: Path) -> tuple[str, ...]:
         async with await clients.connect(str(path)) as client:
-            return await metadata_lists.names(client, PATH, selector)
+            return await metadata_lists.list_names(client, PATH, selector)
 
     with servers.serve(lambda _: answer) as (url, asked):
         found = asyncio.run(run(servers.write_kubeconfig(folder, url)))

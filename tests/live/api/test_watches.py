@@ -54,7 +54,7 @@ def _watch(
 
     async def run(url: str) -> watches.Freshness:
         client = await clients.connect(str(servers.write_kubeconfig(folder, url)))
-        watch = watches.Watch(client, PATH, sink, pauses=QUICK)
+        watch = watches.ResourceWatch(client, PATH, sink, pauses=QUICK)
         task = asyncio.create_task(watch.run())
         async with asyncio.timeout(20):
             while not enough(sink):
@@ -78,7 +78,7 @@ def test_a_list_comes_in_pages_and_says_what_its_objects_are(tmp_path: Path) -> 
     async def run(url: str) -> listings.Listing:
         path = servers.write_kubeconfig(tmp_path, url)
         async with await clients.connect(str(path)) as client:
-            return await listings.read(client, PATH)
+            return await listings.read_list(client, PATH)
 
     with servers.serve(answer) as (url, asked):
         found = asyncio.run(run(url))
@@ -99,7 +99,7 @@ def test_a_page_that_is_gone_starts_the_list_again_and_then_without_pages(tmp_pa
     async def run(url: str) -> listings.Listing:
         path = servers.write_kubeconfig(tmp_path, url)
         async with await clients.connect(str(path)) as client:
-            return await listings.read(client, PATH)
+            return await listings.read_list(client, PATH)
 
     with servers.serve(answer) as (url, asked):
         found = asyncio.run(run(url))
@@ -183,7 +183,7 @@ def test_a_list_that_is_refused_is_tried_again(tmp_path: Path) -> None:
         path = servers.write_kubeconfig(tmp_path, url)
         async with await clients.connect(str(path)) as client:
             with pytest.raises(ApiError, match="Forbidden"):
-                await listings.read(client, PATH)
+                await listings.read_list(client, PATH)
 
     forbidden = {"reason": "Forbidden", "message": "no"}
     with servers.serve(lambda _: (403, forbidden)) as (url, asked):

@@ -14,7 +14,7 @@ from kubestow.model import errors
 
 NOW = 1_800_000_000.0
 NAMES = ("web", "web.shop.svc", "10.0.0.1")
-RULES = plans.Rules()
+RULES = plans.RenewalRules()
 
 
 def make(now_s: float = NOW) -> Materials:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kubestow.live.certificates.plans import BACKDATED_S, DAY_S, Held, Life, Plan, Rules, plan
+from kubestow.live.certificates.plans import (
+    BACKDATED_S,
+    DAY_S,
+    Held,
+    Life,
+    RenewalPlan,
+    RenewalRules,
+    plan,
+)
 
-RULES = Rules()
+RULES = RenewalRules()
 NAMES = frozenset({"web.shop.svc"})
 NOW = 1_000 * DAY_S
 
@@ -27,7 +35,7 @@ def held(
 
 
 def test_of_nothing_everything_is_made() -> None:
-    assert plan(None, NAMES, RULES, NOW) == Plan(new_authority=True, new_serving=True)
+    assert plan(None, NAMES, RULES, NOW) == RenewalPlan(new_authority=True, new_serving=True)
 
 
 def test_what_is_young_is_left_alone() -> None:
@@ -38,7 +46,7 @@ def test_what_is_young_is_left_alone() -> None:
 def test_a_certificate_is_renewed_at_two_thirds_of_its_life(days: float, due: bool) -> None:
     # 2/3 of 90 days and an hour are 60 days less 20 minutes after the making.
     found = plan(held((life(100, 365),), life(days, 90)), NAMES, RULES, NOW)
-    assert found == Plan(new_serving=due)
+    assert found == RenewalPlan(new_serving=due)
 
 
 @pytest.mark.parametrize(("days", "due"), [(243.0, False), (243.4, True), (364.0, True)])
@@ -47,14 +55,14 @@ def test_an_authority_is_renewed_at_two_thirds_and_signs_nothing_yet(
 ) -> None:
     # 2/3 of 365 days are 243.3.
     found = plan(held((life(days, 365),), life(10, 90)), NAMES, RULES, NOW)
-    assert found == Plan(new_authority=due, new_serving=False)
+    assert found == RenewalPlan(new_authority=due, new_serving=False)
 
 
 def test_a_new_authority_signs_after_everyone_heard_of_it() -> None:
     fresh, old = life(0, 365), life(244, 365)
     two = held((fresh, old), life(70, 90), signed_by=1)
     assert plan(two, NAMES, RULES, NOW + 599.0).empty
-    assert plan(two, NAMES, RULES, NOW + 600.0) == Plan(new_serving=True)
+    assert plan(two, NAMES, RULES, NOW + 600.0) == RenewalPlan(new_serving=True)
 
 
 def test_a_new_authority_does_not_sign_while_nobody_could_be_told() -> None:
@@ -65,7 +73,9 @@ def test_a_new_authority_does_not_sign_while_nobody_could_be_told() -> None:
 def test_an_old_authority_is_believed_until_it_ends() -> None:
     young = life(100, 365)
     assert plan(held((young, life(364.9, 365)), life(10, 90)), NAMES, RULES, NOW).empty
-    assert plan(held((young, life(365, 365)), life(10, 90)), NAMES, RULES, NOW) == Plan(drop=(1,))
+    assert plan(held((young, life(365, 365)), life(10, 90)), NAMES, RULES, NOW) == RenewalPlan(
+        drop=(1,)
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,9 +88,9 @@ def test_an_old_authority_is_believed_until_it_ends() -> None:
     ids=["ended", "of another authority", "for another name"],
 )
 def test_a_certificate_of_no_use_is_replaced_at_once(useless: Held) -> None:
-    assert plan(useless, NAMES, RULES, NOW, announced=False) == Plan(new_serving=True)
+    assert plan(useless, NAMES, RULES, NOW, announced=False) == RenewalPlan(new_serving=True)
 
 
 def test_an_authority_that_ended_takes_its_certificate_with_it() -> None:
     found = plan(held((life(365, 365),), life(10, 90)), NAMES, RULES, NOW)
-    assert found == Plan(new_authority=True, new_serving=True, drop=(0,))
+    assert found == RenewalPlan(new_authority=True, new_serving=True, drop=(0,))

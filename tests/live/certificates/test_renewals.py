@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from kubestow.live import telemetry
 from kubestow.live.api.errors import ApiError
 from kubestow.live.certificates import plans, renewals
-from kubestow.live.certificates.pairs import Pair
+from kubestow.live.certificates.pairs import KeyPair
 from kubestow.live.certificates.sources import RenewalError
+from kubestow.live.servers import telemetry
 from tests.live.servers import make
 
 
 class Source:
     """Gives prepared answers one after another, the last one again and again."""
 
-    def __init__(self, *answers: Pair | Exception) -> None:
+    def __init__(self, *answers: KeyPair | Exception) -> None:
         self._answers = list(answers)
 
-    async def current(self, now_s: float) -> Pair:
+    async def current(self, now_s: float) -> KeyPair:
         assert now_s == 0.0
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         if isinstance(answer, Exception):
@@ -30,15 +30,17 @@ class Source:
         return answer
 
 
-def keeper(source: Source, installed: list[Pair]) -> tuple[renewals.Keeper, telemetry.Telemetry]:
+def keeper(
+    source: Source, installed: list[KeyPair]
+) -> tuple[renewals.CertificateKeeper, telemetry.Telemetry]:
     metrics = telemetry.Telemetry("test")
-    return renewals.Keeper(source, installed.append, metrics, lambda: 0.0), metrics
+    return renewals.CertificateKeeper(source, installed.append, metrics, lambda: 0.0), metrics
 
 
 def test_only_a_new_certificate_is_installed() -> None:
     signer = make.authority()
     one, other = make.serving(signer), make.serving(signer)
-    installed: list[Pair] = []
+    installed: list[KeyPair] = []
     kept, metrics = keeper(Source(one, one, other), installed)
     before = kept.ready
 
@@ -58,7 +60,7 @@ def test_only_a_new_certificate_is_installed() -> None:
 def test_failures_are_counted_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     pair = make.serving(make.authority())
     trouble = ApiError(503, "Unavailable", "later")
-    installed: list[Pair] = []
+    installed: list[KeyPair] = []
     kept, metrics = keeper(Source(trouble, RenewalError(pair, trouble), pair), installed)
 
     async def run() -> None:
@@ -77,14 +79,14 @@ def test_failures_are_counted_and_tried_again(caplog: pytest.LogCaptureFixture) 
 
 
 def test_lives_are_those_the_rules_name() -> None:
-    rules = plans.Rules()
+    rules = plans.RenewalRules()
     assert (rules.authority_s, rules.serving_s) == (365 * 86400.0, 90 * 86400.0)
 
 
 def test_no_key_is_written_to_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kubestow.live.servers import contexts
+    from kubestow.live.certificates import tls_contexts
 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    contexts.load(contexts.make_context(), make.serving(make.authority()))
+    tls_contexts.load_certificate(tls_contexts.make_tls_context(), make.serving(make.authority()))
     assert list(tmp_path.iterdir()) == []

@@ -12,8 +12,8 @@ import pytest
 
 from kubestow.live.api.errors import ApiError
 from kubestow.live.certificates import bundles, pairs, plans, sources
-from kubestow.live.certificates.pairs import Pair
-from kubestow.live.certificates.sources import Managed
+from kubestow.live.certificates.pairs import KeyPair
+from kubestow.live.certificates.sources import ManagedCertificate
 from kubestow.model import errors
 from tests.live.certificates.fake_clusters import FakeCluster
 from tests.live.servers import make
@@ -25,8 +25,10 @@ SECRET = f"{SECRETS}/certificates"
 HOOK = bundles.Webhooks("kubestow")
 
 
-def replica(cluster: FakeCluster, targets: Sequence[bundles.Target] = ()) -> Managed:
-    return Managed(cluster, "shop", "certificates", NAMES, targets)
+def replica(
+    cluster: FakeCluster, targets: Sequence[bundles.BundleTarget] = ()
+) -> ManagedCertificate:
+    return ManagedCertificate(cluster, "shop", "certificates", NAMES, targets)
 
 
 def hooked() -> FakeCluster:
@@ -56,7 +58,7 @@ def test_replicas_that_start_at_once_agree_on_one_authority(empty: bool) -> None
     if empty:  # as a chart makes it, so that rights can be limited to its name
         cluster.add(SECRET, {"metadata": {"name": "certificates"}, "type": "Opaque"})
 
-    async def start() -> list[Pair]:
+    async def start() -> list[KeyPair]:
         return await asyncio.gather(*(replica(cluster).current(NOW) for _ in range(8)))
 
     assert len(set(asyncio.run(start()))) == 1
@@ -69,7 +71,7 @@ def test_replicas_that_rotate_at_once_agree_on_one_new_authority() -> None:
     asyncio.run(replica(cluster).current(NOW))
     later_s = NOW + 250 * plans.DAY_S
 
-    async def rotate() -> list[Pair]:
+    async def rotate() -> list[KeyPair]:
         return await asyncio.gather(*(replica(cluster).current(later_s) for _ in range(8)))
 
     assert len(set(asyncio.run(rotate()))) == 1

@@ -14,19 +14,19 @@ from typing import Any
 
 import httpx
 
-from kubestow.live import telemetry
 from kubestow.live.api.errors import ApiError
 from kubestow.live.certificates import authorities as signing
-from kubestow.live.metrics_api import apps, users
-from kubestow.live.metrics_api.answers import Answerer
-from kubestow.live.metrics_api.authentications import Authenticator
-from kubestow.live.metrics_api.authorizations import Authorizer
-from kubestow.live.metrics_api.books import Book, Labels, Reading, Subject
-from kubestow.live.metrics_api.doors import Door
+from kubestow.live.metrics_api.auth import users
+from kubestow.live.metrics_api.auth.authentication import Authenticator
+from kubestow.live.metrics_api.auth.authorization import Authorizer
+from kubestow.live.metrics_api.auth.tls import ClientCertificateContext
 from kubestow.live.metrics_api.kinds import Mapper
-from kubestow.live.metrics_api.members import Members
-from kubestow.live.servers import running
-from kubestow.live.servers.settings import Settings
+from kubestow.live.metrics_api.serving import app
+from kubestow.live.metrics_api.serving.queries import QueryService
+from kubestow.live.metrics_api.values.members import Members
+from kubestow.live.metrics_api.values.table import Labels, MetricTable, MetricValue, Subject
+from kubestow.live.servers import running, telemetry
+from kubestow.live.servers.settings import ServerSettings
 from kubestow.model import quantities
 from testenv.authorities import Authority, Pair
 
@@ -132,14 +132,14 @@ class Scene:
     """A running server and who may speak to it."""
 
     api: FakeApi
-    book: Book
-    door: Door
+    book: MetricTable
+    door: ClientCertificateContext
     authenticator: Authenticator
     proxy: Authority
     url: str
 
     def put(self, subject: Subject, value: str, labels: Labels = (), age_s: float = 10.0) -> None:
-        reading = Reading(quantities.parse(value), NOW_S - age_s)
+        reading = MetricValue(quantities.parse(value), NOW_S - age_s)
         self.book.put(subject, labels, reading, NOW_S)
 
     def client(
@@ -159,7 +159,7 @@ class Scene:
 @contextlib.contextmanager
 def scene(folder: Path, *, writing: bool = True, ttl_s: float = 300.0) -> Iterator[Scene]:
     """Give a running server whose clock stands still."""
-    metrics, api, door = telemetry.Telemetry("test"), FakeApi(), Door()
+    metrics, api, door = telemetry.Telemetry("test"), FakeApi(), ClientCertificateContext()
     proxy = Authority(folder / "proxy", "front-proxy-ca")
     api.trust(proxy, PROXY)
     signer = signing.make_authority(time.time(), 86400.0)
@@ -167,9 +167,9 @@ def scene(folder: Path, *, writing: bool = True, ttl_s: float = 300.0) -> Iterat
     # Certificates are judged by the real time.
     authenticator = Authenticator(api, door.trust, metrics)
     asyncio.run(authenticator.look())
-    book = Book(metrics, ttl_s)
-    answerer = Answerer(book, Mapper(api), Members(api.names), lambda: NOW_S)
-    edge = apps.Edge(
+    book = MetricTable(metrics, ttl_s)
+    answerer = QueryService(book, Mapper(api), Members(api.names), lambda: NOW_S)
+    edge = app.MetricsApiApp(
         answerer,
         authenticator,
         Authorizer(api, metrics),
@@ -177,7 +177,7 @@ def scene(folder: Path, *, writing: bool = True, ttl_s: float = 300.0) -> Iterat
         writing=writing,
         clock=lambda: NOW_S,
     )
-    settings = Settings(drain_s=0.0, grace_s=2.0)
+    settings = ServerSettings(drain_s=0.0, grace_s=2.0)
     server = running.Server(edge.routes(), settings, metrics, context=door.context)
     with running.in_background(server):
         yield Scene(api, book, door, authenticator, proxy, server.url)

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 
 from kubestow.live.api.errors import ApiError
-from kubestow.live.metrics_api.kinds import Kind, Mapper
-from kubestow.live.metrics_api.members import Members
+from kubestow.live.metrics_api.kinds import Mapper, ResourceKind
+from kubestow.live.metrics_api.values.members import Members
 from tests.live.metrics_api import make
 
-POD = Kind("", "v1", "pods", "Pod", True)
+POD = ResourceKind("", "v1", "pods", "Pod", True)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubestow.live.certificates import rights
+from kubestow.live.certificates import sources
 from kubestow.live.metrics_api import manifests
 
 
@@ -17,7 +17,7 @@ def test_the_newest_version_is_preferred() -> None:
 
 
 def test_nobody_gets_more_than_needed() -> None:
-    rules = [*manifests.cluster_rules(), *rights.secret_rules("certificates")]
+    rules = [*manifests.cluster_rules(), *sources.secret_rules("certificates")]
     for rule in rules:
         assert "*" not in [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
     assert manifests.writer_rules("pods", "rate") == [

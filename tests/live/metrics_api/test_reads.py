@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from kubestow.live.metrics_api.books import Subject
+from kubestow.live.metrics_api.values.table import Subject
 from tests.live.metrics_api import make
 
 MOMENT = "2027-01-15T08:00:00Z"

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from kubestow.live.metrics_api import documents
+from kubestow.live.metrics_api.serving import documents
 from tests.live.metrics_api import make
 
 POD = "/write-metrics/namespaces/default/pods/a/rate"

@@ -14,25 +14,24 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from kubestow.live import telemetry
 from kubestow.live.certificates import authorities
-from kubestow.live.certificates.pairs import Pair
-from kubestow.live.servers import protocols, running
-from kubestow.live.servers.settings import Settings
+from kubestow.live.certificates.pairs import KeyPair
+from kubestow.live.servers import protocols, running, telemetry
+from kubestow.live.servers.settings import ServerSettings
 
 NAMES = ("127.0.0.1", "localhost")
-QUICK = Settings(drain_s=0.0, grace_s=2.0)
+QUICK = ServerSettings(drain_s=0.0, grace_s=2.0)
 
 
-def authority() -> Pair:
+def authority() -> KeyPair:
     return authorities.make_authority(time.time(), 86400.0)
 
 
-def serving(signer: Pair, *names: str) -> Pair:
+def serving(signer: KeyPair, *names: str) -> KeyPair:
     return authorities.make_serving(signer, names or NAMES, time.time(), 3600.0)
 
 
-def trusting(*signers: Pair) -> ssl.SSLContext:
+def trusting(*signers: KeyPair) -> ssl.SSLContext:
     pem = b"".join(each.certificate for each in signers)
     return ssl.create_default_context(cadata=pem.decode())
 
@@ -72,7 +71,7 @@ ROUTES = [
 
 
 def server(
-    settings: Settings = QUICK,
+    settings: ServerSettings = QUICK,
     context: ssl.SSLContext | None = None,
     reasons: list[str] | None = None,
 ) -> running.Server:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
-from kubestow.live.servers.gathering import GatheringTransport
+from kubestow.live.servers.protocols import GatheringTransport
 
 
 class Wire:

@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from kubestow.live.servers import running
-from kubestow.live.servers.settings import Settings
+from kubestow.live.servers.settings import ServerSettings
 from tests.live.servers import make
 
-STRICT = Settings(
+STRICT = ServerSettings(
     drain_s=0.0,
     grace_s=1.0,
     most_body_bytes=1000,

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from kubestow.live.servers import running
-from kubestow.live.servers.settings import Settings
+from kubestow.live.servers.settings import ServerSettings
 from kubestow.model import errors
 from tests.live.servers import make
 
@@ -36,14 +36,14 @@ def test_a_server_tells_that_it_lives_and_whether_it_is_ready() -> None:
 
 def test_without_tls_only_loopback_is_listened_on() -> None:
     with pytest.raises(errors.InputError, match="only loopback"):
-        make.server(Settings(host="0.0.0.0"))  # noqa: S104
+        make.server(ServerSettings(host="0.0.0.0"))  # noqa: S104
 
 
 def test_a_port_in_use_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(errors.InputError, match="in use"):
-            make.server(Settings(port=port))
+            make.server(ServerSettings(port=port))
 
 
 def test_ten_clients_at_once_are_answered() -> None:
@@ -59,7 +59,7 @@ def test_ten_clients_at_once_are_answered() -> None:
 
 
 def test_an_end_first_asks_clients_to_leave_and_loses_no_request() -> None:
-    settings = Settings(drain_s=1.0, grace_s=2.0)
+    settings = ServerSettings(drain_s=1.0, grace_s=2.0)
     with (
         running.in_background(make.server(settings)) as server,
         httpx.Client(base_url=server.url) as client,
@@ -76,7 +76,7 @@ def test_an_end_first_asks_clients_to_leave_and_loses_no_request() -> None:
 
 
 def test_a_request_that_runs_when_the_door_closes_is_answered() -> None:
-    settings = Settings(drain_s=0.0, grace_s=5.0, read_s=5.0)
+    settings = ServerSettings(drain_s=0.0, grace_s=5.0, read_s=5.0)
     answers: list[bytes] = []
     with (
         running.in_background(make.server(settings)) as server,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubestow.live.servers.settings import Settings, read_address
+from kubestow.live.servers.settings import ServerSettings, read_address
 from kubestow.model import errors
 
 
@@ -33,4 +33,4 @@ def test_what_is_no_address_is_refused(text: str) -> None:
     [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("web", False)],  # noqa: S104
 )
 def test_only_loopback_is_local(host: str, local: bool) -> None:
-    assert Settings(host=host).is_local is local
+    assert ServerSettings(host=host).is_local is local

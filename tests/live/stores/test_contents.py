@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubestow.live.stores import agents, decisions, documents, engines, faults, recommendations
 from kubestow.live.stores.agents import AgentState
-from kubestow.live.stores.recommendations import Recommendation
+from kubestow.live.stores.recommendations import StoredRecommendation
 from kubestow.model import errors
 from kubestow.model.decisions import Candidate, DecisionRecord
 from tests.live.stores.make import BUILD
@@ -70,7 +70,7 @@ def test_a_state_of_another_version_is_not_overwritten(store: engines.Store, ver
 
 
 def test_recommendations_come_newest_first(store: engines.Store) -> None:
-    made = [Recommendation(t, "vpa", {"requests": {"cpu": f"{t}m"}}) for t in (1.0, 3.0, 2.0)]
+    made = [StoredRecommendation(t, "vpa", {"requests": {"cpu": f"{t}m"}}) for t in (1.0, 3.0, 2.0)]
     recommendations.insert(store, BUILD, made)
     assert recommendations.newest(store, BUILD, 2) == (made[1], made[2])
     assert recommendations.newest_of_all(store) == {BUILD: made[1]}
@@ -94,15 +94,15 @@ def record(time_s: float | None, kind: str = "sizing") -> DecisionRecord:
 def test_decisions_are_found_by_subject_newest_first(store: engines.Store) -> None:
     made = [record(1.0), record(3.0, "scaling"), record(2.0)]
     decisions.insert(store, made, now_s=0.0)
-    assert decisions.newest(store, "pod/shop/web-0") == (made[1], made[2], made[0])
-    assert decisions.newest(store, "pod/shop/web-0", limit=1) == (made[1],)
-    assert decisions.newest(store, "pod/shop/web-0", kind="sizing") == (made[2], made[0])
-    assert decisions.newest(store, "pod/shop/web-1") == ()
+    assert decisions.newest_decisions(store, "pod/shop/web-0") == (made[1], made[2], made[0])
+    assert decisions.newest_decisions(store, "pod/shop/web-0", limit=1) == (made[1],)
+    assert decisions.newest_decisions(store, "pod/shop/web-0", kind="sizing") == (made[2], made[0])
+    assert decisions.newest_decisions(store, "pod/shop/web-1") == ()
 
 
 def test_a_decision_without_time_gets_the_time_it_was_kept(store: engines.Store) -> None:
     decisions.insert(store, [record(None)], now_s=7.0)
-    assert decisions.newest(store, "pod/shop/web-0") == (record(7.0),)
+    assert decisions.newest_decisions(store, "pod/shop/web-0") == (record(7.0),)
 
 
 def test_a_decision_is_kept_whatever_its_numbers_are(store: engines.Store) -> None:
@@ -116,7 +116,7 @@ def test_a_decision_is_kept_whatever_its_numbers_are(store: engines.Store) -> No
         numbers={"skill": math.nan, "n": 2.0},
     )
     decisions.insert(store, [odd], now_s=1.0)
-    (found,) = decisions.newest(store, "hpa/web")
+    (found,) = decisions.newest_decisions(store, "hpa/web")
     assert found.parameters == {"array": [0, 1], "one": 3}
     assert math.isnan(found.numbers["skill"])
     assert found.numbers["n"] == 2.0

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from kubestow.live.stores import engines, faults, runs, schemas
+from kubestow.live.stores import engines, faults, runs
+from kubestow.live.stores.schema import current
 from kubestow.model import errors
 from testenv import postgresql_servers
 from tests.live.stores.make import BUILD, run
@@ -61,7 +62,7 @@ def test_a_sqlite_file_logs_ahead_waits_for_locks_and_checks_keys(tmp_path: Path
 def test_a_row_of_an_unknown_container_is_refused(store: engines.Store) -> None:
     row = {"container_id": 77, "pod_uid": "p", "time_s": 1.0}
     with pytest.raises(sa.exc.IntegrityError), store.writing() as connection:
-        connection.execute(schemas.samples.insert().values(row))
+        connection.execute(current.samples_table.insert().values(row))
 
 
 def test_what_was_written_is_there_after_opening_again(url: str) -> None:
@@ -74,13 +75,13 @@ def test_what_was_written_is_there_after_opening_again(url: str) -> None:
 def test_a_failed_transaction_leaves_nothing(store: engines.Store) -> None:
     def fail() -> None:
         with store.writing() as connection:
-            connection.execute(schemas.retention_marks.insert().values(name="x", until_s=0.0))
+            connection.execute(current.retention_marks_table.insert().values(name="x", until_s=0.0))
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
     with store.reading() as connection:
-        assert connection.scalars(sa.select(schemas.retention_marks.c.name)).all() == ["runs"]
+        assert connection.scalars(sa.select(current.retention_marks_table.c.name)).all() == ["runs"]
 
 
 def test_a_lock_that_is_held_too_long_is_told(

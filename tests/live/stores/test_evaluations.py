@@ -20,11 +20,11 @@ from kubestow.live.stores import (
     faults,
     recommendations,
     runs,
-    schemas,
 )
 from kubestow.live.stores.agents import AgentState
-from kubestow.live.stores.evaluations import Evaluation
-from kubestow.live.stores.recommendations import Recommendation
+from kubestow.live.stores.evaluations import StoredEvaluation
+from kubestow.live.stores.recommendations import StoredRecommendation
+from kubestow.live.stores.schema import current
 from kubestow.model import errors
 from tests.live.stores.make import BUILD, count, run
 from tests.live.stores.workers import LEASE_S, NOW_S, results
@@ -57,7 +57,7 @@ def test_results_are_written_with_the_mark(store: engines.Store) -> None:
     evaluations.evaluate(store, held, lambda states: results(held, states), NOW_S)
     assert agents.read(store, BUILD) == {"cpu": AgentState(["pod-1"], 1)}
     assert recommendations.newest(store, BUILD)[0].content == {"pod": "pod-1"}
-    assert [record.policy for record in decisions.newest(store, "pod-1")] == ["me"]
+    assert [record.policy for record in decisions.newest_decisions(store, "pod-1")] == ["me"]
     assert [each.evaluated_at_s for each in runs.read(store, BUILD)] == [NOW_S]
     assert claims.claim(store, held.run.key, "other", NOW_S + 1e6, LEASE_S) is None
 
@@ -66,8 +66,8 @@ def test_a_run_is_completed_once(store: engines.Store) -> None:
     held = claimed(store)
     evaluations.complete(store, held, results(held, {}), NOW_S)
     with pytest.raises(faults.ClaimLostError):
-        evaluations.complete(store, held, Evaluation(), NOW_S)
-    assert count(store, schemas.recommendations) == 1
+        evaluations.complete(store, held, StoredEvaluation(), NOW_S)
+    assert count(store, current.recommendations_table) == 1
 
 
 def test_who_is_late_but_was_not_replaced_still_counts(store: engines.Store) -> None:
@@ -78,12 +78,12 @@ def test_who_is_late_but_was_not_replaced_still_counts(store: engines.Store) -> 
 
 def test_results_that_cannot_be_kept_leave_nothing(store: engines.Store) -> None:
     held = claimed(store)
-    good = Recommendation(NOW_S, "good", {"cpu": 1})
-    bad = Recommendation(NOW_S, "bad", {"cpu": float("nan")})
-    mixed = Evaluation({"cpu": AgentState([1])}, (good, bad))
+    good = StoredRecommendation(NOW_S, "good", {"cpu": 1})
+    bad = StoredRecommendation(NOW_S, "bad", {"cpu": float("nan")})
+    mixed = StoredEvaluation({"cpu": AgentState([1])}, (good, bad))
     with pytest.raises(errors.InputError, match="recommendation of bad: is not the same"):
         evaluations.complete(store, held, mixed, NOW_S)
-    assert (agents.read(store, BUILD), count(store, schemas.recommendations)) == ({}, 0)
+    assert (agents.read(store, BUILD), count(store, current.recommendations_table)) == ({}, 0)
     evaluations.complete(store, held, results(held, {}), NOW_S)  # the claim still holds
 
 
@@ -91,7 +91,7 @@ def test_two_pods_of_one_identity_at_the_same_time_both_count(store: engines.Sto
     first, second = claimed(store, "pod-1"), claimed(store, "pod-2")
     calls = []
 
-    def decide(states: Mapping[str, AgentState]) -> Evaluation:
+    def decide(states: Mapping[str, AgentState]) -> StoredEvaluation:
         calls.append(dict(states))
         if len(calls) == 1:  # the other one is faster
             evaluations.complete(store, second, results(second, states), NOW_S)
@@ -105,8 +105,8 @@ def test_two_pods_of_one_identity_at_the_same_time_both_count(store: engines.Sto
 def test_a_state_that_always_changes_is_given_up(store: engines.Store) -> None:
     held = claimed(store)
 
-    def decide(_: Mapping[str, AgentState]) -> Evaluation:
-        return Evaluation({"cpu": AgentState([], 7)})
+    def decide(_: Mapping[str, AgentState]) -> StoredEvaluation:
+        return StoredEvaluation({"cpu": AgentState([], 7)})
 
     with pytest.raises(faults.StateConflictError, match="state of cpu: not version 7 now"):
         evaluations.evaluate(store, held, decide, NOW_S)
@@ -132,8 +132,8 @@ def test_many_workers_evaluate_each_run_exactly_once(store: engines.Store, url: 
         assert sorted(state.state) == sorted(pods)  # each once, none lost
         assert state.version == PODS
         assert all(each.evaluated_at_s == NOW_S for each in runs.read(store, key))
-    assert count(store, schemas.recommendations) == WORKLOADS * PODS
-    workers = {record.policy for pod in pods for record in decisions.newest(store, pod)}
+    assert count(store, current.recommendations_table) == WORKLOADS * PODS
+    workers = {record.policy for pod in pods for record in decisions.newest_decisions(store, pod)}
     assert len(workers) > 1  # otherwise nothing was shown
 
 
@@ -167,4 +167,4 @@ def test_one_who_was_thought_dead_is_refused(store: engines.Store) -> None:
     with pytest.raises(faults.ClaimLostError):  # and after
         evaluations.complete(store, late, results(late, {}), NOW_S)
     assert agents.read(store, BUILD)["cpu"].version == 1
-    assert [record.policy for record in decisions.newest(store, "pod-1")] == ["next"]
+    assert [record.policy for record in decisions.newest_decisions(store, "pod-1")] == ["next"]

@@ -16,11 +16,11 @@ from kubestow.live.stores import (
     retentions,
     runs,
     samples,
-    schemas,
 )
-from kubestow.live.stores.recommendations import Recommendation
+from kubestow.live.stores.recommendations import StoredRecommendation
 from kubestow.live.stores.retentions import Retention, Swept
-from kubestow.live.stores.samples import Sample
+from kubestow.live.stores.samples import StoredSample
+from kubestow.live.stores.schema import current
 from kubestow.model import errors
 from kubestow.model.decisions import DecisionRecord
 from tests.live.stores.make import BUILD, count, run
@@ -32,7 +32,7 @@ def evaluate(store: engines.Store, pod: str, ended_s: float = 20.0) -> None:
     runs.record(store, run(pod, ended_s))
     held = claims.claim(store, run(pod).key, "me", 30.0, 10.0)
     assert held is not None
-    evaluations.complete(store, held, evaluations.Evaluation(), 30.0)
+    evaluations.complete(store, held, evaluations.StoredEvaluation(), 30.0)
 
 
 def test_old_samples_go_except_those_of_runs_that_wait(store: engines.Store) -> None:
@@ -40,7 +40,7 @@ def test_old_samples_go_except_those_of_runs_that_wait(store: engines.Store) -> 
     runs.record(store, run("waiting"))
     runs.record(store, run("running", ended_s=None))
     pods = ("done", "waiting", "running", "service")
-    samples.insert(store, [Sample(BUILD, pod, t, 1.0) for pod in pods for t in (10.0, 50.0)])
+    samples.insert(store, [StoredSample(BUILD, pod, t, 1.0) for pod in pods for t in (10.0, 50.0)])
     # Older than 100 - 60 is only t = 10, of "done" and of "service", which has no run.
     assert retentions.sweep(store, 100.0, replace(FOR_GOOD, samples=60.0)) == Swept(samples=2)
     left = {pod: [s.time_s for s in samples.read(store, BUILD, pod)] for pod in pods}
@@ -54,7 +54,7 @@ def test_old_samples_go_except_those_of_runs_that_wait(store: engines.Store) -> 
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 1000])
 def test_small_batches_remove_as_much_as_large_ones(store: engines.Store, batch: int) -> None:
-    samples.insert(store, [Sample(BUILD, "p", float(t), 1.0) for t in range(9)])
+    samples.insert(store, [StoredSample(BUILD, "p", float(t), 1.0) for t in range(9)])
     keep = replace(FOR_GOOD, samples=4.0)
     assert retentions.sweep(store, 10.0, keep, batch) == Swept(samples=6)  # t = 0 to 5
     assert retentions.sweep(store, 10.0, keep, batch) == Swept()
@@ -81,7 +81,7 @@ def test_the_mark_does_not_go_back(store: engines.Store) -> None:
 
 def test_the_newest_recommendation_of_a_container_stays(store: engines.Store) -> None:
     other = replace(BUILD, container="other")
-    made = [Recommendation(t, f"s{n}", {}) for n, t in enumerate((10.0, 20.0, 20.0))]
+    made = [StoredRecommendation(t, f"s{n}", {}) for n, t in enumerate((10.0, 20.0, 20.0))]
     recommendations.insert(store, BUILD, made)
     recommendations.insert(store, other, made[:1])
     swept = retentions.sweep(store, 100.0, replace(FOR_GOOD, recommendations=1.0))
@@ -94,14 +94,14 @@ def test_old_decisions_go(store: engines.Store) -> None:
     made = [DecisionRecord("placing", "pod/a", "p", None, time=t) for t in (10.0, 60.0)]
     decisions.insert(store, made, 0.0)
     assert retentions.sweep(store, 100.0, replace(FOR_GOOD, decisions=50.0)) == Swept(decisions=1)
-    assert decisions.newest(store, "pod/a") == (made[1],)
+    assert decisions.newest_decisions(store, "pod/a") == (made[1],)
 
 
 def test_what_is_kept_for_good_stays(store: engines.Store) -> None:
     evaluate(store, "a")
-    samples.insert(store, [Sample(BUILD, "a", 1.0, 1.0)])
+    samples.insert(store, [StoredSample(BUILD, "a", 1.0, 1.0)])
     assert retentions.sweep(store, 1e12, FOR_GOOD) == Swept()
-    assert (count(store, schemas.samples), count(store, schemas.runs)) == (1, 1)
+    assert (count(store, current.samples_table), count(store, current.runs_table)) == (1, 1)
 
 
 @pytest.mark.parametrize("value", [-1.0, math.nan], ids=["negative", "NaN"])

@@ -12,21 +12,21 @@ from collections.abc import Mapping
 
 from kubestow.live.stores import agents, claims, engines, evaluations
 from kubestow.live.stores.agents import AgentState
-from kubestow.live.stores.evaluations import Evaluation
-from kubestow.live.stores.recommendations import Recommendation
+from kubestow.live.stores.evaluations import StoredEvaluation
+from kubestow.live.stores.recommendations import StoredRecommendation
 from kubestow.model.decisions import DecisionRecord
 
 NOW_S, LEASE_S = 1000.0, 60.0
 THREADS = 2
 
 
-def results(held: claims.Claim, states: Mapping[str, AgentState]) -> Evaluation:
+def results(held: claims.Claim, states: Mapping[str, AgentState]) -> StoredEvaluation:
     """Return a state that lists every pod it was computed from, and who did it."""
     old = states.get("cpu", AgentState([]))
     pod = held.run.key.pod_uid
-    return Evaluation(
+    return StoredEvaluation(
         {"cpu": AgentState([*old.state, pod], old.version)},
-        (Recommendation(NOW_S, "test", {"pod": pod}),),
+        (StoredRecommendation(NOW_S, "test", {"pod": pod}),),
         (DecisionRecord("sizing", pod, held.worker, None),),
     )
 

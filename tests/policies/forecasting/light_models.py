@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kubestow.policies.forecasting import protocols, registries
+from kubestow.model import arrays
+from kubestow.policies.forecasting import protocols, registry
 
 STEPS = 7
-TASK = registries.Task(step_s=300.0, steps=STEPS, horizons=(1, 3, STEPS))
+TASK = registry.ForecastTask(step_s=300.0, steps=STEPS, horizons=(1, 3, STEPS))
 NAMES = (
     "persistence", "seasonal-naive", "drift", "moving-average", "line", "ses", "holt",
     "holt-winters", "theta", "regression", "regression-log", "regression-log-floating", "auto",
@@ -15,10 +16,10 @@ NAMES = (
 
 
 def make(name: str) -> protocols.PointForecaster:
-    return registries.find(name).make(TASK)
+    return registry.FORECASTERS.get(name).make(TASK)
 
 
-def make_rows(points: int, seed: int = 1) -> protocols.Floats:
+def make_rows(points: int, seed: int = 1) -> arrays.Floats:
     """Return a season of 12 steps with noise, a random walk, and bursts."""
     rng = np.random.default_rng(seed)
     t = np.arange(points)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import signal
 
-from kubestow.policies.forecasting.protocols import Floats
+from kubestow.model.arrays import Floats
 
 WARM_UP = 200  # points thrown away, so that a series does not begin at zero
 

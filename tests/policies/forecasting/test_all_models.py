@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubestow.model import errors
+from kubestow.model import arrays, errors
 from kubestow.policies.forecasting import backtests, protocols
 from tests.policies.forecasting import light_models
 from tests.policies.forecasting.light_models import NAMES, STEPS
@@ -90,7 +90,7 @@ def test_each_series_is_forecast_on_its_own(
         )
 
 
-def hard_rows() -> dict[str, protocols.Floats]:
+def hard_rows() -> dict[str, arrays.Floats]:
     rng = np.random.default_rng(3)
     noise = rng.random(120)
     return {

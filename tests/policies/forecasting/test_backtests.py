@@ -8,22 +8,16 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from kubestow.policies.forecasting import (
-    backtests,
-    interval_backtests,
-    intervals,
-    naives,
-    protocols,
-    smoothings,
-    trends,
-)
+from kubestow.model import arrays
+from kubestow.policies.forecasting import backtests, baselines, intervals, protocols
+from kubestow.policies.forecasting.smoothing import models
 from tests.policies.forecasting import light_models
 
 ROW = np.arange(10.0)[None, :] ** 2
 
 
 def test_origins_and_horizons_are_in_their_places() -> None:
-    found = backtests.run(naives.Persistence(), ROW, 6, (1, 3))
+    found = backtests.run(baselines.Persistence(), ROW, 6, (1, 3))
     assert found.origins.tolist() == [6, 7, 8, 9]
     # known until 25, 36, 49, 64; one step ahead 36, 49, 64, 81; three steps 64, 81, -, -
     assert found.predicted[0, :, 0].tolist() == [25.0, 36.0, 49.0, 64.0]
@@ -45,7 +39,7 @@ def test_wide_strides_are_some_of_all_origins(name: str, stride: int) -> None:
 
 def test_refitting_takes_all_that_is_known_at_its_origin() -> None:
     rows = light_models.make_rows(160)
-    model = smoothings.Holt(horizons=(1, 3))
+    model = models.Holt(horizons=(1, 3))
     found = backtests.run(model, rows, 100, (1, 3), refit_every=20)
     assert found.fits == 3
     again = model.fit(rows[:, :120]).update(rows[:, 120:125]).means(3)
@@ -62,13 +56,13 @@ def test_long_looks_are_cut_into_pieces(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_seconds_come_from_the_clock_that_is_handed_in() -> None:
     ticks = iter(range(100))
-    found = backtests.run(naives.Persistence(), ROW, 5, (1,), clock=lambda: float(next(ticks)))
+    found = backtests.run(baselines.Persistence(), ROW, 5, (1,), clock=lambda: float(next(ticks)))
     assert (found.fit_s, found.predict_s) == (1.0, 1.0)
 
 
 def test_progress_is_told() -> None:
     seen: list[int] = []
-    backtests.run(naives.Persistence(), ROW, 5, (1,), watch=seen.append)
+    backtests.run(baselines.Persistence(), ROW, 5, (1,), watch=seen.append)
     assert seen == [1, 5]
 
 
@@ -79,21 +73,21 @@ class Peeking:
     name: ClassVar[str] = "peeking"
     least_points: ClassVar[int] = 1
 
-    def fit(self, values: protocols.Floats) -> Peeked:
+    def fit(self, values: arrays.Floats) -> Peeked:
         return Peeked(values[:, -1:])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Peeked:
-    last: protocols.Floats
+    last: arrays.Floats
 
-    def update(self, points: protocols.Floats) -> Peeked:
+    def update(self, points: arrays.Floats) -> Peeked:
         return Peeked(points[:, -1:])
 
-    def means(self, steps: int) -> protocols.Floats:
+    def means(self, steps: int) -> arrays.Floats:
         return np.repeat(self.last, steps, axis=1)
 
-    def roll(self, points: protocols.Floats, steps: int) -> protocols.Floats:
+    def roll(self, points: arrays.Floats, steps: int) -> arrays.Floats:
         top = points.max(axis=1, keepdims=True)[:, :, None]
         return np.broadcast_to(top, (*points.shape, steps))
 
@@ -107,14 +101,14 @@ def test_a_model_that_sees_the_future_is_caught() -> None:
 
 
 @pytest.mark.parametrize(
-    "point", [naives.Persistence(), trends.Line(5)], ids=lambda point: point.name
+    "point", [baselines.Persistence(), baselines.LineFit(5)], ids=lambda point: point.name
 )
 def test_a_backtest_with_quantiles_is_updating_and_predicting(
     point: protocols.PointForecaster,
 ) -> None:
     rows = light_models.make_rows(150)
     model = intervals.Intervals(point, steps=4, few=True, ring=30)
-    found = interval_backtests.run(model, rows, 100, (1, 4), (0.1, 0.9))
+    found = backtests.run_with_intervals(model, rows, 100, (1, 4), (0.1, 0.9))
     for k in (0, 1, 17, 40):
         state = model.fit(rows[:, :100]).update(rows[:, 100 : 100 + k])
         ahead = state.predict(4, (0.1, 0.9))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kubestow.policies.forecasting import intervals, protocols, scales
+from kubestow.model import arrays
+from kubestow.policies.forecasting import interval_scales, intervals
 from tests.policies.forecasting import light_models
 
 ROOT = Path(__file__).parents[3]
@@ -18,7 +19,7 @@ SCRIPT = "from tests.policies.forecasting import test_compiled_models as t; prin
 LEVELS = (0.1, 0.5, 0.9)
 
 
-def look_ahead() -> dict[str, protocols.Floats]:
+def look_ahead() -> dict[str, arrays.Floats]:
     """Return what models expect along a short stretch, and quantiles around one of them."""
     rows = light_models.make_rows(95)[:, :90]
     found = {}
@@ -26,7 +27,7 @@ def look_ahead() -> dict[str, protocols.Floats]:
         fitted = light_models.make(name).fit(rows[:, :80])
         found[name] = fitted.roll(rows[:, 80:], 3)
         found[f"{name}, means"] = fitted.means(3)
-    for kind in scales.Kind:
+    for kind in interval_scales.ScaleKind:
         model = intervals.Intervals(light_models.make("holt"), 2, few=True, ring=9, scaling=kind)
         interval = model.fit(rows[:, :80])
         found[f"rolled by {kind}"] = interval.roll(rows[:, 80:], 2, LEVELS).quantiles

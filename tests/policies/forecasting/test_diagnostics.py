@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from statsmodels.stats import diagnostic, stattools
 
+from kubestow.model.arrays import Floats
 from kubestow.policies.forecasting import diagnostics
-from kubestow.policies.forecasting.protocols import Floats
 from tests.policies.forecasting import synthetic_series
 
 # The reference announces that its functions will return other types one day.

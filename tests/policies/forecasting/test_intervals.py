@@ -7,30 +7,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubestow.model import arrays
 from kubestow.policies.forecasting import (
-    accuracies,
+    accuracy,
     backtests,
+    baselines,
+    interval_scales,
     intervals,
-    naives,
-    protocols,
-    registries,
-    scales,
-    smoothings,
-    trends,
+    registry,
 )
-from kubestow.policies.forecasting import interval_kernels as kernels
+from kubestow.policies.forecasting.smoothing import models
 from tests.policies.forecasting import light_models, synthetic_series
 
 LEVELS = (0.05, 0.1, 0.5, 0.9, 0.95)
 
 
 def cover(
-    model: intervals.Intervals, rows: protocols.Floats, begin: int, h: int, width: float
+    model: intervals.Intervals, rows: arrays.Floats, begin: int, h: int, width: float
 ) -> float:
     rolled = model.fit(rows[:, :begin]).roll(rows[:, begin:], h, LEVELS)
     origins = np.arange(begin + 1, rows.shape[1] + 1)
     actual = backtests.take_actual(rows, origins, (h,))[:, :, 0]
-    found = accuracies.coverage(actual, rolled.quantiles[:, :, h - 1], LEVELS, width)
+    found = accuracy.coverage(actual, rolled.quantiles[:, :, h - 1], LEVELS, width)
     return float(found.mean())
 
 
@@ -46,8 +44,8 @@ SERIES = {
 @pytest.mark.parametrize("name", ["persistence", "ses", "regression"])
 @pytest.mark.parametrize("h", [1, 4])
 def test_intervals_cover_what_they_promise(kind: str, name: str, h: int) -> None:
-    task = registries.Task(300.0, 4, (1, 4))
-    model = registries.find(name).make_intervals(task)
+    task = registry.ForecastTask(300.0, 4, (1, 4))
+    model = registry.FORECASTERS.get(name).make_intervals(task)
     for width in (0.8, 0.9):
         assert cover(model, SERIES[kind], 1000, h, width) == pytest.approx(width, abs=0.02)
 
@@ -57,7 +55,7 @@ def test_a_few_errors_make_intervals_wider_not_too_narrow() -> None:
     # in any of 20 gaps, of which 18 are inside. Plain quantiles are narrower.
     errors = np.random.default_rng(5).normal(size=(20_000, 1, 20))
     found = np.empty((20_000, 1, 2))
-    kernels.read_all(
+    intervals.read_all(
         np.ascontiguousarray(errors[:, :, :19]),
         np.full((20_000, 1), 19),
         np.array([0.05, 0.95]),
@@ -77,13 +75,13 @@ def test_corrected_quantiles_by_hand() -> None:
     # 0.05 is at 0.5, before the first, 0.95 at 9.5, behind the last
     rings, counts = np.arange(9.0, 0.0, -1.0).reshape(1, 1, 9), np.array([[9]])
     found = np.empty((1, 1, 4))
-    kernels.read_all(rings, counts, np.array([0.05, 0.25, 0.5, 0.95]), found)
+    intervals.read_all(rings, counts, np.array([0.05, 0.25, 0.5, 0.95]), found)
     assert found[0, 0].tolist() == [1.0, 2.5, 5.0, 9.0]
 
 
 def test_quantiles_of_none_are_zero() -> None:
     found = np.empty((1, 1, 1))
-    kernels.read_all(np.zeros((1, 1, 5)), np.array([[0]]), np.array([0.9]), found)
+    intervals.read_all(np.zeros((1, 1, 5)), np.array([[0]]), np.array([0.9]), found)
     assert found[0, 0, 0] == 0.0
 
 
@@ -97,7 +95,7 @@ def test_rolling_quantiles_are_those_of_the_last_errors(size: int, errors: list[
     given_ = np.array(errors).reshape(1, 1, -1)
     rolled = np.empty((1, len(errors), 1, 3))
     rings, counts = np.zeros((1, 1, size)), np.zeros((1, 1), dtype=np.int64)
-    kernels.roll(rings, counts, given_, levels, rolled)
+    intervals.roll_errors(rings, counts, given_, levels, rolled)
     known: list[float] = []
     for t, error in enumerate(errors):
         known += [error] if np.isfinite(error) else []
@@ -105,7 +103,7 @@ def test_rolling_quantiles_are_those_of_the_last_errors(size: int, errors: list[
         expected = np.quantile(last, levels, method="weibull") if last else np.zeros(3)
         np.testing.assert_allclose(rolled[0, t, 0], expected, atol=1e-12)
     pushed, pushed_counts = np.zeros((1, 1, size)), np.zeros((1, 1), dtype=np.int64)
-    kernels.push(pushed, pushed_counts, given_)
+    intervals.push(pushed, pushed_counts, given_)
     np.testing.assert_array_equal(pushed, rings)
     np.testing.assert_array_equal(pushed_counts, counts)
 
@@ -115,8 +113,8 @@ def test_rolling_quantiles_are_those_of_the_last_errors(size: int, errors: list[
 def test_rolling_equals_updating_and_predicting(seed: int, points: int, steps: int) -> None:
     rng = np.random.default_rng(seed)
     rows = light_models.make_rows(120, seed)
-    for kind in scales.Kind:
-        model = intervals.Intervals(smoothings.Ses(), 5, few=True, ring=25, scaling=kind)
+    for kind in interval_scales.ScaleKind:
+        model = intervals.Intervals(models.Ses(), 5, few=True, ring=25, scaling=kind)
         fitted = model.fit(rows)
         new = 20.0 * rng.random((3, points))
         rolled = fitted.roll(new, steps, LEVELS)
@@ -131,7 +129,7 @@ def test_rolling_equals_updating_and_predicting(seed: int, points: int, steps: i
 def test_errors_for_the_rings_come_from_the_past(few: bool) -> None:
     rows = light_models.make_rows(200)
     model = intervals.Intervals(
-        naives.Persistence(), 2, few=few, ring=1000, scaling=scales.Kind.NONE
+        baselines.Persistence(), 2, few=few, ring=1000, scaling=interval_scales.ScaleKind.NONE
     )
     fitted = model.fit(rows)
     begin = 50 if few else 140
@@ -143,7 +141,9 @@ def test_errors_for_the_rings_come_from_the_past(few: bool) -> None:
 def test_rings_learn_from_new_points() -> None:
     rng = np.random.default_rng(6)
     calm, wild = rng.normal(size=(1, 500)), 10.0 * rng.normal(size=(1, 300))
-    model = intervals.Intervals(trends.MovingAverage(50), 1, ring=200, scaling=scales.Kind.NONE)
+    model = intervals.Intervals(
+        baselines.MovingAverage(50), 1, ring=200, scaling=interval_scales.ScaleKind.NONE
+    )
     fitted = model.fit(calm)
     before = fitted.predict(1, (0.05, 0.95)).quantiles
     after = fitted.update(wild).predict(1, (0.05, 0.95)).quantiles
@@ -156,24 +156,30 @@ def test_a_scale_that_moves_widens_at_once() -> None:
     calm = rng.normal(size=(1, 800))
     wild = 10.0 * rng.normal(size=(1, 40))
     widths = {}
-    for kind in (scales.Kind.NONE, scales.Kind.CHANGE):
-        fitted = intervals.Intervals(trends.MovingAverage(50), 1, scaling=kind).fit(calm)
+    for kind in (interval_scales.ScaleKind.NONE, interval_scales.ScaleKind.CHANGE):
+        fitted = intervals.Intervals(baselines.MovingAverage(50), 1, scaling=kind).fit(calm)
         widths[kind] = float(np.ptp(fitted.update(wild).predict(1, (0.1, 0.9)).quantiles))
-    assert widths[scales.Kind.CHANGE] > 3 * widths[scales.Kind.NONE]
+    assert widths[interval_scales.ScaleKind.CHANGE] > 3 * widths[interval_scales.ScaleKind.NONE]
 
 
 def test_a_scale_by_hand() -> None:
-    state = scales.Scale(scales.Kind.CHANGE, np.array([2.0]), np.array([5.0]), np.array([0.1]))
+    state = interval_scales.Scale(
+        interval_scales.ScaleKind.CHANGE, np.array([2.0]), np.array([5.0]), np.array([0.1])
+    )
     # a change of 22: 2 + (22 - 2) / 20 = 3
     assert state.update(np.array([[27.0]])).size().tolist() == [3.1]
-    level = scales.Scale(scales.Kind.LEVEL, np.array([2.0]), np.array([5.0]), np.array([0.1]))
+    level = interval_scales.Scale(
+        interval_scales.ScaleKind.LEVEL, np.array([2.0]), np.array([5.0]), np.array([0.1])
+    )
     assert level.roll(np.array([[-42.0]])).tolist() == [[4.1]]
-    assert scales.begin(scales.Kind.NONE, np.ones((2, 3))).size().tolist() == [1.0, 1.0]
+    assert interval_scales.begin(
+        interval_scales.ScaleKind.NONE, np.ones((2, 3))
+    ).size().tolist() == [1.0, 1.0]
 
 
 def test_further_than_watched_intervals_grow_with_the_root() -> None:
     rows = SERIES["walk"][:1, :600]
-    fitted = intervals.Intervals(naives.Persistence(), 4, few=True).fit(rows)
+    fitted = intervals.Intervals(baselines.Persistence(), 4, few=True).fit(rows)
     ahead = fitted.predict(16, (0.1, 0.9))
     widths = np.ptp(ahead.quantiles, axis=2)[0]
     assert widths[15] == pytest.approx(2.0 * widths[3])
@@ -182,10 +188,10 @@ def test_further_than_watched_intervals_grow_with_the_root() -> None:
 
 def test_what_was_never_negative_has_no_negative_quantiles() -> None:
     rows = np.random.default_rng(8).pareto(1.5, (4, 300))
-    ahead = intervals.Intervals(naives.Persistence(), 3).fit(rows).predict(3, LEVELS)
+    ahead = intervals.Intervals(baselines.Persistence(), 3).fit(rows).predict(3, LEVELS)
     assert ahead.quantiles.min() >= 0.0
     assert (
-        intervals.Intervals(naives.Persistence(), 3)
+        intervals.Intervals(baselines.Persistence(), 3)
         .fit(rows - 5.0)
         .predict(3, LEVELS)
         .quantiles.min()
@@ -194,7 +200,7 @@ def test_what_was_never_negative_has_no_negative_quantiles() -> None:
 
 
 def test_levels_are_brought_in_order() -> None:
-    fitted = intervals.Intervals(naives.Persistence()).fit(SERIES["noise"])
+    fitted = intervals.Intervals(baselines.Persistence()).fit(SERIES["noise"])
     ahead = fitted.predict(2, (0.9, 0.1))
     assert ahead.levels == (0.1, 0.9)
     assert (ahead.quantiles[..., 0] <= ahead.quantiles[..., 1]).all()
@@ -203,7 +209,7 @@ def test_levels_are_brought_in_order() -> None:
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, float("nan")])
 def test_a_level_outside_is_refused(level: float) -> None:
-    fitted = intervals.Intervals(naives.Persistence()).fit(SERIES["noise"])
+    fitted = intervals.Intervals(baselines.Persistence()).fit(SERIES["noise"])
     with pytest.raises(ValueError, match="expected more than 0 and less than 1"):
         fitted.predict(1, (level,))
 
@@ -213,14 +219,16 @@ def test_a_level_outside_is_refused(level: float) -> None:
     [np.full(60, 4.0), np.zeros(60), 1e-200 * np.arange(60.0), 1e200 * np.sin(np.arange(60.0))],
     ids=["constant", "zero", "tiny", "huge"],
 )
-@pytest.mark.parametrize("kind", list(scales.Kind))
-def test_intervals_of_hard_series_are_finite(row: np.ndarray, kind: scales.Kind) -> None:
-    model = intervals.Intervals(smoothings.Holt(), 3, few=True, scaling=kind)
+@pytest.mark.parametrize("kind", list(interval_scales.ScaleKind))
+def test_intervals_of_hard_series_are_finite(
+    row: np.ndarray, kind: interval_scales.ScaleKind
+) -> None:
+    model = intervals.Intervals(models.Holt(), 3, few=True, scaling=kind)
     fitted = model.fit(row[None, :]).update(row[None, :7])
     assert np.isfinite(fitted.predict(5, LEVELS).quantiles).all()
 
 
 def test_a_past_of_the_least_length_is_enough() -> None:
-    fitted = intervals.Intervals(smoothings.Holt(), 3).fit(np.array([[1.0, 2.0, 3.0]]))
+    fitted = intervals.Intervals(models.Holt(), 3).fit(np.array([[1.0, 2.0, 3.0]]))
     ahead = fitted.predict(2, LEVELS)
     assert np.isfinite(ahead.quantiles).all()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kubestow.policies.forecasting import profiles, seasons
+from kubestow.policies.forecasting import seasons
+from kubestow.policies.forecasting.smoothing import theta
 
 
 def wave(points: int, period: float, noise: float = 0.0, seed: int = 0) -> np.ndarray:
@@ -91,7 +92,7 @@ def test_a_profile_is_the_usual_deviation_by_place() -> None:
     pattern = np.array([0.0, 3.0, -3.0, 0.0])
     row = np.tile(pattern, 10) + 50.0
     row[9] += 100.0  # a single spike must not return
-    found = profiles.find(row[None, :], np.array([4]))
+    found = theta.find(row[None, :], np.array([4]))
     np.testing.assert_allclose(found[0], pattern, atol=1e-9)
     # from the sixth point on the places are 2, 3, 0
-    assert profiles.unroll(found, np.array([4]), 6, 3)[0].round(6).tolist() == [-3.0, 0.0, 0.0]
+    assert theta.unroll(found, np.array([4]), 6, 3)[0].round(6).tolist() == [-3.0, 0.0, 0.0]

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from kubestow.model import clusters, nodes, pods, states
-from kubestow.policies.moving import compaction, plans, registries
-from kubestow.policies.placing import catalogs, schedulers, versions
+from kubestow.policies.moving import compaction, plans, registry
+from kubestow.policies.placing.profiles import catalog, versions
+from kubestow.policies.placing.scheduler import scheduler
 from tests.model import make
 
-SCHEDULER = schedulers.Scheduler(catalogs.profile("most-allocated"), versions.features("1.37"))
+SCHEDULER = scheduler.Scheduler(
+    catalog.make_profile("most-allocated"), versions.scheduler_features("1.37")
+)
 PLENTY = plans.MoveBudget(most=100, allowed={})
 
 
@@ -42,7 +45,7 @@ def plan(
     running: dict[int, list[plans.Movable]] = {}
     for pod in found.bound:
         running.setdefault(state.rows[pod.node_name], []).append(plans.Movable(pod, budget_of))
-    mover = registries.REGISTRY["compact"].make(compaction.CompactParameters(threshold, most_moves))
+    mover = registry.MOVERS.get("compact").make(compaction.CompactParameters(threshold, most_moves))
     planned = mover.plan(state, running, SCHEDULER, budget)
     assert np.array_equal(state.requested, before[0])
     assert np.array_equal(state.nonzero, before[1])

@@ -10,9 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kubestow.model import clusters, fields, pods
-from kubestow.policies.placing import configurations, profiles, schedulers, versions
-from kubestow.sources import documents, manifests
+from kubestow.model import clusters, pods
+from kubestow.model.decoding import fields
+from kubestow.policies.placing.profiles import configuration, profile, versions
+from kubestow.policies.placing.scheduler import scheduler
+from kubestow.sources.manifests import cluster, documents
 
 DATA = Path(__file__).parents[2] / "data"
 Json = dict[str, Any]
@@ -27,18 +29,18 @@ def load(name: str) -> list[Json]:
         return cases
 
 
-def read_profiles(config: Any) -> tuple[profiles.Profile, ...]:
+def read_profiles(config: Any) -> tuple[profile.Profile, ...]:
     """Read a configuration given as an object or as YAML text."""
     if config is None:
-        return (profiles.Profile(),)
+        return (profile.Profile(),)
     if isinstance(config, str):
         config = documents.parse(config, "config.yaml")[0].value
-    return configurations.read(fields.Field(config, "config.yaml"))
+    return configuration.read_configuration(fields.Field(config, "config.yaml"))
 
 
 def build(objects: Iterable[Json]) -> clusters.Cluster:
     """Build a cluster from objects."""
-    return manifests.build(
+    return cluster.build(
         documents.Document(f"case#{number}", value) for number, value in enumerate(objects, 1)
     )
 
@@ -53,9 +55,9 @@ def comparable(answer: Json) -> Json:
     return found
 
 
-def both_answers(case: Json, features: versions.Features) -> tuple[list[Json], list[Json]]:
+def both_answers(case: Json, features: versions.SchedulerFeatures) -> tuple[list[Json], list[Json]]:
     """Return our answer to a case and the recorded one, ready to be compared."""
-    placements = schedulers.place_all(
+    placements = scheduler.place_all(
         build(case["objects"]), read_profiles(case.get("config")), features
     )
     got = [comparable(placement.as_json()) for placement in placements]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kubestow.model import clusters, nodes, pods, quantities, resources, states
-from kubestow.policies.placing import clbp_parameters, terms
+from kubestow.model import arrays, clusters, nodes, pods, quantities, resources, states
+from kubestow.policies.placing.terms import clbp_parameters, protocol
 
 FIVE = (
     resources.CPU,
@@ -48,14 +48,14 @@ def make_state(
 
 def make_loads(
     state: states.ClusterState, used: Sequence[Sequence[float]], names: Sequence[str] = FIVE
-) -> terms.Loads:
+) -> protocol.Loads:
     """Return measured loads of the five resources; what is not named is not measured."""
     found = np.full(state.allocatable.shape, np.nan)
     for name, column in zip(names, np.array(used, dtype=np.float64).T, strict=True):
         found[:, state.columns[name]] = column
-    return terms.Loads(found, np.zeros_like(found))
+    return protocol.Loads(found, np.zeros_like(found))
 
 
-def every(state: states.ClusterState) -> states.Ints:
+def every(state: states.ClusterState) -> arrays.Ints:
     """Return all rows."""
     return np.arange(len(state))

@@ -8,34 +8,32 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kubestow.model import clusters, errors, fields, nodes, pods, states, taints
-from kubestow.policies.placing import (
-    batches,
-    catalogs,
-    configurations,
-    extender_configurations,
-    profiles,
-    sampling,
-    schedulers,
-    term_registry,
-    terms,
-    versions,
-)
+from kubestow.model import clusters, errors, nodes, pods, states
+from kubestow.model.decoding import fields
+from kubestow.policies.placing import extender_configuration
+from kubestow.policies.placing.batch import scheduler as batch_scheduler
+from kubestow.policies.placing.profiles import catalog, configuration, versions
+from kubestow.policies.placing.profiles import profile as profiles_profile
+from kubestow.policies.placing.scheduler import sampling
+from kubestow.policies.placing.scheduler import scheduler as scheduler_scheduler
+from kubestow.policies.placing.terms import protocol, registry
 from tests.policies.placing.term_scenes import every, listed, make_loads, make_pod, make_state
 
 TWO = ("cpu", "memory")
-FEATURES = versions.features("1.37")
+FEATURES = versions.scheduler_features("1.37")
 
 
 def scheduler(
-    term: str, weight: int = 1, base: profiles.Profile | None = None, **parameters: Any
-) -> schedulers.Scheduler:
+    term: str, weight: int = 1, base: profiles_profile.Profile | None = None, **parameters: Any
+) -> scheduler_scheduler.Scheduler:
     """Return a scheduler with an extension, stock otherwise."""
-    extension = profiles.Extension(term, parameters, weight)
-    return schedulers.Scheduler(replace(base or profiles.Profile(), extension=extension), FEATURES)
+    extension = profiles_profile.Extension(term, parameters, weight)
+    return scheduler_scheduler.Scheduler(
+        replace(base or profiles_profile.Profile(), extension=extension), FEATURES
+    )
 
 
-def loaded(*shares: float) -> tuple[states.ClusterState, terms.Loads]:
+def loaded(*shares: float) -> tuple[states.ClusterState, protocol.Loads]:
     """Return equal nodes of which a share of CPU is in use, in percent."""
     state = make_state(*[(1000, 1000)] * len(shares), names=TWO)
     return state, make_loads(state, [(10 * share, 100) for share in shares], TWO)
@@ -44,7 +42,7 @@ def loaded(*shares: float) -> tuple[states.ClusterState, terms.Loads]:
 def test_points_count_ten_times_the_weight() -> None:
     state, loads = loaded(10, 20, 50)
     pod = make_pod(100, 100, names=TWO)
-    stock = schedulers.Scheduler(profiles.Profile(), FEATURES).place(pod, state)
+    stock = scheduler_scheduler.Scheduler(profiles_profile.Profile(), FEATURES).place(pod, state)
     found = scheduler("load-aware", 3).place(pod, state, loads=loads)
     # Mean use with the pod is 20, 25 and 40 %: points 10, 7.5 and 0, rounded down.
     assert found.scores["load-aware"].tolist() == [300, 210, 0]
@@ -64,7 +62,7 @@ def test_nodes_the_term_refuses_are_not_scored_and_have_a_reason() -> None:
 
 def test_only_survivors_of_the_filters_are_asked() -> None:
     state, loads = loaded(1, 60, 20, 30)
-    taint = taints.Taint("closed")
+    taint = nodes.Taint("closed")
     state.replace_node(0, replace(state.nodes[0], taints=(taint,)))
     found = scheduler("load-aware").place(make_pod(100, 100, names=TWO), state, loads=loads)
     assert found.feasible.tolist() == [2, 3]
@@ -97,7 +95,7 @@ def test_without_loads_requests_count() -> None:
 
 def test_an_extender_alone_scores_without_the_point_upstream_gives() -> None:
     state, loads = loaded(10, 20)
-    bare = profiles.Profile(scores=())
+    bare = profiles_profile.Profile(scores=())
     found = scheduler("load-aware", 1, bare).place(
         make_pod(100, 100, names=TWO), state, loads=loads
     )
@@ -115,7 +113,7 @@ def test_parts_are_in_the_record_and_in_json() -> None:
     written = found.as_json()
     assert written["scores"]["n2"]["load-aware"] == 0
     assert written["parts"]["n2"]["load-aware/memory"] == pytest.approx(0.8)
-    stock = schedulers.Scheduler(profiles.Profile(), FEATURES)
+    stock = scheduler_scheduler.Scheduler(profiles_profile.Profile(), FEATURES)
     assert "parts" not in stock.place(make_pod(100, 100, names=TWO), state).as_json()
 
 
@@ -123,7 +121,7 @@ def test_candidates_are_those_of_the_sample() -> None:
     count = 150
     state = make_state(*[(1000, 1000)] * count, names=TWO)
     loads = make_loads(state, [(10 * (row % 50), 0) for row in range(count)], TWO)
-    sample = sampling.Sample(start=60)
+    sample = sampling.NodeSample(start=60)
     found = scheduler("load-aware", 200).place(
         make_pod(10, 10, names=TWO), state, None, sample, loads
     )
@@ -151,33 +149,35 @@ def test_preemption_looks_at_the_filters_alone() -> None:
 
 
 def test_profiles_compare_and_hash_with_their_extension() -> None:
-    first, second = catalogs.profile("clbp"), catalogs.profile("clbp")
+    first, second = catalog.make_profile("clbp"), catalog.make_profile("clbp")
     assert first == second
     assert hash(first) == hash(second)
-    assert first != catalogs.profile("load-aware")
+    assert first != catalog.make_profile("load-aware")
 
 
 def test_every_term_has_a_profile() -> None:
-    for name in term_registry.NAMES:
-        extension = catalogs.profile(name).extension
+    for name in registry.TERMS:
+        extension = catalog.make_profile(name).extension
         assert extension is not None
         assert extension.term == name
-    assert catalogs.profile("kube-scheduler").extension is None
+    assert catalog.make_profile("kube-scheduler").extension is None
 
 
 @pytest.mark.parametrize("name", ["vector-dot", "k8s-vector-dot", "adaptive"])
 def test_packing_outweighs_all_stock_scores(name: str) -> None:
-    profile = catalogs.profile(name)
+    profile = catalog.make_profile(name)
     assert profile.extension is not None
     stock = 100 * sum(weight for _, weight in profile.scores)
-    assert profile.extension.weight * terms.POINT > stock
+    assert profile.extension.weight * protocol.POINT > stock
     # The term's best node is the emptiest but for one; stock spreading prefers the empty one.
     state = make_state(*[(1000, 1000)] * 3, names=TWO)
     for cpu, memory, row in ((400, 100, 0), (100, 400, 1)):
         state.place(make_pod(cpu, memory, names=TWO), row)
     pod = make_pod(30, 300, names=TWO)
-    placement = schedulers.Scheduler(profile, FEATURES).place(pod, state)
-    best = term_registry.make(name).weigh(pod, state, terms.Loads.by_requests(state), every(state))
+    placement = scheduler_scheduler.Scheduler(profile, FEATURES).place(pod, state)
+    best = registry.make_term(name).weigh(
+        pod, state, protocol.Loads.by_requests(state), every(state)
+    )
     assert placement.row == best.scores.argmax()
 
 
@@ -186,8 +186,8 @@ def test_batches_fall_back_to_one_by_one() -> None:
     other, _ = loaded(0, 0, 0)
     wanted = [make_pod(100 + 10 * k, 50, names=TWO, name=f"p{k}") for k in range(12)]
     wanted.insert(3, make_pod(2000, 50, names=TWO, name="too large"))
-    rows = batches.place(wanted, state, catalogs.profile("clbp"), FEATURES)
-    found = schedulers.Scheduler(catalogs.profile("clbp"), FEATURES)
+    rows = batch_scheduler.place(wanted, state, catalog.make_profile("clbp"), FEATURES)
+    found = scheduler_scheduler.Scheduler(catalog.make_profile("clbp"), FEATURES)
     for pod, row in zip(wanted, rows.tolist(), strict=True):
         placement = found.place(pod, other)
         assert (placement.row if placement.row is not None else -1) == row
@@ -205,23 +205,23 @@ def test_pods_of_a_cluster_are_placed_with_the_extension() -> None:
         pods=(replace(full, node_name="a"), make_pod(200, 200, names=TWO)),
     )
     for name, node in (("kube-scheduler", "b"), ("k8s-vector-dot", "a")):
-        (found,) = schedulers.place_all(cluster, [catalogs.profile(name)], FEATURES)
+        (found,) = scheduler_scheduler.place_all(cluster, [catalog.make_profile(name)], FEATURES)
         assert found.node == node
         assert isinstance(found.pod, pods.Pod)
 
 
 def test_the_configuration_has_an_extender() -> None:
-    written = extender_configurations.write(
-        catalogs.profile("clbp", "balanced"),
+    written = extender_configuration.write_extender_configuration(
+        catalog.make_profile("clbp", "balanced"),
         "https://extender.example:8443",
-        tls=extender_configurations.Tls(ca_file="/etc/ca.pem"),
+        tls=extender_configuration.Tls(ca_file="/etc/ca.pem"),
     )
     assert written["extenders"] == [
         {
             "urlPrefix": "https://extender.example:8443",
             "filterVerb": "filter",
             "prioritizeVerb": "prioritize",
-            "weight": catalogs.LOAD_WEIGHT,
+            "weight": catalog.LOAD_WEIGHT,
             "nodeCacheCapable": True,
             "ignorable": True,
             "httpTimeout": "1000ms",
@@ -230,8 +230,8 @@ def test_the_configuration_has_an_extender() -> None:
         }
     ]
     assert written["profiles"] == [{"schedulerName": "balanced"}]
-    (again,) = configurations.read(fields.Field(written, "c.yaml"))
-    assert again == replace(catalogs.profile("clbp", "balanced"), extension=None)
+    (again,) = configuration.read_configuration(fields.Field(written, "c.yaml"))
+    assert again == replace(catalog.make_profile("clbp", "balanced"), extension=None)
 
 
 @pytest.mark.parametrize(
@@ -247,15 +247,19 @@ def test_the_configuration_has_an_extender() -> None:
 def test_a_term_that_outdoes_all_scores_is_asked_once(
     term: str, weight: int, verbs: set[str]
 ) -> None:
-    profile = profiles.Profile(extension=profiles.Extension(term, weight=weight))
-    (extender,) = extender_configurations.write(profile, "http://127.0.0.1:8888")["extenders"]
+    profile = profiles_profile.Profile(extension=profiles_profile.Extension(term, weight=weight))
+    (extender,) = extender_configuration.write_extender_configuration(
+        profile, "http://127.0.0.1:8888"
+    )["extenders"]
     assert {key for key in extender if key.endswith("Verb")} == verbs
     assert ("weight" in extender) is ("prioritizeVerb" in verbs)
 
 
 def test_a_profile_without_extension_gets_no_extender() -> None:
-    written = extender_configurations.write(catalogs.profile("schubert-85"), "http://unused")
-    assert written == configurations.write([catalogs.profile("schubert-85")])
+    written = extender_configuration.write_extender_configuration(
+        catalog.make_profile("schubert-85"), "http://unused"
+    )
+    assert written == configuration.write_configuration([catalog.make_profile("schubert-85")])
 
 
 @pytest.mark.parametrize(
@@ -263,16 +267,16 @@ def test_a_profile_without_extension_gets_no_extender() -> None:
     [
         ("extender:80", None, 1, "must begin with http"),
         ("https://extender", None, 1, "https needs tls"),
-        ("http://extender", extender_configurations.Tls(), 1, "http takes no tls"),
+        ("http://extender", extender_configuration.Tls(), 1, "http takes no tls"),
         ("http://extender", None, 0, "weight: 0: must be > 0"),
     ],
 )
 def test_extenders_kube_scheduler_would_refuse_are_refused(
-    url: str, tls: extender_configurations.Tls | None, weight: int, message: str
+    url: str, tls: extender_configuration.Tls | None, weight: int, message: str
 ) -> None:
-    profile = profiles.Profile(extension=profiles.Extension("clbp", weight=weight))
+    profile = profiles_profile.Profile(extension=profiles_profile.Extension("clbp", weight=weight))
     with pytest.raises(errors.InputError, match=message):
-        extender_configurations.write(profile, url, tls=tls)
+        extender_configuration.write_extender_configuration(profile, url, tls=tls)
 
 
 def test_ties_of_a_term_are_not_left_to_chance() -> None:

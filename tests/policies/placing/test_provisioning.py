@@ -7,10 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubestow.model import clusters, nodes, pods, selectors, states
-from kubestow.policies.placing import catalogs, provisioning, schedulers, versions
+from kubestow.policies.placing import provisioning
+from kubestow.policies.placing.profiles import catalog, versions
+from kubestow.policies.placing.scheduler import scheduler
 from tests.model import make
 
-SCHEDULER = schedulers.Scheduler(catalogs.profile("kube-scheduler"), versions.features("1.37"))
+SCHEDULER = scheduler.Scheduler(
+    catalog.make_profile("kube-scheduler"), versions.scheduler_features("1.37")
+)
 TEMPLATE = make.node("t", cpu="4", memory="8Gi")
 
 

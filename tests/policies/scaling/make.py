@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kubestow.policies.scaling import observations
-from kubestow.policies.scaling import specifications as specs
+from kubestow.policies.scaling.hpa import specification as specs
 
 CPU = specs.MetricSpec(specs.RESOURCE, "cpu", specs.UTILIZATION, 60)
 RPS = specs.MetricSpec(specs.EXTERNAL, "rps", specs.AVERAGE_VALUE, 10_000)

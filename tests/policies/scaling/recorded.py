@@ -12,22 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from kubestow.model import fields, pods
-from kubestow.policies.scaling import (
-    configurations,
-    decisions,
-    hpas,
-    memories,
-    observations,
-    requests,
-    sightings,
-    versions,
-)
+from kubestow.model import pods
+from kubestow.model.decoding import fields
+from kubestow.policies.scaling import decisions, observation_lines, observations
+from kubestow.policies.scaling.hpa import configuration, hpa, memory, requests, versions
 
 DATA = Path(__file__).parents[2] / "data" / "hpa_1_37"
 Json = dict[str, Any]
 READY = {"True": observations.READY, "False": observations.NOT_READY, "Unknown": 2, None: -1}
-STOCK = versions.features("1.37")
+STOCK = versions.hpa_features("1.37")
 
 
 def load(name: str) -> list[Json]:
@@ -41,13 +34,13 @@ def load(name: str) -> list[Json]:
 
 def replay(case: Json, version: str = "1.37") -> list[decisions.ScalingDecision]:
     """Let ``hpa`` see the observations of a case."""
-    features = versions.features(version)
-    spec = configurations.read(fields.Field(case["hpa"], "hpa"), features)
-    scaler = hpas.Hpa(spec, hpas.HpaParameters(version=version))
+    features = versions.hpa_features(version)
+    spec = configuration.read_autoscaler(fields.Field(case["hpa"], "hpa"), features)
+    scaler = hpa.Hpa(spec, hpa.HpaParameters(version=version))
     memory, decided = scaler.start(), []
     for line in case["observations"]:
         decision, memory = scaler.decide(
-            sightings.read(fields.Field(line, "line"), features), memory
+            observation_lines.read(fields.Field(line, "line"), features), memory
         )
         decided.append(decision)
     return decided
@@ -89,7 +82,7 @@ def _strip(error: str) -> str:
     return re.sub(lacking, "lacking a request", error)
 
 
-def gated(gates: Json) -> versions.Features:
+def gated(gates: Json) -> versions.HpaFeatures:
     """Return 1.37 with feature gates as a test had set them."""
     return replace(
         STOCK,
@@ -126,7 +119,7 @@ def make_pod(told: Json) -> pods.Pod:
 
 
 def make_table(
-    told: list[Json], keys: list[observations.RequestKey], features: versions.Features
+    told: list[Json], keys: list[observations.RequestKey], features: versions.HpaFeatures
 ) -> observations.PodTable:
     built = [make_pod(pod) for pod in told]
     return observations.PodTable(
@@ -167,7 +160,7 @@ def make_reading(read: Json, table: observations.PodTable) -> observations.Readi
     return make_samples(read["value"], table)
 
 
-def make_observation(told: Json, features: versions.Features) -> observations.ScalingObservation:
+def make_observation(told: Json, features: versions.HpaFeatures) -> observations.ScalingObservation:
     reads = told.get("reads") or []
     keys = [(read["name"], read["container"]) for read in reads if read["kind"] == "pods"]
     table = make_table(told.get("pods") or [], keys, features)
@@ -184,9 +177,9 @@ def make_observation(told: Json, features: versions.Features) -> observations.Sc
     )
 
 
-def stamps(entries: list[list[int]] | None) -> tuple[memories.Stamped, ...]:
+def stamps(entries: list[list[int]] | None) -> tuple[memory.Stamped, ...]:
     return tuple((replicas, time_ns) for replicas, time_ns in entries or [])
 
 
-def amounts(entries: tuple[memories.Stamped, ...] | list[list[int]]) -> list[int]:
+def amounts(entries: tuple[memory.Stamped, ...] | list[list[int]]) -> list[int]:
     return [entry[0] for entry in entries]

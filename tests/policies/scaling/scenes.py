@@ -8,15 +8,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from kubestow.policies.scaling import modellers, observations, registries
-from kubestow.policies.scaling import specifications as specs
+from kubestow.policies.scaling import fitted_models, observations, registry
+from kubestow.policies.scaling.hpa import specification as specs
 from tests.policies.scaling import make
 
 # Fitted after a few looks and often again; networks would take seconds each time.
-QUICK = modellers.ModelParameters(
+QUICK = fitted_models.ModelParameters(
     least_points=6, most_points=16, refit_points=4, ahead_points=4, quantile=0.8
 )
-NEVER = modellers.ModelParameters(least_points=10**6)
+NEVER = fitted_models.ModelParameters(least_points=10**6)
 TIGHT = specs.Behavior(
     up=specs.ScalingRules(30, specs.MAX, (specs.ScalingPolicy(specs.PODS_POLICY, 2, 60),)),
     down=specs.ScalingRules(60, specs.MIN, (specs.ScalingPolicy(specs.PERCENT_POLICY, 50, 60),)),
@@ -30,21 +30,21 @@ BEHAVIORS = {
 
 def settings(name: str, **more: Any) -> Any:
     """Return the parameters a scaler is tested with."""
-    kind = registries.find(name).parameters
-    if kind is not modellers.ModelParameters:
+    kind = registry.SCALERS.get(name).parameters
+    if kind is not fitted_models.ModelParameters:
         return kind(**more)
     quick = QUICK if name in ("arima", "holt-winters") else NEVER
-    return modellers.ModelParameters(
+    return fitted_models.ModelParameters(
         **{field: getattr(quick, field) for field in quick.__dataclass_fields__} | more
     )
 
 
 def scaler(
     name: str, *metrics: specs.MetricSpec, spec: dict[str, Any] | None = None, **more: Any
-) -> registries.AnyScaler:
+) -> registry.AnyScaler:
     """Return a scaler by name for the processor, or for some metrics."""
     told = make.spec(*(metrics or (make.CPU,)), **(spec or {}))
-    return registries.find(name).make(told, settings(name, **more))
+    return registry.SCALERS.get(name).make(told, settings(name, **more))
 
 
 def look(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubestow.policies.scaling import decisions, observations, registries
-from kubestow.policies.scaling import specifications as specs
+from kubestow.policies.scaling import decisions, observations, registry
+from kubestow.policies.scaling.hpa import specification as specs
 from tests.policies.scaling import make, scenes
 
 # Names of INTERFACES and beyond.
@@ -20,7 +20,7 @@ PROMISED = {
 }  # fmt: skip
 STRICT = {"derivative", "line-fit", "holt-winters"}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    **{name: (name, {}) for name in registries.registry},
+    **{name: (name, {}) for name in registry.SCALERS},
     **{f"{name}, strict": (name, {"strict": True}) for name in sorted(STRICT)},
 }
 AHEAD = (
@@ -36,7 +36,7 @@ Step = tuple[decisions.ScalingDecision, Any]
 
 
 def play(
-    scaler: registries.AnyScaler, looks: list[observations.ScalingObservation], memory: Any
+    scaler: registry.AnyScaler, looks: list[observations.ScalingObservation], memory: Any
 ) -> list[Step]:
     steps: list[Step] = []
     for seen in looks:
@@ -52,7 +52,7 @@ def told(decision: decisions.ScalingDecision) -> str:
 
 
 def test_all_promised_names_are_there() -> None:
-    assert registries.registry.keys() >= PROMISED
+    assert set(registry.SCALERS) >= PROMISED
 
 
 @pytest.mark.parametrize("behavior", scenes.BEHAVIORS.values(), ids=scenes.BEHAVIORS)

@@ -8,12 +8,12 @@ from kubestow.policies.sizing import (
     batch_recommenders,
     container_policies,
     histories,
-    percentiles,
+    percentile,
     protocols,
 )
 
-PARAMETERS = percentiles.PercentileParameters(cpu_margin=0.0, memory_margin=0.0)
-RECOMMENDER = batch_recommenders.BatchRecommender(percentiles.Percentile(PARAMETERS), PARAMETERS)
+PARAMETERS = percentile.PercentileParameters(cpu_margin=0.0, memory_margin=0.0)
+RECOMMENDER = batch_recommenders.BatchRecommender(percentile.Percentile(PARAMETERS), PARAMETERS)
 
 
 def history() -> histories.UsageHistory:

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kubestow.model import errors, fields, quantities
+from kubestow.model import errors, quantities
+from kubestow.model.decoding import fields
 from kubestow.policies.sizing import (
     container_policies,
     histories,
-    keeping,
+    keep,
     protocols,
     recommendations,
     registry,
 )
-from kubestow.policies.sizing.vpa import memories, recommenders
+from kubestow.policies.sizing.vpa.recommender import memory as recommender_memory
+from kubestow.policies.sizing.vpa.recommender import recommender
 from tests.policies.sizing import scenes
 
 START_S = 1.7e9
@@ -49,7 +51,7 @@ def series(
 
 
 def test_keep_recommends_what_is_there() -> None:
-    got = keeping.Keep().recommend(series(5), context())
+    got = keep.Keep().recommend(series(5), context())
     assert got.of("web") == recommendations.ContainerRecommendation(
         "web", CURRENT.requests, CURRENT.requests, CURRENT.requests, CURRENT.requests
     )
@@ -58,11 +60,11 @@ def test_keep_recommends_what_is_there() -> None:
 
 def test_recommenders_are_found_by_name_with_parameters() -> None:
     made = registry.make("vpa", margin=0.5)
-    assert isinstance(made, recommenders.Vpa)
+    assert isinstance(made, recommender.Vpa)
     assert made.parameters.margin == 0.5
     assert registry.make("keep").name == "keep"
     # The names of the contract (INTERFACES), and one more.
-    assert list(registry.REGISTRY) == [
+    assert list(registry.RECOMMENDERS) == [
         "keep", "percentile", "krr-simple", "vpa", "level-sigma", "arima-margin", "short-margin",
         "q-learning", "limit-follow", "conformal", "auto",
     ]  # fmt: skip
@@ -70,7 +72,7 @@ def test_recommenders_are_found_by_name_with_parameters() -> None:
 
 def test_all_but_keep_work_on_many_containers_at_once() -> None:
     batch = scenes.batch([[0.5] * 300, [0.1] * 300], [[2e8] * 300, [4e8] * 300])
-    for name, entry in registry.REGISTRY.items():
+    for name, entry in ((one.name, one) for one in registry.RECOMMENDERS.entries()):
         if name == "keep":
             with pytest.raises(errors.InputError, match="leaves requests as they are"):
                 entry.make_estimator(entry.parameters())
@@ -98,13 +100,13 @@ def test_unknown_names_and_parameters_are_refused(
 
 
 def test_every_entry_documents_every_parameter() -> None:
-    for entry in registry.REGISTRY.values():
+    for entry in registry.RECOMMENDERS.entries():
         for field in entry.parameters.__dataclass_fields__:
             assert f"{field}: " in (entry.parameters.__doc__ or ""), field
 
 
 def test_vpa_recommends_from_a_whole_history() -> None:
-    got = recommenders.Vpa().recommend(series(1440), context(START_S + 86_400))
+    got = recommender.Vpa().recommend(series(1440), context(START_S + 86_400))
     web = got.of("web")
     assert web is not None
     # 200 m end in a bucket that ends at 215 m, plus 15 %: 215 + 32. Memory 300 MiB = 314572800 lies
@@ -115,7 +117,7 @@ def test_vpa_recommends_from_a_whole_history() -> None:
 
 
 def test_samples_after_now_do_not_count() -> None:
-    vpa = recommenders.Vpa()
+    vpa = recommender.Vpa()
     early = vpa.recommend(series(1440, 0.2), context(START_S + 600))
     assert early.as_json() == vpa.recommend(series(11, 0.2), context(START_S + 600)).as_json()
 
@@ -124,8 +126,8 @@ def test_samples_that_were_not_measured_do_not_count() -> None:
     blank = series(3)
     hole = np.array([0.2, np.nan, 0.2])
     one = histories.ContainerSeries("web-0", "web", blank.series[0].times_s, hole, hole * np.nan)
-    memory = memories.VpaMemory()
-    vpa = recommenders.Vpa()
+    memory = recommender_memory.VpaMemory()
+    vpa = recommender.Vpa()
     for news in histories.UsageHistory((one,)).news(START_S + 180):
         memory = vpa.observe(memory, news, context())
     part = memory.aggregates["", "web"]
@@ -137,7 +139,7 @@ def test_the_record_explains_the_decision_and_is_plain_json() -> None:
     policy = container_policies.ContainerPolicy(
         "web", max_allowed={"memory": quantities.parse("350Mi")}
     )
-    got = recommenders.Vpa().recommend(series(1440), context(START_S + 86_400, policies=(policy,)))
+    got = recommender.Vpa().recommend(series(1440), context(START_S + 86_400, policies=(policy,)))
     record = json.loads(json.dumps(got.record().as_json()))
     assert record["kind"] == "sizing"
     assert record["subject"] == "workload/shop/Deployment/web"
@@ -152,7 +154,7 @@ def test_the_record_explains_the_decision_and_is_plain_json() -> None:
 
 
 def test_observing_leaves_the_old_memory_alone() -> None:
-    vpa = recommenders.Vpa()
+    vpa = recommender.Vpa()
     news = list(series(30).news(START_S + 3600))
     memory = vpa.begin(context())
     for piece in news[:20]:
@@ -165,13 +167,13 @@ def test_observing_leaves_the_old_memory_alone() -> None:
 
 
 def test_a_memory_read_back_goes_on_as_if_nothing_had_happened() -> None:
-    vpa = recommenders.Vpa()
+    vpa = recommender.Vpa()
     news = list(series(30).news(START_S + 3600))
     memory = vpa.begin(context())
     for piece in news[:20]:
         memory = vpa.observe(memory, piece, context())
     saved = json.loads(json.dumps(memory.as_json()))
-    twin = memories.read(fields.Field(saved, "memory.json"), vpa.gathering_of(()))
+    twin = recommender_memory.read(fields.Field(saved, "memory.json"), vpa.gathering_of(()))
     for piece in news[20:]:
         memory = vpa.observe(memory, piece, context())
         twin = vpa.observe(twin, piece, context())
@@ -187,15 +189,15 @@ def test_a_memory_read_back_goes_on_as_if_nothing_had_happened() -> None:
     ],
 )
 def test_a_broken_memory_is_refused(change: dict[str, object]) -> None:
-    vpa = recommenders.Vpa()
+    vpa = recommender.Vpa()
     saved = {**vpa.begin(context()).as_json(), **change}
     with pytest.raises(errors.InputError, match=r"memory\.json"):
-        memories.read(fields.Field(saved, "memory.json"), vpa.gathering_of(()))
+        recommender_memory.read(fields.Field(saved, "memory.json"), vpa.gathering_of(()))
 
 
 def test_a_known_container_without_samples_gets_the_floors() -> None:
-    vpa = recommenders.Vpa()
-    pods = (histories.LivePod("web-0", ("web", "proxy")),)
+    vpa = recommender.Vpa()
+    pods = (histories.HistoryPod("web-0", ("web", "proxy")),)
     memory = vpa.observe(vpa.begin(context()), histories.UsageNews(START_S, pods=pods), context())
     got = vpa.recommend_from(memory, context())
     assert [sized.container for sized in got.containers] == ["proxy", "web"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kubestow.policies.sizing import krr, level_sigmas, percentiles
+from kubestow.policies.sizing import krr, level_sigma, percentile
 from tests.policies.sizing import scenes
 
 NAN = scenes.NAN
@@ -13,7 +13,7 @@ NAN = scenes.NAN
 
 def test_percentiles_of_the_largest_pod_with_the_margin() -> None:
     # Pod 1: 0 .. 100, P95 = 95; pod 2: 50 always. The largest pod counts: 95 x 1.15.
-    found = percentiles.Percentile().estimate(
+    found = percentile.Percentile().estimate(
         scenes.batch([list(range(101)), [50.0] * 101], owners=[0, 0])
     )
     assert found.cpu_cores[0] == pytest.approx(95.0 * 1.15)
@@ -24,7 +24,7 @@ def test_percentiles_of_the_largest_pod_with_the_margin() -> None:
 
 def test_without_usage_nothing_is_estimated() -> None:
     batch = scenes.batch([[NAN, NAN]])
-    for estimator in (percentiles.Percentile(), level_sigmas.LevelSigma(), krr.Krr()):
+    for estimator in (percentile.Percentile(), level_sigma.LevelSigma(), krr.Krr()):
         found = estimator.estimate(batch)
         assert np.isnan(found.cpu_cores).all()
         assert np.isnan(found.memory_bytes).all()
@@ -65,7 +65,7 @@ def test_krr_counts_oom_kills_only_if_told_to(use: bool, expected: float) -> Non
 
 def test_mean_and_deviations() -> None:
     # 1 and 3: mean 2, deviation 1; two of them and 1.5 m for CPU, three and 2 MiB for memory.
-    found = level_sigmas.LevelSigma().estimate(scenes.batch([[1.0, 3.0, NAN]]))
+    found = level_sigma.LevelSigma().estimate(scenes.batch([[1.0, 3.0, NAN]]))
     assert found.cpu_cores[0] == pytest.approx(4.0 + 0.0015)
     assert found.memory_bytes[0] == pytest.approx(2000.0 + 3.0 * 1000.0 + 2 * 2**20)
     assert found.lower_cpu_cores[0] == 2.0

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from kubestow.live.admission.learned_values import Learned
-from kubestow.live.admission.mutations import Change, Mutation
-from kubestow.live.admission.policies import Policy
+from kubestow.live.admission.learned_values import LearnedRequests
+from kubestow.live.admission.mutation import ContainerChange, Mutation
+from kubestow.live.admission.policy import AdmissionPolicy
 from kubestow.model import decisions, identities, quantities, resources
 
 _KIND = "sizing"
@@ -30,9 +30,9 @@ class _Note(msgspec.Struct):
 
 def annotate(
     mutation: Mutation,
-    learned: Mapping[str, Learned],
+    learned: Mapping[str, LearnedRequests],
     identity: identities.Identity,
-    policy: Policy,
+    policy: AdmissionPolicy,
     earlier: str = "",
 ) -> str:
     """Return the text of the annotation: old and new amounts, reasons and the policy.
@@ -91,9 +91,9 @@ def describe(mutation: Mutation) -> str:
 
 def outline(
     mutation: Mutation,
-    learned: Mapping[str, Learned],
+    learned: Mapping[str, LearnedRequests],
     identity: identities.Identity,
-    policy: Policy,
+    policy: AdmissionPolicy,
     *,
     dry: bool,
 ) -> decisions.DecisionRecord:
@@ -127,7 +127,7 @@ def outline(
 
 def record(
     outlined: decisions.DecisionRecord,
-    learned: Mapping[str, Learned],
+    learned: Mapping[str, LearnedRequests],
     pod: str,
     uid: str,
     time_s: float,
@@ -147,11 +147,13 @@ def record(
 
 
 @functools.lru_cache(maxsize=8)
-def _parameters(policy: Policy) -> dict[str, Any]:
+def _parameters(policy: AdmissionPolicy) -> dict[str, Any]:
     return {"limits": policy.describe(), **policy.as_json()}
 
 
-def _candidate(change: Change, learned: Mapping[str, Learned]) -> decisions.Candidate:
+def _candidate(
+    change: ContainerChange, learned: Mapping[str, LearnedRequests]
+) -> decisions.Candidate:
     """Return old, new and learned amount in millicores or bytes."""
     parts = {
         "old": change.old,

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubestow.live.stores.containers import ContainerKey
-from kubestow.live.stores.recommendations import Recommendation
-from kubestow.model import errors, fields, resources
+from kubestow.live.stores import ContainerKey, StoredRecommendation
+from kubestow.model import decoding, errors, resources
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class LearnedRequests:
     """Requests that were learned for a container.
 
     Attributes:
@@ -29,14 +28,14 @@ class Learned:
     time_s: float
 
 
-def read(key: ContainerKey, found: Recommendation) -> Learned | None:
+def read(key: ContainerKey, found: StoredRecommendation) -> LearnedRequests | None:
     """Read a recommendation; ``None`` if it says nothing about CPU and memory.
 
     Raises:
         InputError: If it is of no known shape, or an amount is no quantity above nought.
     """
     place = f"recommendation for {key.namespace}/{key.kind}/{key.workload}/{key.container}"
-    content = fields.Field(found.content, place)
+    content = decoding.Field(found.content, place)
     inner = content["recommended"] if not content["recommended"].missing else content
     stated = inner["requests"] if not inner["requests"].missing else inner["target"]
     amounts = {}
@@ -46,4 +45,4 @@ def read(key: ContainerKey, found: Recommendation) -> Learned | None:
         amounts[name] = stated[name].quantity()
         if not amounts[name].nano:
             raise errors.InputError(f"{place}: {name}", "0: must be > 0")
-    return Learned(amounts, found.strategy, found.time_s) if amounts else None
+    return LearnedRequests(amounts, found.strategy, found.time_s) if amounts else None

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kubestow.live.admission import handlers
-from kubestow.live.admission.policies import MANAGED_LABEL
+from kubestow.live.admission import handler
+from kubestow.live.admission.policy import MANAGED_LABEL
 
 TIMEOUT_S: Final = 5  # more than the webhook's own deadline, so that it can answer in time
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -34,7 +34,7 @@ def webhook_configuration(
         labels: Labels that namespaces and pods must have; one webhook each.
         port: Port of the service.
     """
-    where = {"name": service, "namespace": namespace, "path": handlers.PATH, "port": port}
+    where = {"name": service, "namespace": namespace, "path": handler.PATH, "port": port}
     elsewhere = {"key": _NAME_LABEL, "operator": "NotIn", "values": ["kube-system", namespace]}
     rule = {
         "apiGroups": [""],

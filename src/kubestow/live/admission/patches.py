@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kubestow.live.admission.documents import PodDocument, Resources
-from kubestow.live.admission.mutations import Change
+from kubestow.live.admission.mutation import ContainerChange
+from kubestow.live.admission.pods import AdmittedResources, PodDocument
 
 Operation = dict[str, Any]
 
@@ -20,7 +20,9 @@ def escape(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def resource_operations(document: PodDocument, changes: Iterable[Change]) -> list[Operation]:
+def resource_operations(
+    document: PodDocument, changes: Iterable[ContainerChange]
+) -> list[Operation]:
     """Return the operations that change amounts; parents that are missing are made.
 
     Args:
@@ -54,7 +56,7 @@ def annotation_operations(document: PodDocument, name: str, text: str) -> list[O
     return found
 
 
-def _parents(base: str, found: Resources | None, section: str) -> list[tuple[str, bool]]:
+def _parents(base: str, found: AdmittedResources | None, section: str) -> list[tuple[str, bool]]:
     """Return the objects a key stands in, and whether they are missing."""
     inner = getattr(found, section) if found is not None else None
     return [(base, found is None), (f"{base}/{section}", inner is None)]

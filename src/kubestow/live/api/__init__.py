@@ -1,1 +1,20 @@
 """The way to a Kubernetes API server: client, lists, watches."""
+
+from kubestow.live.api.clients import STRATEGIC_PATCH, ApiClient, connect
+from kubestow.live.api.errors import CONFLICT, NOT_FOUND, ApiError
+from kubestow.live.api.listings import read_list
+from kubestow.live.api.metadata_lists import list_names
+from kubestow.live.api.watches import Freshness, ResourceWatch
+
+__all__ = [
+    "CONFLICT",
+    "NOT_FOUND",
+    "STRATEGIC_PATCH",
+    "ApiClient",
+    "ApiError",
+    "Freshness",
+    "ResourceWatch",
+    "connect",
+    "list_names",
+    "read_list",
+]

@@ -27,14 +27,14 @@ _RETIRED_MOST = 3  # sessions with old credentials; a stream lasts minutes, cred
 _SHOWN = 300  # characters of an answer that is no Status
 
 
-class Client:
+class ApiClient:
     """Asks one API server."""
 
     def __init__(self, auth: KubeAuth, session: httpx.AsyncClient) -> None:
         self._auth, self._session = auth, session
         self._retired: list[httpx.AsyncClient] = []
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> ApiClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -154,7 +154,7 @@ class Client:
         del self._retired[:-_RETIRED_MOST]
 
 
-async def connect(kubeconfig: str | None = None, context: str | None = None) -> Client:
+async def connect(kubeconfig: str | None = None, context: str | None = None) -> ApiClient:
     """Return a client for the cluster of a kubeconfig, or for the one this runs in.
 
     Raises:
@@ -164,7 +164,7 @@ async def connect(kubeconfig: str | None = None, context: str | None = None) -> 
         # Only kr8s' credentials: its Api would ask for the version and warn of new ones.
         auth = KubeAuth(kubeconfig=kubeconfig, context=context)
         await auth.reauthenticate()
-        return Client(auth, await _open(auth))
+        return ApiClient(auth, await _open(auth))
     except (ValueError, OSError) as err:
         place = kubeconfig or "kubeconfig"
         raise errors.InputError(place, f"{err}: expected a kubeconfig of a cluster") from err

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubestow.live.api import errors
-from kubestow.live.api.clients import Client
+from kubestow.live.api.clients import ApiClient
 
 PAGE = 500  # objects; as client-go's pager
 _ATTEMPTS = 3
@@ -21,7 +21,9 @@ class Listing:
     version: str
 
 
-async def read(client: Client, path: str, params: Mapping[str, str] | None = None) -> Listing:
+async def read_list(
+    client: ApiClient, path: str, params: Mapping[str, str] | None = None
+) -> Listing:
     """Return all objects under a path.
 
     A page that the server no longer has (410) starts the list again; the last attempt asks for all
@@ -46,7 +48,7 @@ def _named(page: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**said, **item} for item in page.get("items") or ()]
 
 
-async def _pages(client: Client, path: str, params: dict[str, str]) -> Listing:
+async def _pages(client: ApiClient, path: str, params: dict[str, str]) -> Listing:
     items: list[dict[str, Any]] = []
     while True:
         found = await client.get(path, params)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from kubestow.live.api.clients import Client
+from kubestow.live.api.clients import ApiClient
 from kubestow.live.api.errors import ApiError
 
 # Servers that cannot answer so answer with whole objects, in which the same is found.
@@ -23,7 +23,7 @@ class _List(msgspec.Struct):
     items: list[_Item] | None = None
 
 
-async def names(client: Client, path: str, selector: str) -> tuple[str, ...]:
+async def list_names(client: ApiClient, path: str, selector: str) -> tuple[str, ...]:
     """Return the names of the objects at a path that a label selector matches, sorted.
 
     The answer comes from the server's cache (``resourceVersion=0``), all at once.

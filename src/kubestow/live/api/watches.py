@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import msgspec
 
 from kubestow.live.api import errors, listings
-from kubestow.live.api.clients import Client
+from kubestow.live.api.clients import ApiClient
 
 ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
 _WATCH_S = 300  # the server ends a watch after so long; client-go asks for 5 to 10 minutes
@@ -96,12 +96,12 @@ class Pauses:
         return full_s * (0.5 + 0.5 * chance)
 
 
-class Watch:
+class ResourceWatch:
     """Keeps a sink in step with all objects of one kind."""
 
     def __init__(
         self,
-        client: Client,
+        client: ApiClient,
         path: str,
         sink: Sink,
         params: Mapping[str, str] | None = None,
@@ -131,7 +131,7 @@ class Watch:
             await asyncio.sleep(self._pauses.after(faults, random.random()))
 
     async def _list(self) -> None:
-        found = await listings.read(self._client, self.path, self._params)
+        found = await listings.read_list(self._client, self.path, self._params)
         self._sink.replace(found.items)
         fresh = self.freshness
         fresh.version, fresh.synced, fresh.heard_s = found.version, True, self._clock()

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from kubestow.live.certificates import pairs, plans
-from kubestow.live.certificates.pairs import Pair
+from kubestow.live.certificates.pairs import KeyPair
 from kubestow.model import errors
 
 _NAME = "kubestow"
@@ -19,7 +19,7 @@ _NAME = "kubestow"
 _MOST_NAME = 64
 
 
-def make_authority(now_s: float, life_s: float) -> Pair:
+def make_authority(now_s: float, life_s: float) -> KeyPair:
     """Make an authority that may sign certificates of servers, and no further authorities."""
     key = ec.generate_private_key(ec.SECP256R1())
     begins_s = now_s - plans.BACKDATED_S
@@ -34,7 +34,9 @@ def make_authority(now_s: float, life_s: float) -> Pair:
     return _finish(builder, key, key)
 
 
-def make_serving(authority: Pair, names: Collection[str], now_s: float, life_s: float) -> Pair:
+def make_serving(
+    authority: KeyPair, names: Collection[str], now_s: float, life_s: float
+) -> KeyPair:
     """Make a certificate for a server; it ends no later than the authority that signs it.
 
     Args:
@@ -91,14 +93,14 @@ def _finish(
     builder: x509.CertificateBuilder,
     key: ec.EllipticCurvePrivateKey,
     signer: ec.EllipticCurvePrivateKey,
-) -> Pair:
+) -> KeyPair:
     certificate = builder.sign(signer, hashes.SHA256())
     secret = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    return Pair(pairs.write_certificates([certificate]), secret)
+    return KeyPair(pairs.write_certificates([certificate]), secret)
 
 
 def _name(text: str) -> x509.Name:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kubestow.live.api.errors import CONFLICT, ApiError
-from kubestow.live.certificates.clients import Client
+from kubestow.live.api import CONFLICT, ApiError
+from kubestow.live.certificates.clients import CertificateClient
 
 JSON_PATCH: Final = "application/json-patch+json"
 # cert-manager's own injector writes the bundle of objects that carry one of these.
@@ -70,10 +70,10 @@ class ApiService:
         return {"spec": change}, "application/merge-patch+json"
 
 
-Target = Webhooks | ApiService
+BundleTarget = Webhooks | ApiService
 
 
-async def announce(client: Client, target: Target, bundle: bytes) -> bool:
+async def announce(client: CertificateClient, target: BundleTarget, bundle: bytes) -> bool:
     """Write the bundle into an object unless it is there.
 
     Returns:

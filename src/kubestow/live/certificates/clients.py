@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 
-class Client(Protocol):
+class CertificateClient(Protocol):
     """Reads and writes objects; errors are ``live.api.errors.ApiError``."""
 
     async def get(self, path: str, params: Mapping[str, str] | None = None) -> dict[str, Any]:

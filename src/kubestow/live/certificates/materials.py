@@ -15,7 +15,7 @@ from typing import Any, Final
 from cryptography import x509
 
 from kubestow.live.certificates import authorities, pairs, plans
-from kubestow.live.certificates.pairs import Pair
+from kubestow.live.certificates.pairs import KeyPair
 from kubestow.model import errors
 
 KIND: Final = "kubestow.io/certificates"
@@ -37,12 +37,12 @@ class Materials:
 
     bundle: bytes
     signer_key: bytes = field(repr=False)
-    serving: Pair
+    serving: KeyPair
 
-    def signer(self) -> Pair:
+    def signer(self) -> KeyPair:
         """Return the authority that signs."""
         first = pairs.read_certificates(_BUNDLE, self.bundle)[0]
-        return Pair(pairs.write_certificates([first]), self.signer_key)
+        return KeyPair(pairs.write_certificates([first]), self.signer_key)
 
 
 def read(place: str, data: Mapping[str, str] | None) -> Materials | None:
@@ -69,9 +69,9 @@ def read(place: str, data: Mapping[str, str] | None) -> Materials | None:
         plain = {name: base64.b64decode(text, validate=True) for name, text in given.items()}
     except (binascii.Error, ValueError):
         raise errors.InputError(place, "expected data in base64") from None
-    found = Materials(plain[_BUNDLE], plain[_SIGNER_KEY], Pair(plain[_CERTIFICATE], plain[_KEY]))
+    found = Materials(plain[_BUNDLE], plain[_SIGNER_KEY], KeyPair(plain[_CERTIFICATE], plain[_KEY]))
     pairs.check(f"{place}: {_CERTIFICATE}", found.serving)
-    pairs.check(f"{place}: {_BUNDLE}", Pair(found.bundle, found.signer_key))
+    pairs.check(f"{place}: {_BUNDLE}", KeyPair(found.bundle, found.signer_key))
     return found
 
 
@@ -95,10 +95,10 @@ def facts(held: Materials) -> plans.Held:
 
 
 def carry_out(
-    plan: plans.Plan,
+    plan: plans.RenewalPlan,
     held: Materials | None,
     names: Collection[str],
-    rules: plans.Rules,
+    rules: plans.RenewalRules,
     now_s: float,
 ) -> Materials:
     """Make what a plan says."""

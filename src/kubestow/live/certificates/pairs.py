@@ -18,7 +18,7 @@ from kubestow.model import errors
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class KeyPair:
     """A certificate, with the chain behind it, and its private key, both as PEM."""
 
     certificate: bytes
@@ -49,7 +49,7 @@ def read_key(place: str, pem: bytes) -> PrivateKeyTypes:
         raise errors.InputError(place, "expected a private key in PEM without password") from None
 
 
-def check(place: str, pair: Pair) -> x509.Certificate:
+def check(place: str, pair: KeyPair) -> x509.Certificate:
     """Return the certificate of a pair whose two halves belong together.
 
     Raises:

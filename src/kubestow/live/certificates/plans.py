@@ -18,7 +18,7 @@ BACKDATED_S: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RenewalRules:
     """How long things hold.
 
     Attributes:
@@ -68,7 +68,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RenewalPlan:
     """What to do now.
 
     Attributes:
@@ -90,11 +90,11 @@ class Plan:
 def plan(
     held: Held | None,
     names: Collection[str],
-    rules: Rules,
+    rules: RenewalRules,
     now_s: float,
     *,
     announced: bool = True,
-) -> Plan:
+) -> RenewalPlan:
     """Say what has to be made or forgotten.
 
     Args:
@@ -105,7 +105,7 @@ def plan(
         announced: Whether the API server was told of all authorities there are.
     """
     if held is None or not held.authorities:
-        return Plan(new_authority=True, new_serving=True)
+        return RenewalPlan(new_authority=True, new_serving=True)
     newest = held.authorities[0]
     drop = tuple(i for i, life in enumerate(held.authorities) if life.ends_s <= now_s)
     useless = (
@@ -115,8 +115,8 @@ def plan(
         or held.signed_by in drop
     )
     if now_s >= newest.due_s(rules.renew_at):
-        return Plan(new_authority=True, new_serving=useless, drop=drop)
+        return RenewalPlan(new_authority=True, new_serving=useless, drop=drop)
     # Nothing is lost by waiting for the API server: a third of the certificate's life is left.
     known = announced and now_s >= newest.begins_s + BACKDATED_S + rules.spread_s
     due = now_s >= held.serving.due_s(rules.renew_at) or held.signed_by != 0
-    return Plan(new_serving=useless or (due and known), drop=drop)
+    return RenewalPlan(new_serving=useless or (due and known), drop=drop)

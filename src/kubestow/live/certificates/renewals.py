@@ -11,18 +11,18 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from kubestow.live import telemetry
-from kubestow.live.api.errors import ApiError
+from kubestow.live import servers
+from kubestow.live.api import ApiError
 from kubestow.live.certificates import pairs
-from kubestow.live.certificates.pairs import Pair
-from kubestow.live.certificates.sources import RenewalError, Source
+from kubestow.live.certificates.pairs import KeyPair
+from kubestow.live.certificates.sources import CertificateSource, RenewalError
 from kubestow.model import errors
 
 LOOK_S: Final = 30.0
 _LOG = logging.getLogger(__name__)
 
 
-class Keeper:
+class CertificateKeeper:
     """Hands a source's certificate to a server whenever it changes.
 
     Args:
@@ -34,13 +34,13 @@ class Keeper:
 
     def __init__(
         self,
-        source: Source,
-        install: Callable[[Pair], None],
-        metrics: telemetry.Telemetry,
+        source: CertificateSource,
+        install: Callable[[KeyPair], None],
+        metrics: servers.Telemetry,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._source, self._install, self._clock = source, install, clock
-        self._pair: Pair | None = None
+        self._pair: KeyPair | None = None
         self._ends = metrics.gauge(
             "certificate_expiry_timestamp_seconds", "When the served certificate ends."
         )

@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from kubestow.live.api.errors import CONFLICT, NOT_FOUND, ApiError
+from kubestow.live.api import CONFLICT, NOT_FOUND, ApiError
 from kubestow.live.certificates import bundles, materials, pairs, plans
-from kubestow.live.certificates.clients import Client
+from kubestow.live.certificates.clients import CertificateClient
 from kubestow.live.certificates.materials import Materials
-from kubestow.live.certificates.pairs import Pair
+from kubestow.live.certificates.pairs import KeyPair
 from kubestow.model import errors
 
 _ATTEMPTS = 10  # one of those who conflict succeeds each time
 _MOST_BYTES = 1 << 20  # of a file; Kubernetes allows no larger Secret
 
 
-class Source(Protocol):
+class CertificateSource(Protocol):
     """Gives the certificate a server should have now."""
 
-    async def current(self, now_s: float) -> Pair:
+    async def current(self, now_s: float) -> KeyPair:
         """Return the certificate.
 
         Raises:
@@ -38,13 +38,13 @@ class RenewalError(RuntimeError):
         pair: The certificate.
     """
 
-    def __init__(self, pair: Pair, cause: ApiError) -> None:
+    def __init__(self, pair: KeyPair, cause: ApiError) -> None:
         super().__init__(f"certificates were not renewed or made known: {cause}")
         self.pair = pair
 
 
 @dataclass(frozen=True, slots=True)
-class Managed:
+class ManagedCertificate:
     """Makes and renews certificates of its own, in a Secret.
 
     Attributes:
@@ -56,14 +56,14 @@ class Managed:
         rules: How long things hold.
     """
 
-    client: Client
+    client: CertificateClient
     namespace: str
     name: str
     names: Collection[str]
-    targets: Sequence[bundles.Target] = ()
-    rules: plans.Rules = field(default_factory=plans.Rules)
+    targets: Sequence[bundles.BundleTarget] = ()
+    rules: plans.RenewalRules = field(default_factory=plans.RenewalRules)
 
-    async def current(self, now_s: float) -> Pair:
+    async def current(self, now_s: float) -> KeyPair:
         """Return the certificate of the Secret, made or renewed where that is due.
 
         The API server hears of an authority before it signs: a bundle that cannot be written
@@ -133,7 +133,7 @@ class Managed:
 
 
 @dataclass(frozen=True, slots=True)
-class Mounted:
+class MountedCertificate:
     """Reads files that someone else renews, such as cert-manager; no caBundle is written.
 
     Attributes:
@@ -144,16 +144,16 @@ class Mounted:
     certificate: Path
     key: Path
 
-    async def current(self, now_s: float) -> Pair:  # noqa: ARG002 - others watch the time
+    async def current(self, now_s: float) -> KeyPair:  # noqa: ARG002 - others watch the time
         """Return what the files hold now, if both belong together."""
-        pair = Pair(_read_file(self.certificate), _read_file(self.key))
+        pair = KeyPair(_read_file(self.certificate), _read_file(self.key))
         pairs.check(str(self.certificate), pair)
         return pair
 
 
-def mounted_folder(folder: Path) -> Mounted:
+def mounted_folder(folder: Path) -> MountedCertificate:
     """Return the files of a mounted Secret of type ``kubernetes.io/tls``."""
-    return Mounted(folder / "tls.crt", folder / "tls.key")
+    return MountedCertificate(folder / "tls.crt", folder / "tls.key")
 
 
 def _read_file(path: Path) -> bytes:
@@ -165,3 +165,16 @@ def _read_file(path: Path) -> bytes:
     if len(content) > _MOST_BYTES:
         raise errors.InputError(str(path), f"expected at most {_MOST_BYTES} bytes")
     return content
+
+
+def secret_rules(secret: str) -> list[dict[str, Any]]:
+    """Return rights in a server's own namespace: make one Secret, and read and change that one."""
+    return [
+        {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]},
+        {
+            "apiGroups": [""],
+            "resources": ["secrets"],
+            "resourceNames": [secret],
+            "verbs": ["get", "update"],
+        },
+    ]

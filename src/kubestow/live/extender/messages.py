@@ -35,7 +35,7 @@ class _NodeList(msgspec.Struct):
     items: list[msgspec.Raw] = []
 
 
-class Question(msgspec.Struct, rename="pascal"):
+class ExtenderArgs(msgspec.Struct, rename="pascal"):
     """ExtenderArgs: a pod, and the nodes that are left for it: their names, or whole."""
 
     pod: msgspec.Raw
@@ -92,7 +92,7 @@ class BindingAnswer(msgspec.Struct):
     error: str = ""
 
 
-read_question = msgspec.json.Decoder(Question).decode
+read_question = msgspec.json.Decoder(ExtenderArgs).decode
 read_pod = msgspec.json.Decoder(PodHead).decode
 read_binding = msgspec.json.Decoder(Binding).decode
 _read_names = msgspec.json.Decoder(list[str]).decode
@@ -100,7 +100,7 @@ _read_node = msgspec.json.Decoder(_NodeHead).decode
 write = msgspec.json.Encoder().encode
 
 
-def node_names(question: Question) -> list[str]:
+def node_names(question: ExtenderArgs) -> list[str]:
     """Return the names of the nodes a question is about.
 
     Raises:
@@ -112,7 +112,7 @@ def node_names(question: Question) -> list[str]:
     return [_read_node(node).metadata.name for node in found]
 
 
-def answer_all(question: Question) -> FilterAnswer:
+def answer_all(question: ExtenderArgs) -> FilterAnswer:
     """Return all nodes as they came."""
     if question.is_named:
         return FilterAnswer(node_names=question.node_names)
@@ -120,7 +120,7 @@ def answer_all(question: Question) -> FilterAnswer:
     return FilterAnswer(nodes=_GivenNodes(given))
 
 
-def answer(question: Question, kept: Sequence[int], refused: dict[str, str]) -> FilterAnswer:
+def answer(question: ExtenderArgs, kept: Sequence[int], refused: dict[str, str]) -> FilterAnswer:
     """Return the nodes at some positions in the way they came."""
     if question.is_named:
         names = node_names(question)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from kubestow.model import fields
-from kubestow.model.structures import Bounds, OneOf
-from kubestow.policies.placing import catalogs, term_registry
+from kubestow.model import decoding
+from kubestow.model.decoding import OneOf, ValueBounds
+from kubestow.policies.placing import profiles, terms
 
 MANAGED, CERT_MANAGER = "managed", "cert-manager"
 
 
 @dataclass(frozen=True, slots=True)
-class Resources:
+class ResourceValues:
     """What a container gets.
 
     Attributes:
@@ -37,9 +37,9 @@ class Admission:
     """
 
     enabled: bool = True
-    replicas: Annotated[int, Bounds(least=1)] = 2
+    replicas: Annotated[int, ValueBounds(least=1)] = 2
     dry_run: bool = False
-    resources: Resources = Resources()
+    resources: ResourceValues = ResourceValues()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class MetricsApi:
     """
 
     enabled: bool = True
-    replicas: Annotated[int, Bounds(least=1)] = 1
+    replicas: Annotated[int, ValueBounds(least=1)] = 1
     prometheus: str = ""
     rules: str = ""
-    resources: Resources = Resources()
+    resources: ResourceValues = ResourceValues()
 
 
 @dataclass(frozen=True, slots=True)
-class Scheduler:
+class SchedulerValues:
     """A second scheduler for pods that ask for it by ``schedulerName``.
 
     Attributes:
@@ -80,17 +80,17 @@ class Scheduler:
     """
 
     enabled: bool = True
-    replicas: Annotated[int, Bounds(least=1)] = 2
+    replicas: Annotated[int, ValueBounds(least=1)] = 2
     name: str = "kubestow"
-    term: Annotated[str, OneOf(term_registry.NAMES)] = "load-aware"
-    decision: Annotated[str, OneOf(catalogs.DECISIONS)] = catalogs.SHORTLIST
+    term: Annotated[str, OneOf(terms.TERMS.names)] = "load-aware"
+    decision: Annotated[str, OneOf(profiles.DECISIONS)] = profiles.SHORTLIST
     image: str = "kube-scheduler:v1.37.1"
     taint_high_load: bool = False
-    resources: Resources = Resources()
+    resources: ResourceValues = ResourceValues()
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class StoreValues:
     """Where learned values and decisions are.
 
     Attributes:
@@ -103,7 +103,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class InstallationValues:
     """An installation.
 
     Attributes:
@@ -123,12 +123,12 @@ class Values:
     pull_secrets: tuple[str, ...] = ()
     certificates: Annotated[str, OneOf((MANAGED, CERT_MANAGER))] = MANAGED
     issuer: str = ""
-    store: Store = Store()
+    store: StoreValues = StoreValues()
     admission: Admission = field(default_factory=Admission)
     metrics_api: MetricsApi = field(default_factory=MetricsApi)
-    scheduler: Scheduler = field(default_factory=Scheduler)
+    scheduler: SchedulerValues = field(default_factory=SchedulerValues)
 
-    def check(self, place: fields.Field) -> None:
+    def check(self, place: decoding.Field) -> None:
         """Refuse an installation of nothing."""
         if not (self.admission.enabled or self.metrics_api.enabled or self.scheduler.enabled):
             raise place.refuse("nothing is enabled: expected admission, metricsApi or scheduler")

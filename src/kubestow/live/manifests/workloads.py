@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kubestow.live.manifests.values import Resources, Values
+from kubestow.live.manifests.values import InstallationValues, ResourceValues
 
 PART_OF: Final = "app.kubernetes.io/part-of"
 NAME: Final = "app.kubernetes.io/name"
@@ -46,7 +46,7 @@ class Component:
     name: str
     replicas: int
     arguments: tuple[str, ...]
-    resources: Resources
+    resources: ResourceValues
     cluster_rules: Sequence[Document] = ()
     namespace_rules: Sequence[Document] = ()
     store: bool = False
@@ -57,13 +57,13 @@ class Component:
     system_roles: Sequence[str] = ()
 
 
-def metadata(values: Values, name: str, component: str | None = None) -> Document:
+def metadata(values: InstallationValues, name: str, component: str | None = None) -> Document:
     """Return the name and labels of an object."""
     labels = {PART_OF: "kubestow", NAME: component or name}
     return {"name": name, "namespace": values.namespace, "labels": labels}
 
 
-def documents(values: Values, component: Component) -> list[Document]:
+def documents(values: InstallationValues, component: Component) -> list[Document]:
     """Return all objects of a component."""
     found = [*_rights(values, component), _deployment(values, component)]
     if component.serves:
@@ -74,7 +74,7 @@ def documents(values: Values, component: Component) -> list[Document]:
     return found
 
 
-def _rights(values: Values, component: Component) -> list[Document]:
+def _rights(values: InstallationValues, component: Component) -> list[Document]:
     account = {"kind": "ServiceAccount", "name": component.name, "namespace": values.namespace}
     found: list[Document] = [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(values, component.name)}
@@ -100,7 +100,7 @@ def _rights(values: Values, component: Component) -> list[Document]:
     return found
 
 
-def _global(values: Values, name: str, component: Component) -> Document:
+def _global(values: InstallationValues, name: str, component: Component) -> Document:
     place = metadata(values, name, component.name)
     del place["namespace"]
     return place
@@ -121,7 +121,7 @@ def _binding(kind: str, place: Document, role: str, account: Document) -> Docume
     }
 
 
-def _deployment(values: Values, component: Component) -> Document:
+def _deployment(values: InstallationValues, component: Component) -> Document:
     labels = {NAME: component.name}
     spread = {
         "maxSkew": 1,
@@ -162,7 +162,7 @@ def _deployment(values: Values, component: Component) -> Document:
     }
 
 
-def _container(values: Values, component: Component) -> Document:
+def _container(values: InstallationValues, component: Component) -> Document:
     given = component.resources
     container: Document = {
         "name": "kubestow",
@@ -225,7 +225,7 @@ def _probes(ask: Any) -> Document:
     }
 
 
-def _service(values: Values, component: Component) -> Document:
+def _service(values: InstallationValues, component: Component) -> Document:
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -237,7 +237,7 @@ def _service(values: Values, component: Component) -> Document:
     }
 
 
-def _budget(values: Values, component: Component) -> Document:
+def _budget(values: InstallationValues, component: Component) -> Document:
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
@@ -246,7 +246,7 @@ def _budget(values: Values, component: Component) -> Document:
     }
 
 
-def _policy(values: Values, component: Component) -> Document:
+def _policy(values: InstallationValues, component: Component) -> Document:
     """Let in whoever calls the server, and nobody else; out to names, API server and databases.
 
     API servers call from addresses that no selector names, so that the port is open to all; what

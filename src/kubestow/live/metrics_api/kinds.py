@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from kubestow.live.api.errors import NOT_FOUND, ApiError
+from kubestow.live.api import NOT_FOUND, ApiError
 
 _KEPT_S: Final = 600.0
 _MISSED_S: Final = 30.0
@@ -32,7 +32,7 @@ class Asker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ResourceKind:
     """A kind of objects.
 
     Attributes:
@@ -66,7 +66,7 @@ class Kind:
         return f"{base}{inside}/{self.plural}"
 
 
-_Kinds = dict[str, Kind]
+_Kinds = dict[str, ResourceKind]
 
 
 class Mapper:
@@ -76,7 +76,7 @@ class Mapper:
         self._client, self._clock = client, clock
         self._groups: dict[str, tuple[float, _Kinds]] = {}
 
-    async def find(self, text: str) -> Kind | None:
+    async def find(self, text: str) -> ResourceKind | None:
         """Return a kind, e.g. of ``pods``, ``deployment.apps`` or ``hpa.autoscaling``.
 
         Raises:
@@ -118,7 +118,7 @@ def _read(group: str, version: str, listed: Mapping[str, Any]) -> _Kinds:
     for each in listed.get("resources") or ():
         if "/" in each["name"]:
             continue
-        kind = Kind(group, version, each["name"], each["kind"], bool(each["namespaced"]))
+        kind = ResourceKind(group, version, each["name"], each["kind"], bool(each["namespaced"]))
         names = [each["kind"].lower(), each.get("singularName") or "", *each.get("shortNames", ())]
         for name in filter(None, names):
             found.setdefault(name, kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kubestow.live.metrics_api.questions import VERSIONS
+from kubestow.live.metrics_api.paths import VERSIONS
 
 GROUPS: Final = tuple(f"{version}.{group}" for group in VERSIONS for version in VERSIONS[group])
 READER: Final = "extension-apiserver-authentication-reader"

@@ -16,11 +16,11 @@ TOO_SLOW: Final = (408, b"the request took too long to arrive\n")
 TOO_LATE: Final = (503, b"the answer took too long\n")
 
 
-class RefusedError(Exception):
+class RequestRefusedError(Exception):
     """A request went beyond a limit; it was answered already, or will be."""
 
 
-class Limits:
+class RequestLimits:
     """Refuses what is too large, arrives too slowly or takes too long to answer.
 
     Args:
@@ -47,7 +47,7 @@ class Limits:
         try:
             async with asyncio.timeout(self._request_s) as limit:
                 await self._app(scope, body.receive, answer.send)
-        except RefusedError:
+        except RequestRefusedError:
             pass
         except TimeoutError:
             if not limit.expired():
@@ -75,7 +75,7 @@ class Answer:
             return
         self._refused = True
         if self._begun:  # the connection ends without an end of the answer
-            raise RefusedError(text.decode().strip())
+            raise RequestRefusedError(text.decode().strip())
         # What is left of the body is not waited for.
         headers = [
             (b"content-type", b"text/plain; charset=utf-8"),
@@ -106,13 +106,13 @@ class Body:
             if not limit.expired():
                 raise
             await self._answer.refuse(*TOO_SLOW)
-            raise RefusedError("too slow") from None
+            raise RequestRefusedError("too slow") from None
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
             self._whole = not message.get("more_body", False)
             if self._left < 0:
                 await self._answer.refuse(*TOO_LARGE)
-                raise RefusedError("too large")
+                raise RequestRefusedError("too large")
         return message
 
 

@@ -10,7 +10,38 @@ from typing import Any, Final, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from kubestow.live.servers.gathering import GatheringTransport
+
+class GatheringTransport:
+    """Stands before a transport; all but writing and ending is the transport's own."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._waiting: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send data with whatever else is written before the loop goes on."""
+        if not self._waiting:
+            self._loop.call_soon(self._flush)
+        self._waiting.append(data)
+
+    def close(self) -> None:
+        """Send what waits, and close."""
+        self._flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._waiting.clear()
+        self._transport.abort()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            self._transport.write(b"".join(waiting))
+
 
 PEER: Final = "kubestow.peer"
 """Key of ``scope["extensions"]``: the client's verified certificate, as ``getpeercert`` has it."""

@@ -26,10 +26,9 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kubestow.live import telemetry
-from kubestow.live.servers import limits, protocols, watching
-from kubestow.live.servers.quick import Handler, Quick
-from kubestow.live.servers.settings import Settings
+from kubestow.live.servers import limits, observability, protocols, telemetry
+from kubestow.live.servers.fast_path import Handler, Quick
+from kubestow.live.servers.settings import ServerSettings
 from kubestow.model import errors
 
 _BACKLOG: Final = 1024
@@ -60,9 +59,9 @@ class Server:
     def __init__(
         self,
         routes: Sequence[BaseRoute],
-        settings: Settings,
+        settings: ServerSettings,
         metrics: telemetry.Telemetry,
-        ready: watching.Ready = str,
+        ready: observability.Ready = str,
         context: ssl.SSLContext | None = None,
         quick: Mapping[str, Handler] = MappingProxyType({}),
     ) -> None:
@@ -159,13 +158,13 @@ class Server:
         quick: Mapping[str, Handler],
         metrics: telemetry.Telemetry,
     ) -> ASGIApp:
-        own = watching.routes(self._why_not_ready, metrics)
+        own = observability.routes(self._why_not_ready, metrics)
         app: ASGIApp = Starlette(routes=[*routes, *own])
         chosen = self.settings
-        app = limits.Limits(app, chosen.most_body_bytes, chosen.read_s, chosen.request_s)
+        app = limits.RequestLimits(app, chosen.most_body_bytes, chosen.read_s, chosen.request_s)
         if quick:
             app = Quick(app, quick, chosen.most_body_bytes, chosen.read_s)
-        return self._parting(watching.Counting(app, metrics))
+        return self._parting(observability.Counting(app, metrics))
 
     def _parting(self, app: ASGIApp) -> ASGIApp:
         """Ask clients to leave once the server ends."""
@@ -277,7 +276,7 @@ def in_background(server: Server) -> Iterator[Server]:
         thread.join(server.settings.drain_s + server.settings.grace_s + 5.0)
 
 
-def _bind(settings: Settings) -> socket.socket:
+def _bind(settings: ServerSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     door = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -12,7 +12,7 @@ MIB: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServerSettings:
     """How a server listens and what it puts up with.
 
     Attributes:

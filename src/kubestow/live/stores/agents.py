@@ -7,11 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kubestow.live.stores import containers, documents, faults, schemas, upserts
+from kubestow.live.stores import containers, documents, engines, faults, schema
 from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.engines import Store
 
-_TABLE = schemas.agents
+_TABLE = schema.agents_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def read(store: Store, container: ContainerKey) -> dict[str, AgentState]:
     """Return all states of a container by resource."""
     wanted = (
         sa.select(_TABLE.c.resource, _TABLE.c.state, _TABLE.c.version)
-        .select_from(_TABLE.join(schemas.containers))
+        .select_from(_TABLE.join(schema.containers_table))
         .where(containers.is_key(container))
     )
     with store.reading() as connection:
@@ -51,7 +51,7 @@ def write(
         InputError: It would not be the same when read back.
     """
     with store.writing() as connection:
-        number = containers.numbers(connection, [container])[container]
+        number = containers.container_numbers(connection, [container])[container]
         put(connection, number, resource, state, now_s)
 
 
@@ -63,7 +63,7 @@ def put(
     values = {"state": state.state, "version": state.version + 1, "updated_at_s": now_s}
     same = {"container_id": container_id, "resource": resource}
     if state.version == 0:
-        new = upserts.insert(connection, _TABLE).values(**same, **values).on_conflict_do_nothing()
+        new = engines.insert(connection, _TABLE).values(**same, **values).on_conflict_do_nothing()
         options = {"preserve_rowcount": True}  # not kept for inserts unless asked for
         written = connection.execute(new, execution_options=options).rowcount
     else:

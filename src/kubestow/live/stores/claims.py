@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from kubestow.live.stores import containers, faults, runs, schemas
+from kubestow.live.stores import containers, faults, runs, schema
 from kubestow.live.stores.engines import Store
 
-_TABLE = schemas.runs
+_TABLE = schema.runs_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Claim:
         container_id: The container's number in the store.
     """
 
-    run: runs.Run
+    run: runs.StoredRun
     worker: str
     until_s: float
     token: int
@@ -55,7 +55,7 @@ def claim(
         The claim; ``None`` if the run is unknown, unfinished, evaluated, or claimed by another.
     """
     same = (containers.is_key(key.container), _TABLE.c.pod_uid == key.pod_uid)
-    wanted = sa.select(_TABLE.c.id).select_from(_TABLE.join(schemas.containers)).where(*same)
+    wanted = sa.select(_TABLE.c.id).select_from(_TABLE.join(schema.containers_table)).where(*same)
     with store.writing() as connection:
         number = connection.scalar(wanted)
         return None if number is None else _take(connection, number, worker, now_s, lease_s)

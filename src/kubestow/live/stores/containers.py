@@ -7,11 +7,11 @@ from dataclasses import astuple, dataclass
 
 import sqlalchemy as sa
 
-from kubestow.live.stores import schemas, upserts
+from kubestow.live.stores import engines, schema
 from kubestow.live.stores.engines import Store
 
-_TABLE = schemas.containers
-COLUMNS = (_TABLE.c.namespace, _TABLE.c.kind, _TABLE.c.workload, _TABLE.c.container)
+_TABLE = schema.containers_table
+CONTAINER_COLUMNS = (_TABLE.c.namespace, _TABLE.c.kind, _TABLE.c.workload, _TABLE.c.container)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,7 +34,9 @@ class ContainerKey:
 def read(store: Store) -> tuple[ContainerKey, ...]:
     """Return all containers that are known, in order."""
     with store.reading() as connection:
-        return tuple(sorted(ContainerKey(*row) for row in connection.execute(sa.select(*COLUMNS))))
+        return tuple(
+            sorted(ContainerKey(*row) for row in connection.execute(sa.select(*CONTAINER_COLUMNS)))
+        )
 
 
 def number(connection: sa.Connection, key: ContainerKey) -> int | None:
@@ -42,7 +44,9 @@ def number(connection: sa.Connection, key: ContainerKey) -> int | None:
     return connection.scalar(sa.select(_TABLE.c.id).where(is_key(key)))
 
 
-def numbers(connection: sa.Connection, keys: Iterable[ContainerKey]) -> dict[ContainerKey, int]:
+def container_numbers(
+    connection: sa.Connection, keys: Iterable[ContainerKey]
+) -> dict[ContainerKey, int]:
     """Return the numbers of containers; those not known yet are added."""
     found: dict[ContainerKey, int] = {}
     for key in sorted(set(keys)):  # in one order everywhere, so that no two wait for each other
@@ -53,12 +57,14 @@ def numbers(connection: sa.Connection, keys: Iterable[ContainerKey]) -> dict[Con
 
 def is_key(key: ContainerKey) -> sa.ColumnElement[bool]:
     """Return the condition for one container."""
-    return sa.and_(*(col == part for col, part in zip(COLUMNS, astuple(key), strict=True)))
+    return sa.and_(
+        *(col == part for col, part in zip(CONTAINER_COLUMNS, astuple(key), strict=True))
+    )
 
 
 def _add(connection: sa.Connection, key: ContainerKey) -> int:
-    values = dict(zip((col.name for col in COLUMNS), astuple(key), strict=True))
-    connection.execute(upserts.insert(connection, _TABLE).values(values).on_conflict_do_nothing())
+    values = dict(zip((col.name for col in CONTAINER_COLUMNS), astuple(key), strict=True))
+    connection.execute(engines.insert(connection, _TABLE).values(values).on_conflict_do_nothing())
     made = number(connection, key)
     if made is None:
         raise RuntimeError(f"{key} was added and is not there")

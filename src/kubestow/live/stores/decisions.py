@@ -9,11 +9,11 @@ from typing import Any, Final
 import msgspec
 import sqlalchemy as sa
 
-from kubestow.live.stores import documents, schemas
+from kubestow.live.stores import documents, schema
 from kubestow.live.stores.engines import Store
 from kubestow.model.decisions import DecisionRecord
 
-_TABLE = schemas.decisions
+_TABLE = schema.decisions_table
 _NAMES: Final = ("time_s", "kind", "subject", "policy", "record")
 _PARAMETER: Final = "rows"
 
@@ -27,10 +27,12 @@ def insert(store: Store, records: Iterable[DecisionRecord], now_s: float) -> Non
         now_s: The time of records that have none, seconds since the epoch.
     """
     with store.writing() as connection:
-        put(connection, records, now_s)
+        put_decisions(connection, records, now_s)
 
 
-def put(connection: sa.Connection, records: Iterable[DecisionRecord], now_s: float) -> None:
+def put_decisions(
+    connection: sa.Connection, records: Iterable[DecisionRecord], now_s: float
+) -> None:
     """Keep records inside a transaction, as ``insert`` does.
 
     All go to the database as one text, which it takes apart: to bind the values of every row takes
@@ -56,7 +58,7 @@ def _rows_of_sqlite() -> sa.Select[Any]:
     return sa.select(*(sa.func.json_extract(found.c.value, f"$.{name}") for name in _NAMES))
 
 
-def newest(
+def newest_decisions(
     store: Store, subject: str, limit: int = 20, kind: str | None = None
 ) -> tuple[DecisionRecord, ...]:
     """Return the decisions on a subject, newest first.
@@ -70,7 +72,7 @@ def newest(
     return _newest(store, _TABLE.c.subject == subject, limit, kind)
 
 
-def newest_below(
+def newest_decisions_below(
     store: Store, prefix: str, limit: int = 20, kind: str | None = None
 ) -> tuple[DecisionRecord, ...]:
     """Return the decisions on subjects that begin with a text, newest first, as ``newest`` does."""

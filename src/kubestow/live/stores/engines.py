@@ -16,9 +16,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from kubestow.live.stores import documents, faults, migrations
+from kubestow.live.stores import documents, faults, schema
 from kubestow.model import errors
 
 if TYPE_CHECKING:  # an extra
@@ -91,7 +92,7 @@ def open_store(url: str) -> Store:
         if address.drivername == SQLITE:
             _keep_a_log(store)
         with store.writing() as connection:
-            migrations.migrate(connection, store.place)
+            schema.migrate(connection, store.place)
     except BaseException:
         store.close()
         raise
@@ -221,3 +222,13 @@ def _explain(err: BaseException | None, address: sa.URL) -> str:
         if isinstance(secret, str) and secret:
             text = text.replace(secret, "***")
     return text
+
+
+Insert = postgresql.Insert | sqlite.Insert
+
+
+def insert(connection: sa.Connection, table: sa.Table) -> Insert:
+    """Return an insert that knows ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
+    if connection.dialect.name == "postgresql":
+        return postgresql.insert(table)
+    return sqlite.insert(table)

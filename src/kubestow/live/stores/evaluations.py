@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from kubestow.live.stores import agents, claims, decisions, faults, recommendations
 from kubestow.live.stores.agents import AgentState
 from kubestow.live.stores.engines import Store
-from kubestow.live.stores.recommendations import Recommendation
+from kubestow.live.stores.recommendations import StoredRecommendation
 from kubestow.model.decisions import DecisionRecord
 
 _ATTEMPTS = 100  # in each round one of those who conflict succeeds
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class StoredEvaluation:
     """The results of one run.
 
     Attributes:
@@ -25,11 +25,11 @@ class Evaluation:
     """
 
     states: Mapping[str, AgentState] = field(default_factory=dict)
-    recommendations: tuple[Recommendation, ...] = ()
+    recommendations: tuple[StoredRecommendation, ...] = ()
     decisions: tuple[DecisionRecord, ...] = ()
 
 
-def complete(store: Store, held: claims.Claim, results: Evaluation, now_s: float) -> None:
+def complete(store: Store, held: claims.Claim, results: StoredEvaluation, now_s: float) -> None:
     """Write the results of a run and mark it as evaluated, all or nothing.
 
     Raises:
@@ -42,16 +42,16 @@ def complete(store: Store, held: claims.Claim, results: Evaluation, now_s: float
         claims.change(connection, held, done)
         for resource, state in sorted(results.states.items()):
             agents.put(connection, held.container_id, resource, state, now_s)
-        recommendations.put(connection, held.container_id, results.recommendations)
-        decisions.put(connection, results.decisions, now_s)
+        recommendations.put_recommendations(connection, held.container_id, results.recommendations)
+        decisions.put_decisions(connection, results.decisions, now_s)
 
 
 def evaluate(
     store: Store,
     held: claims.Claim,
-    decide: Callable[[Mapping[str, AgentState]], Evaluation],
+    decide: Callable[[Mapping[str, AgentState]], StoredEvaluation],
     now_s: float,
-) -> Evaluation:
+) -> StoredEvaluation:
     """Evaluate a run from the newest states, and anew if they change meanwhile.
 
     So two runs of one container that are evaluated at the same time both count.

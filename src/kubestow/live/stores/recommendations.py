@@ -8,15 +8,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kubestow.live.stores import containers, documents, schemas
+from kubestow.live.stores import containers, documents, schema
 from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.engines import Store
 
-_TABLE = schemas.recommendations
+_TABLE = schema.recommendations_table
 
 
 @dataclass(frozen=True, slots=True)
-class Recommendation:
+class StoredRecommendation:
     """A recommendation as the store keeps it.
 
     Attributes:
@@ -30,14 +30,16 @@ class Recommendation:
     content: Any
 
 
-def insert(store: Store, container: ContainerKey, made: Iterable[Recommendation]) -> None:
+def insert(store: Store, container: ContainerKey, made: Iterable[StoredRecommendation]) -> None:
     """Keep recommendations for a container."""
     with store.writing() as connection:
-        number = containers.numbers(connection, [container])[container]
-        put(connection, number, made)
+        number = containers.container_numbers(connection, [container])[container]
+        put_recommendations(connection, number, made)
 
 
-def put(connection: sa.Connection, container_id: int, made: Iterable[Recommendation]) -> None:
+def put_recommendations(
+    connection: sa.Connection, container_id: int, made: Iterable[StoredRecommendation]
+) -> None:
     """Keep recommendations inside a transaction."""
     for one in made:
         documents.check(f"recommendation of {one.strategy}", one.content)
@@ -45,29 +47,31 @@ def put(connection: sa.Connection, container_id: int, made: Iterable[Recommendat
         connection.execute(_TABLE.insert().values(container_id=container_id, **values))
 
 
-def newest(store: Store, container: ContainerKey, limit: int = 1) -> tuple[Recommendation, ...]:
+def newest(
+    store: Store, container: ContainerKey, limit: int = 1
+) -> tuple[StoredRecommendation, ...]:
     """Return the recommendations for a container, newest first."""
     wanted = (
         sa.select(_TABLE.c.time_s, _TABLE.c.strategy, _TABLE.c.content)
-        .select_from(_TABLE.join(schemas.containers))
+        .select_from(_TABLE.join(schema.containers_table))
         .where(containers.is_key(container))
         .order_by(_TABLE.c.time_s.desc(), _TABLE.c.id.desc())
     )
     with store.reading() as connection:
-        return tuple(Recommendation(*row) for row in connection.execute(wanted.limit(limit)))
+        return tuple(StoredRecommendation(*row) for row in connection.execute(wanted.limit(limit)))
 
 
-def newest_of_all(store: Store) -> dict[ContainerKey, Recommendation]:
+def newest_of_all(store: Store) -> dict[ContainerKey, StoredRecommendation]:
     """Return the newest recommendation for each container."""
     facts = (_TABLE.c.time_s, _TABLE.c.strategy, _TABLE.c.content)
     wanted = (
-        sa.select(*containers.COLUMNS, *facts)
-        .select_from(_TABLE.join(schemas.containers))
+        sa.select(*containers.CONTAINER_COLUMNS, *facts)
+        .select_from(_TABLE.join(schema.containers_table))
         .where(is_newest())
     )
     with store.reading() as connection:
         rows = connection.execute(wanted).all()
-    return {ContainerKey(*row[:4]): Recommendation(*row[4:]) for row in rows}
+    return {ContainerKey(*row[:4]): StoredRecommendation(*row[4:]) for row in rows}
 
 
 def is_newest() -> sa.ColumnElement[bool]:

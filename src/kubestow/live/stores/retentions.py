@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 
 import sqlalchemy as sa
 
-from kubestow.live.stores import recommendations, schemas
+from kubestow.live.stores import recommendations, schema
 from kubestow.live.stores.engines import Store
 from kubestow.model import errors
 
@@ -68,10 +68,10 @@ def sweep(store: Store, now_s: float, keep: Retention, batch: int = 5_000) -> Sw
     if keep.runs is not None:
         _mark(store, now_s - keep.runs)
     conditions = {
-        schemas.samples: _old_samples(_limit(now_s, keep.samples)),
-        schemas.runs: _old_runs(_limit(now_s, keep.runs)),
-        schemas.recommendations: _old_recommendations(_limit(now_s, keep.recommendations)),
-        schemas.decisions: schemas.decisions.c.time_s < _limit(now_s, keep.decisions),
+        schema.samples_table: _old_samples(_limit(now_s, keep.samples)),
+        schema.runs_table: _old_runs(_limit(now_s, keep.runs)),
+        schema.recommendations_table: _old_recommendations(_limit(now_s, keep.recommendations)),
+        schema.decisions_table: schema.decisions_table.c.time_s < _limit(now_s, keep.decisions),
     }
     return Swept(**{t.name: _remove(store, t, old, batch) for t, old in conditions.items()})
 
@@ -82,14 +82,14 @@ def _limit(now_s: float, keep_s: float | None) -> float:
 
 def _mark(store: Store, until_s: float) -> None:
     """Say that runs which ended before are gone, before they go (``runs.record``)."""
-    marks = schemas.retention_marks
+    marks = schema.retention_marks_table
     later = (marks.c.name == "runs", marks.c.until_s < until_s)
     with store.writing() as connection:
         connection.execute(marks.update().where(*later).values(until_s=until_s))
 
 
 def _old_samples(limit_s: float) -> sa.ColumnElement[bool]:
-    samples, runs = schemas.samples, schemas.runs
+    samples, runs = schema.samples_table, schema.runs_table
     waits = sa.exists().where(
         runs.c.container_id == samples.c.container_id,
         runs.c.pod_uid == samples.c.pod_uid,
@@ -99,12 +99,12 @@ def _old_samples(limit_s: float) -> sa.ColumnElement[bool]:
 
 
 def _old_runs(limit_s: float) -> sa.ColumnElement[bool]:
-    runs = schemas.runs
+    runs = schema.runs_table
     return sa.and_(runs.c.ended_s < limit_s, runs.c.evaluated_at_s.is_not(None))
 
 
 def _old_recommendations(limit_s: float) -> sa.ColumnElement[bool]:
-    return sa.and_(schemas.recommendations.c.time_s < limit_s, ~recommendations.is_newest())
+    return sa.and_(schema.recommendations_table.c.time_s < limit_s, ~recommendations.is_newest())
 
 
 def _remove(store: Store, table: sa.Table, old: sa.ColumnElement[bool], batch: int) -> int:

@@ -11,11 +11,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kubestow.live.stores import containers, schemas, upserts
+from kubestow.live.stores import containers, engines, schema
 from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.engines import Store
 
-_TABLE = schemas.runs
+_TABLE = schema.runs_table
 _FACTS = (
     "began_s",
     "ended_s",
@@ -37,7 +37,7 @@ class RunKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StoredRun:
     """What is known of a run.
 
     Attributes:
@@ -65,7 +65,7 @@ class Run:
     evaluated_at_s: float | None = None
 
 
-def record(store: Store, run: Run) -> bool:
+def record(store: Store, run: StoredRun) -> bool:
     """Keep a run. One that has ended already stays as it is.
 
     A run may be recorded when it begins and again when it ends; until it is evaluated its samples
@@ -76,11 +76,11 @@ def record(store: Store, run: Run) -> bool:
         then it was evaluated and forgotten, and must not be evaluated again.
     """
     with store.writing() as connection:
-        number = containers.numbers(connection, [run.key.container])[run.key.container]
+        number = containers.container_numbers(connection, [run.key.container])[run.key.container]
         if _is_forgotten(connection, number, run):
             return False
         values = {name: getattr(run, name) for name in _FACTS}
-        statement = upserts.insert(connection, _TABLE).values(
+        statement = engines.insert(connection, _TABLE).values(
             container_id=number, pod_uid=run.key.pod_uid, **values
         )
         connection.execute(
@@ -93,7 +93,9 @@ def record(store: Store, run: Run) -> bool:
     return True
 
 
-def read(store: Store, container: ContainerKey, *, newest: int | None = None) -> tuple[Run, ...]:
+def read(
+    store: Store, container: ContainerKey, *, newest: int | None = None
+) -> tuple[StoredRun, ...]:
     """Return the runs of a container, oldest first.
 
     Args:
@@ -109,19 +111,21 @@ def read(store: Store, container: ContainerKey, *, newest: int | None = None) ->
 
 def select() -> sa.Select[tuple[Any, ...]]:
     """Return a query for whole rows of runs with the keys of their containers."""
-    return sa.select(_TABLE, *containers.COLUMNS).select_from(_TABLE.join(schemas.containers))
+    return sa.select(_TABLE, *containers.CONTAINER_COLUMNS).select_from(
+        _TABLE.join(schema.containers_table)
+    )
 
 
-def from_row(row: sa.RowMapping) -> Run:
+def from_row(row: sa.RowMapping) -> StoredRun:
     """Return a run from a row of ``select``."""
-    container = ContainerKey(*(row[column] for column in containers.COLUMNS))
+    container = ContainerKey(*(row[column] for column in containers.CONTAINER_COLUMNS))
     facts = {name: row[_TABLE.c[name]] for name in (*_FACTS, "evaluated_at_s")}
-    return Run(RunKey(container, row[_TABLE.c.pod_uid]), **facts)
+    return StoredRun(RunKey(container, row[_TABLE.c.pod_uid]), **facts)
 
 
-def _is_forgotten(connection: sa.Connection, container_id: int, run: Run) -> bool:
+def _is_forgotten(connection: sa.Connection, container_id: int, run: StoredRun) -> bool:
     """Tell whether a run was swept away; the mark is held, so that it cannot move meanwhile."""
-    marks = schemas.retention_marks
+    marks = schema.retention_marks_table
     mark = sa.select(marks.c.until_s).where(marks.c.name == "runs").with_for_update(read=True)
     until_s = connection.scalar(mark)
     if until_s is None or run.ended_s is None or run.ended_s >= until_s:

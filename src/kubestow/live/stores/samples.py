@@ -14,18 +14,18 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kubestow.live.stores import containers, schemas, upserts
+from kubestow.live.stores import containers, engines, schema
 from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.engines import Store
 from kubestow.model import errors
 
-_TABLE = schemas.samples
+_TABLE = schema.samples_table
 _MEASURES = ("cpu_m", "memory_bytes", "memory_peak_bytes")
 _BATCH = 5_000  # rows a statement
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class StoredSample:
     """Usage at one time; what was not measured is ``None``, the rest still counts.
 
     Attributes:
@@ -46,7 +46,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class StoredUsage:
     """What the samples of one run say together; ``None`` where none has a value.
 
     Attributes:
@@ -62,13 +62,13 @@ class Usage:
     memory_max_bytes: int | None
 
 
-def insert(store: Store, samples: Iterable[Sample]) -> None:
+def insert(store: Store, samples: Iterable[StoredSample]) -> None:
     """Keep samples. One that is there already stays; values it lacks are filled in."""
     given = list(samples)
     for sample in given:
         _check(sample)
     with store.writing() as connection:
-        numbers = containers.numbers(connection, {sample.container for sample in given})
+        numbers = containers.container_numbers(connection, {sample.container for sample in given})
         rows = [_values(sample, numbers) for sample in given]
         # In one order everywhere, so that no two writers of the same samples wait for each other.
         rows.sort(key=operator.itemgetter("container_id", "pod_uid", "time_s"))
@@ -77,15 +77,15 @@ def insert(store: Store, samples: Iterable[Sample]) -> None:
             connection.execute(statement, rows[start : start + _BATCH])
 
 
-def read(store: Store, container: ContainerKey, pod_uid: str) -> tuple[Sample, ...]:
+def read(store: Store, container: ContainerKey, pod_uid: str) -> tuple[StoredSample, ...]:
     """Return the samples of one run, oldest first."""
     columns = (_TABLE.c.time_s, *(_TABLE.c[name] for name in _MEASURES))
     with store.reading() as connection:
         wanted = _of_run(sa.select(*columns), container, pod_uid).order_by(_TABLE.c.time_s)
-        return tuple(Sample(container, pod_uid, *row) for row in connection.execute(wanted))
+        return tuple(StoredSample(container, pod_uid, *row) for row in connection.execute(wanted))
 
 
-def summarise(store: Store, container: ContainerKey, pod_uid: str) -> Usage:
+def summarise(store: Store, container: ContainerKey, pod_uid: str) -> StoredUsage:
     """Return what the samples of one run say together."""
     wanted = sa.select(
         sa.func.count(),
@@ -96,19 +96,19 @@ def summarise(store: Store, container: ContainerKey, pod_uid: str) -> Usage:
     )
     with store.reading() as connection:
         count, mean, most, *memory = connection.execute(_of_run(wanted, container, pod_uid)).one()
-    return Usage(count, mean, most, max((m for m in memory if m is not None), default=None))
+    return StoredUsage(count, mean, most, max((m for m in memory if m is not None), default=None))
 
 
 def _of_run(
     wanted: sa.Select[tuple[Any, ...]], container: ContainerKey, pod_uid: str
 ) -> sa.Select[tuple[Any, ...]]:
-    return wanted.select_from(_TABLE.join(schemas.containers)).where(
+    return wanted.select_from(_TABLE.join(schema.containers_table)).where(
         containers.is_key(container), _TABLE.c.pod_uid == pod_uid
     )
 
 
-def _statement(connection: sa.Connection) -> upserts.Insert:
-    statement = upserts.insert(connection, _TABLE)
+def _statement(connection: sa.Connection) -> engines.Insert:
+    statement = engines.insert(connection, _TABLE)
     new = statement.excluded
     gaps = (sa.and_(_TABLE.c[name].is_(None), new[name].is_not(None)) for name in _MEASURES)
     return statement.on_conflict_do_update(
@@ -118,7 +118,7 @@ def _statement(connection: sa.Connection) -> upserts.Insert:
     )
 
 
-def _values(row: Sample, numbers: dict[ContainerKey, int]) -> dict[str, Any]:
+def _values(row: StoredSample, numbers: dict[ContainerKey, int]) -> dict[str, Any]:
     return {
         "container_id": numbers[row.container],
         "pod_uid": row.pod_uid,
@@ -129,7 +129,7 @@ def _values(row: Sample, numbers: dict[ContainerKey, int]) -> dict[str, Any]:
     }
 
 
-def _check(row: Sample) -> None:
+def _check(row: StoredSample) -> None:
     values: Sequence[float | None] = (
         row.time_s,
         row.cpu_m,

@@ -1,1 +1,1 @@
-"""Forecasts of demand and use: models, intervals, back-tests, and the gate before decisions."""
+"""Forecasts of demand and usage: models, intervals, back-tests, and the gate before decisions."""

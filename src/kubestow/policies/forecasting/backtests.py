@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kubestow.policies.forecasting import histories, protocols, seasons
+from kubestow.model import arrays
+from kubestow.policies.forecasting import histories, intervals, protocols
 
 Clock = Callable[[], float]
 Watch = Callable[[int], None]
@@ -39,9 +40,9 @@ class Backtest:
     """
 
     horizons: tuple[int, ...]
-    origins: seasons.Lengths
-    actual: protocols.Floats
-    predicted: protocols.Floats
+    origins: arrays.Ints
+    actual: arrays.Floats
+    predicted: arrays.Floats
     fit_s: float
     predict_s: float
     fits: int
@@ -49,7 +50,7 @@ class Backtest:
 
 def run(
     forecaster: protocols.PointForecaster,
-    values: protocols.Floats,
+    values: arrays.Floats,
     begin: int,
     horizons: Sequence[int],
     *,
@@ -92,16 +93,14 @@ def run(
     return Backtest(steps, origins, actual, predicted, fit_s, predict_s, fits)
 
 
-def place_origins(
-    points: int, begin: int, horizons: Sequence[int], stride: int = 1
-) -> seasons.Lengths:
+def place_origins(points: int, begin: int, horizons: Sequence[int], stride: int = 1) -> arrays.Ints:
     """Return the origins at which at least the shortest horizon has come true."""
     return np.arange(begin, points - min(horizons) + 1, stride, dtype=np.int64)
 
 
 def take_actual(
-    values: protocols.Floats, origins: seasons.Lengths, horizons: Sequence[int]
-) -> protocols.Floats:
+    values: arrays.Floats, origins: arrays.Ints, horizons: Sequence[int]
+) -> arrays.Floats:
     """Return what came after each origin at each horizon; ``nan`` behind the end."""
     places = origins[:, None] + np.asarray(horizons, dtype=np.int64) - 1
     known = places < values.shape[1]
@@ -110,11 +109,11 @@ def take_actual(
 
 def _look_ahead(
     fitted: protocols.PointFitted,
-    rows: protocols.Floats,
-    origins: seasons.Lengths,
+    rows: arrays.Floats,
+    origins: arrays.Ints,
     stride: int,
     horizons: tuple[int, ...],
-) -> list[protocols.Floats]:
+) -> list[arrays.Floats]:
     """Return what is expected from each origin on; the model stands at the first one."""
     columns, most = np.asarray(horizons) - 1, max(horizons)
     found = [fitted.means(most)[:, None, columns]]
@@ -135,7 +134,7 @@ def _look_ahead(
 
 def find_leak(
     forecaster: protocols.PointForecaster,
-    values: protocols.Floats,
+    values: arrays.Floats,
     begin: int,
     horizons: Sequence[int],
     rng: np.random.Generator,
@@ -164,3 +163,70 @@ def find_leak(
             origin = int(before.origins[known][differs][0])
             return f"{forecaster.name}: from origin {origin} points at or after {cut} are seen"
     return None
+
+
+"""Quantiles of one look along the points: 8 MB."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntervalBacktest:
+    """Forecasts along the past, with quantiles.
+
+    Attributes:
+        means: The point forecasts.
+        levels: Levels of the quantiles.
+        quantiles: By series, origin, horizon and level.
+    """
+
+    means: Backtest
+    levels: tuple[float, ...]
+    quantiles: arrays.Floats
+
+
+def run_with_intervals(
+    forecaster: intervals.Intervals,
+    values: arrays.Floats,
+    begin: int,
+    horizons: Sequence[int],
+    levels: Sequence[float],
+    *,
+    clock: Clock = lambda: 0.0,
+    watch: Watch = lambda _: None,
+) -> IntervalBacktest:
+    """Roll a model with intervals over the past.
+
+    Args:
+        forecaster: The model.
+        values: One row per series.
+        begin: Points known at the first origin; the fit takes just these.
+        horizons: Steps ahead.
+        levels: Levels of the quantiles.
+        clock: Tells seconds.
+        watch: Called with the number of origins that are done.
+    """
+    rows = histories.as_rows(values)
+    origins = place_origins(rows.shape[1], begin, horizons)
+    started = clock()
+    fitted = forecaster.fit(rows[:, :begin])
+    between = clock()
+    columns, most = np.asarray(horizons) - 1, max(horizons)
+    now = fitted.predict(most, levels)
+    means, quantiles = [now.mean[:, None, columns]], [now.quantiles[:, None, columns]]
+    chunk = max(1, _MOST_NUMBERS // (len(rows) * most * max(1, len(levels))))
+    for here in range(begin, int(origins[-1]), chunk):
+        points = rows[:, here : min(here + chunk, int(origins[-1]))]
+        rolled = fitted.roll(points, most, levels)
+        means.append(rolled.mean[:, :, columns])
+        quantiles.append(rolled.quantiles[:, :, columns])
+        fitted = fitted.update(points)
+        watch(here + points.shape[1] - begin)
+    found = Backtest(
+        tuple(horizons),
+        origins,
+        take_actual(rows, origins, horizons),
+        np.concatenate(means, axis=1),
+        between - started,
+        clock() - between,
+        1,
+    )
+    return IntervalBacktest(found, now.levels, np.concatenate(quantiles, axis=1))

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from kubestow.policies.forecasting import autocorrelations, histories
-from kubestow.policies.forecasting.protocols import Floats
+from kubestow.model.arrays import Floats
+from kubestow.policies.forecasting import autocorrelation, histories
 
 _LEAST_POINTS = 8  # fewer leave the regression of the third test without a degree of freedom
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class TestOutcome:
     """A statistic and its p-value, one entry per series."""
 
     statistics: Floats
@@ -53,7 +53,7 @@ def choose_lags(points: int) -> int:
     return max(1, min(10, points // 5))
 
 
-def check_whiteness(residuals: Floats, lags: int, parameters: int = 0) -> Outcome:
+def check_whiteness(residuals: Floats, lags: int, parameters: int = 0) -> TestOutcome:
     """Test for autocorrelation up to a lag (Ljung-Box).
 
     Args:
@@ -62,13 +62,13 @@ def check_whiteness(residuals: Floats, lags: int, parameters: int = 0) -> Outcom
         parameters: Coefficients that were fitted; as many degrees of freedom are lost, but one.
     """
     points = residuals.shape[1]
-    found = autocorrelations.correlate(residuals, lags)[:, 1:]
+    found = autocorrelation.correlate(residuals, lags)[:, 1:]
     weights = 1.0 / (points - np.arange(1, lags + 1))
     statistics = points * (points + 2.0) * (found**2 * weights).sum(axis=1)
     return _chi_squared(statistics, max(1, lags - parameters))
 
 
-def check_normality(residuals: Floats) -> Outcome:
+def check_normality(residuals: Floats) -> TestOutcome:
     """Test skewness and kurtosis together (Jarque-Bera)."""
     scaled, still = _standardise(residuals)
     skewness = (scaled**3).mean(axis=1)
@@ -77,7 +77,7 @@ def check_normality(residuals: Floats) -> Outcome:
     return _chi_squared(np.where(still, 0.0, statistics), 2)
 
 
-def check_clusters(residuals: Floats, lags: int) -> Outcome:
+def check_clusters(residuals: Floats, lags: int) -> TestOutcome:
     """Test whether squares depend on squares before (Engle's Lagrange multiplier test).
 
     The squares are regressed on a constant and their lags; points times R-squared is chi-squared.
@@ -135,8 +135,10 @@ def judge(autocorrelation_p: float, normality_p: float, arch_p: float, level: fl
     return f"The residuals are not white normal noise: {'; '.join(objections)}."
 
 
-def _chi_squared(statistics: Floats, freedom: int) -> Outcome:
-    return Outcome(statistics, np.asarray(special.chdtrc(freedom, statistics), dtype=np.float64))
+def _chi_squared(statistics: Floats, freedom: int) -> TestOutcome:
+    return TestOutcome(
+        statistics, np.asarray(special.chdtrc(freedom, statistics), dtype=np.float64)
+    )
 
 
 def _scale(rows: Floats) -> Floats:

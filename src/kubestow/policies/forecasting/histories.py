@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kubestow.model import errors
-from kubestow.policies.forecasting import protocols
+from kubestow.model import arrays, errors
 
 
-def check(values: protocols.Floats, least: int, name: str) -> protocols.Floats:
+def check(values: arrays.Floats, least: int, name: str) -> arrays.Floats:
     """Return the past as contiguous rows of floats.
 
     Args:
@@ -38,7 +37,7 @@ def check(values: protocols.Floats, least: int, name: str) -> protocols.Floats:
     return rows
 
 
-def as_rows(values: protocols.Floats) -> protocols.Floats:
+def as_rows(values: arrays.Floats) -> arrays.Floats:
     """Return points as contiguous rows of floats, without looking at them."""
     rows = np.ascontiguousarray(values, dtype=np.float64)
     if rows.ndim != 2:
@@ -46,19 +45,19 @@ def as_rows(values: protocols.Floats) -> protocols.Floats:
     return rows
 
 
-def extend(tail: protocols.Floats, points: protocols.Floats) -> protocols.Floats:
+def extend(tail: arrays.Floats, points: arrays.Floats) -> arrays.Floats:
     """Return the tail moved on by new points, as long as before."""
     return np.concatenate((tail, as_rows(points)), axis=1)[:, -tail.shape[1] :]
 
 
-def take_tail(values: protocols.Floats, length: int) -> protocols.Floats:
+def take_tail(values: arrays.Floats, length: int) -> arrays.Floats:
     """Return the last points; where the past is shorter its first point is repeated."""
     missing = max(0, length - values.shape[1])
     padding = np.repeat(values[:, :1], missing, axis=1)
     return np.concatenate((padding, values[:, values.shape[1] - (length - missing) :]), axis=1)
 
 
-def look_through(tail: protocols.Floats, points: protocols.Floats) -> protocols.Floats:
+def look_through(tail: arrays.Floats, points: arrays.Floats) -> arrays.Floats:
     """Return what the tail would be after each point: one entry per series, point and place."""
     joined = np.concatenate((tail, as_rows(points)), axis=1)
     return np.lib.stride_tricks.sliding_window_view(joined, tail.shape[1], axis=1)[:, 1:]

@@ -21,8 +21,108 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from kubestow.policies.forecasting import histories, protocols, scales, seasons
-from kubestow.policies.forecasting import interval_kernels as kernels
+from kubestow.model import arrays
+from kubestow.model.arrays import Floats, Ints
+from kubestow.policies import compiling
+from kubestow.policies.forecasting import histories, interval_scales, protocols
+
+
+@compiling.compiled
+def _place(ordered: Floats, count: int, value: float) -> int:
+    """Return before how many of the first sorted numbers a value stands."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if ordered[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiling.compiled
+def _insert(ordered: Floats, count: int, value: float) -> None:
+    place = _place(ordered, count, value)
+    for i in range(count, place, -1):
+        ordered[i] = ordered[i - 1]
+    ordered[place] = value
+
+
+@compiling.compiled
+def _remove(ordered: Floats, count: int, value: float) -> None:
+    for i in range(_place(ordered, count, value), count - 1):
+        ordered[i] = ordered[i + 1]
+
+
+@compiling.compiled
+def _read(ordered: Floats, count: int, levels: Floats, found: Floats) -> None:
+    """Fill in the quantiles of sorted errors; without any, zeros."""
+    for i in range(len(levels)):
+        found[i] = 0.0
+        if count > 0:
+            place = min(max(levels[i] * (count + 1) - 1.0, 0.0), count - 1.0)
+            below = int(place)
+            above = min(below + 1, count - 1)
+            found[i] = ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+@compiling.compiled
+def read_all(rings: Floats, counts: Ints, levels: Floats, found: Floats) -> None:
+    """Fill in quantiles of the rings: by series, step and level."""
+    for s in range(rings.shape[0]):
+        for h in range(rings.shape[1]):
+            count = min(counts[s, h], rings.shape[2])
+            _read(np.sort(rings[s, h, :count]), count, levels, found[s, h])
+
+
+@compiling.compiled
+def push(rings: Floats, counts: Ints, errors: Floats) -> None:
+    """Add errors to the rings, in place; the oldest give way.
+
+    Args:
+        rings: By series, step and place.
+        counts: How many errors ever came, by series and step.
+        errors: By series, step and point, oldest first; ``nan`` is passed over.
+    """
+    size = rings.shape[2]
+    for s in range(errors.shape[0]):
+        for h in range(errors.shape[1]):
+            for t in range(errors.shape[2]):
+                if np.isfinite(errors[s, h, t]):
+                    rings[s, h, counts[s, h] % size] = errors[s, h, t]
+                    counts[s, h] += 1
+
+
+@compiling.compiled
+def roll_errors(rings: Floats, counts: Ints, errors: Floats, levels: Floats, found: Floats) -> None:
+    """Add errors one by one, in place, and fill in the quantiles after each.
+
+    Args:
+        rings: By series, step and place.
+        counts: How many errors ever came, by series and step.
+        errors: By series, step and point.
+        levels: Levels of the quantiles.
+        found: By series, point, step and level, to be filled.
+    """
+    size = rings.shape[2]
+    for s in range(errors.shape[0]):
+        for h in range(errors.shape[1]):
+            ring = rings[s, h]
+            count = min(counts[s, h], size)
+            ordered = np.empty(size + 1)
+            ordered[:count] = np.sort(ring[:count])
+            for t in range(errors.shape[2]):
+                error = errors[s, h, t]
+                if np.isfinite(error):
+                    if count == size:
+                        _remove(ordered, count, ring[counts[s, h] % size])
+                        count -= 1
+                    _insert(ordered, count, error)
+                    count += 1
+                    ring[counts[s, h] % size] = error
+                    counts[s, h] += 1
+                _read(ordered, count, levels, found[s, t, h])
+
 
 HELD_OUT = 0.3
 """Share of the past whose errors fill the rings of models with many parameters."""
@@ -35,7 +135,7 @@ _BEGUN = 0.25
 class Restarting(Protocol):
     """A fitted model that can stand at the end of another past with the same parameters."""
 
-    def restart(self, values: protocols.Floats) -> protocols.PointFitted:
+    def restart(self, values: arrays.Floats) -> protocols.PointFitted:
         """Return the same model at the end of another past."""
         ...
 
@@ -58,14 +158,14 @@ class Intervals:
     steps: int = 1
     few: bool = False
     ring: int = 500
-    scaling: scales.Kind = scales.Kind.CHANGE
+    scaling: interval_scales.ScaleKind = interval_scales.ScaleKind.CHANGE
 
     @property
     def name(self) -> str:
         """The name of the model."""
         return self.point.name
 
-    def fit(self, values: protocols.Floats) -> Interval:
+    def fit(self, values: arrays.Floats) -> Interval:
         """Fit the model and learn its errors."""
         rows = histories.check(values, self.point.least_points, self.name)
         fitted = self.point.fit(rows)
@@ -73,7 +173,7 @@ class Intervals:
         count = len(rows)
         fresh = Interval(
             point=tried,
-            scale=scales.begin(self.scaling, rows[:, : max(begin, 1)]),
+            scale=interval_scales.begin(self.scaling, rows[:, : max(begin, 1)]),
             rings=np.zeros((count, self.steps, self.ring)),
             counts=np.zeros((count, self.steps), dtype=np.int64),
             pending=np.full((count, self.steps, self.steps), np.nan),
@@ -83,7 +183,7 @@ class Intervals:
         return replace(fresh.update(rows[:, begin:]), point=fitted)
 
     def _try(
-        self, fitted: protocols.PointFitted, rows: protocols.Floats
+        self, fitted: protocols.PointFitted, rows: arrays.Floats
     ) -> tuple[protocols.PointFitted, int]:
         """Return a model that stands somewhere in the past, and where."""
         least, count = max(1, self.point.least_points), rows.shape[1]
@@ -100,9 +200,9 @@ class Intervals:
 class Rolled:
     """Means and quantiles after each of some points: by series, point, step (and level)."""
 
-    mean: protocols.Floats
+    mean: arrays.Floats
     levels: tuple[float, ...]
-    quantiles: protocols.Floats
+    quantiles: arrays.Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,12 +220,12 @@ class Interval:
     """
 
     point: protocols.PointFitted
-    scale: scales.Scale
-    rings: protocols.Floats
-    counts: seasons.Lengths
-    pending: protocols.Floats
-    sizes: protocols.Floats
-    lowest: protocols.Floats
+    scale: interval_scales.Scale
+    rings: arrays.Floats
+    counts: arrays.Ints
+    pending: arrays.Floats
+    sizes: arrays.Floats
+    lowest: arrays.Floats
 
     def stand(self) -> Interval:
         """Return the model with what it expects now as the last of what is pending."""
@@ -141,13 +241,13 @@ class Interval:
         """Steps ahead whose errors are watched."""
         return int(self.rings.shape[1])
 
-    def update(self, points: protocols.Floats) -> Interval:
+    def update(self, points: arrays.Floats) -> Interval:
         """Move on by new points and learn from how far they were from what was expected."""
         rows = histories.as_rows(points)
         looked = self.point.roll(rows, self.steps)
         sizes = self.scale.roll(rows)
         rings, counts = self.rings.copy(), self.counts.copy()
-        kernels.push(rings, counts, self._errors(rows, looked, sizes))
+        push(rings, counts, self._errors(rows, looked, sizes))
         return replace(
             self,
             point=self.point.update(rows),
@@ -163,18 +263,18 @@ class Interval:
         rising = check_levels(levels)
         means = np.maximum(self.point.means(steps), self.lowest[:, None])
         offsets = np.empty((*self.counts.shape, len(rising)))
-        kernels.read_all(self.rings, self.counts, np.array(rising), offsets)
+        read_all(self.rings, self.counts, np.array(rising), offsets)
         wide = self._widen(offsets, steps) * self.scale.size()[:, None, None]
         lowest = self.lowest[:, None, None]
         return protocols.Forecast(means, rising, np.maximum(means[:, :, None] + wide, lowest))
 
-    def roll(self, points: protocols.Floats, steps: int, levels: Sequence[float] = ()) -> Rolled:
+    def roll(self, points: arrays.Floats, steps: int, levels: Sequence[float] = ()) -> Rolled:
         """Return means and quantiles after each of some points, learning along them."""
         rows, rising = histories.as_rows(points), check_levels(levels)
         looked = self.point.roll(rows, max(steps, self.steps))
         sizes = self.scale.roll(rows)
         offsets = np.empty((*rows.shape, self.steps, len(rising)))
-        kernels.roll(
+        roll_errors(
             self.rings.copy(),
             self.counts.copy(),
             self._errors(rows, looked[..., : self.steps], sizes),
@@ -187,8 +287,8 @@ class Interval:
         return Rolled(means, rising, quantiles)
 
     def _errors(
-        self, rows: protocols.Floats, looked: protocols.Floats, sizes: protocols.Floats
-    ) -> protocols.Floats:
+        self, rows: arrays.Floats, looked: arrays.Floats, sizes: arrays.Floats
+    ) -> arrays.Floats:
         """Return how far points were from what was expected, by series, step and point."""
         expected = np.concatenate((self.pending, looked), axis=1)
         scale = np.concatenate((self.sizes, sizes), axis=1)
@@ -198,12 +298,12 @@ class Interval:
             errors[:, h - 1] = (rows - expected[:, origins, h - 1]) / scale[:, origins]
         return errors
 
-    def _widen(self, offsets: protocols.Floats, steps: int) -> protocols.Floats:
+    def _widen(self, offsets: arrays.Floats, steps: int) -> arrays.Floats:
         """Return offsets for so many steps; behind the last one they grow with the root."""
         ahead = np.arange(1, steps + 1)
         near = offsets[..., np.minimum(ahead, self.steps) - 1, :]
         widths = np.sqrt(np.maximum(ahead / self.steps, 1.0))
-        wide: protocols.Floats = near * widths[:, None]
+        wide: arrays.Floats = near * widths[:, None]
         return wide
 
 
@@ -219,6 +319,6 @@ def check_levels(levels: Sequence[float]) -> tuple[float, ...]:
     return tuple(sorted(levels))
 
 
-def _shift(kept: protocols.Floats, new: protocols.Floats) -> protocols.Floats:
+def _shift(kept: arrays.Floats, new: arrays.Floats) -> arrays.Floats:
     """Return the last of what is kept and what is new, as many as were kept."""
     return np.concatenate((kept, new), axis=1)[:, -kept.shape[1] :]

@@ -13,10 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from kubestow.model.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from kubestow.policies.forecasting import protocols
-
-Lengths = NDArray[np.int64]
+from kubestow.model import arrays
+from kubestow.model.arrays import Ints
 
 NONE = 1
 """The season of a series that has none: each step is like the one before."""
@@ -42,7 +41,7 @@ _BESIDE = 0.05
 _SHORTEST = 2
 
 
-def choose(values: protocols.Floats, season: int | None, hints: Sequence[int] = ()) -> Lengths:
+def choose(values: arrays.Floats, season: int | None, hints: Sequence[int] = ()) -> Ints:
     """Return the season that was given, or the one found for each series.
 
     A given season of which the past does not even hold one counts as none.
@@ -53,7 +52,7 @@ def choose(values: protocols.Floats, season: int | None, hints: Sequence[int] = 
     return np.full(len(values), usable, dtype=np.int64)
 
 
-def find(values: protocols.Floats, hints: Sequence[int] = ()) -> Lengths:
+def find(values: arrays.Floats, hints: Sequence[int] = ()) -> Ints:
     """Return the season of each series in steps, ``NONE`` where there is none.
 
     Args:
@@ -75,7 +74,7 @@ def find(values: protocols.Floats, hints: Sequence[int] = ()) -> Lengths:
     return _prefer(found, correlations, hints)
 
 
-def _prefer(found: Lengths, correlations: protocols.Floats, hints: Sequence[int]) -> Lengths:
+def _prefer(found: Ints, correlations: arrays.Floats, hints: Sequence[int]) -> Ints:
     """Return hints where no season was found and they pass, or the one found is no better."""
     trough = np.minimum.accumulate(correlations, axis=1)
     height = np.take_along_axis(correlations, found[:, None], axis=1)[:, 0]
@@ -90,7 +89,7 @@ def _prefer(found: Lengths, correlations: protocols.Floats, hints: Sequence[int]
     return found
 
 
-def correlate(values: protocols.Floats, most: int) -> protocols.Floats:
+def correlate(values: arrays.Floats, most: int) -> arrays.Floats:
     """Return autocorrelations at lags from 0 to a largest one; of constants they are 0.
 
     The sums are divided by the number of their terms, so that long lags are not damped.
@@ -106,7 +105,7 @@ def correlate(values: protocols.Floats, most: int) -> protocols.Floats:
     return np.where(variance > 0.0, sums / terms / safe, 0.0)
 
 
-def _level(values: protocols.Floats) -> protocols.Floats:
+def _level(values: arrays.Floats) -> arrays.Floats:
     """Return the series without their lines of best fit, scaled so that squares stay finite."""
     size = np.abs(values).max(axis=1, keepdims=True)
     scaled = values / np.where(size > 0.0, size, 1.0)
@@ -118,7 +117,7 @@ def _level(values: protocols.Floats) -> protocols.Floats:
     return np.where(noise, 0.0, level)
 
 
-def _peaks(correlations: protocols.Floats) -> NDArray[np.bool_]:
+def _peaks(correlations: arrays.Floats) -> NDArray[np.bool_]:
     """Tell which lags are peaks that count; the last lag has no right neighbour and is none."""
     inner = correlations[:, 1:-1]
     peaks = np.zeros(correlations.shape, dtype=np.bool_)
@@ -130,10 +129,10 @@ def _peaks(correlations: protocols.Floats) -> NDArray[np.bool_]:
     return peaks
 
 
-def _chances(correlations: protocols.Floats) -> protocols.Floats:
+def _chances(correlations: arrays.Floats) -> arrays.Floats:
     """Return the limits of chance: Bartlett's variance of a lag grows with the lags before it."""
     squares = np.cumsum(correlations**2, axis=1) - 1.0
     before = np.concatenate((np.zeros((len(squares), 1)), squares[:, :-1]), axis=1)
     count = CYCLES * correlations.shape[1]
-    limits: protocols.Floats = _CHANCE * np.sqrt(np.maximum(1.0 + 2.0 * before, 0.0) / count)
+    limits: arrays.Floats = _CHANCE * np.sqrt(np.maximum(1.0 + 2.0 * before, 0.0) / count)
     return limits

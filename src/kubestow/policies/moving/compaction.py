@@ -16,7 +16,7 @@ import numpy as np
 
 from kubestow.model import decisions, resources, states
 from kubestow.policies.moving.plans import Movable, MoveBudget, MovePlan
-from kubestow.policies.placing import provisioning, schedulers
+from kubestow.policies.placing import provisioning, scheduler
 
 NAME = "compact"
 
@@ -46,7 +46,7 @@ class Compact:
         self,
         state: states.ClusterState,
         running: Mapping[int, Sequence[Movable]],
-        scheduler: schedulers.Scheduler,
+        scheduler: scheduler.Scheduler,
         budget: MoveBudget,
     ) -> MovePlan:
         """Plan moves, the emptiest node first; the state ends as it began."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kubestow.model import decisions, pods, states
-from kubestow.policies.placing import schedulers
+from kubestow.policies.placing import scheduler
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Mover(Protocol):
         self,
         state: states.ClusterState,
         running: Mapping[int, Sequence[Movable]],
-        scheduler: schedulers.Scheduler,
+        scheduler: scheduler.Scheduler,
         budget: MoveBudget,
     ) -> MovePlan:
         """Plan moves; the state ends as it began.

@@ -1,1 +1,1 @@
-"""Where pods go: the scheduler's filters and scores, profiles, and vector bin packing."""
+"""Where pods go: the scheduler's filters and scores, profiles, terms, and vector bin packing."""

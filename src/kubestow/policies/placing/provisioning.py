@@ -13,14 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from kubestow.model import clusters, nodes, pods, requests, resources, states
-from kubestow.policies.placing import schedulers
+from kubestow.policies.placing import scheduler
 
 
 def nodes_needed(
     waiting: Sequence[pods.Pod],
     template: nodes.Node,
     daemons: Sequence[pods.Pod],
-    scheduler: schedulers.Scheduler,
+    scheduler: scheduler.Scheduler,
     most: int,
 ) -> tuple[int, int]:
     """Return how many copies of a node the pods need, and how many of the pods they take.
@@ -61,7 +61,7 @@ def _with_first(state: states.ClusterState, made: list[nodes.Node]) -> states.Cl
 
 
 def unplaceable(
-    waiting: Sequence[pods.Pod], state: states.ClusterState, scheduler: schedulers.Scheduler
+    waiting: Sequence[pods.Pod], state: states.ClusterState, scheduler: scheduler.Scheduler
 ) -> list[pods.Pod]:
     """Return the pods that fit nowhere, the more important ones placed first in thought.
 
@@ -101,7 +101,7 @@ def can_move(
     moving: Sequence[pods.Pod],
     state: states.ClusterState,
     row: int,
-    scheduler: schedulers.Scheduler,
+    scheduler: scheduler.Scheduler,
 ) -> bool:
     """Tell whether all pods that move would be placed on other nodes; the state is not changed.
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from kubestow.model.arrays import Bools, Floats, Ints
+
 Codes = npt.NDArray[np.int8]
-Mask = npt.NDArray[np.bool_]
 
 # Codes of PodTable.phases.
 PENDING, RUNNING, SUCCEEDED, FAILED, UNKNOWN = range(5)
@@ -48,7 +47,7 @@ class PodTable:
 
     phases: Codes
     readies: Codes
-    deleted: Mask
+    deleted: Bools
     started_s: Floats
     ready_since_s: Floats
     requests_milli: Mapping[RequestKey, Ints] = field(default_factory=dict)
@@ -110,7 +109,7 @@ class PodSamples:
     """
 
     values_milli: Ints
-    present: Mask
+    present: Bools
     sampled_s: Floats
     window_s: Floats
     strangers_milli: tuple[int, ...] = ()
@@ -118,7 +117,7 @@ class PodSamples:
 
 
 def samples(
-    values_milli: Ints, sampled_s: float, window_s: float, present: Mask | None = None
+    values_milli: Ints, sampled_s: float, window_s: float, present: Bools | None = None
 ) -> PodSamples:
     """Return samples that were all taken at one time over one window."""
     count = len(values_milli)

@@ -1,1 +1,1 @@
-"""Sizing policies: what requests containers should have."""
+"""Sizing policies: which requests and limits containers should have."""

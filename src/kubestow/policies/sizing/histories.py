@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from kubestow.model.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class OomKill:
 
 
 @dataclass(frozen=True, slots=True)
-class LivePod:
+class HistoryPod:
     """A pod that exists, whether or not it was measured.
 
     Attributes:
@@ -90,7 +89,7 @@ class UsageNews:
     time_s: float
     samples: tuple[UsageSample, ...] = ()
     ooms: tuple[OomKill, ...] = ()
-    pods: tuple[LivePod, ...] | None = None
+    pods: tuple[HistoryPod, ...] | None = None
     workload_exists: bool = True
 
 
@@ -111,9 +110,9 @@ class ContainerSeries:
 
     pod: str
     container: str
-    times_s: FloatArray
-    cpu_cores: FloatArray
-    memory_bytes: FloatArray
+    times_s: Floats
+    cpu_cores: Floats
+    memory_bytes: Floats
     cpu_request_cores: float = 0.0
     ooms: tuple[OomKill, ...] = ()
     template: str = ""

@@ -17,16 +17,15 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kubestow.model import structures
+from kubestow.model import decoding
+from kubestow.model.arrays import Floats
 from kubestow.policies.sizing import batches, estimates, window_statistics
 
 NAME = "krr-simple"
 
-Floats = NDArray[np.float64]
-Percent = Annotated[float, structures.Bounds(least=0.0, most=100.0)]
-Amount = Annotated[float, structures.Bounds(least=0.0)]
+Percent = Annotated[float, decoding.ValueBounds(least=0.0, most=100.0)]
+Amount = Annotated[float, decoding.ValueBounds(least=0.0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class KrrParameters:
 
     cpu_percentile: Percent = 95.0
     memory_buffer_percentage: Amount = 15.0
-    points_required: Annotated[int, structures.Bounds(least=1)] = 100
+    points_required: Annotated[int, decoding.ValueBounds(least=1)] = 100
     use_oomkill_data: bool = False
     oom_memory_buffer_percentage: Amount = 25.0
     cpu_min_value: Amount = 10.0

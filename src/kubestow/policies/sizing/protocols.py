@@ -57,14 +57,14 @@ class Recommender(Protocol):
         """
 
 
-class Memory(Protocol):
+class RecommenderMemory(Protocol):
     """What a recommender remembers about one workload."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the memory as plain values, ready for JSON."""
 
 
-MemoryT = TypeVar("MemoryT", bound=Memory)
+MemoryT = TypeVar("MemoryT", bound=RecommenderMemory)
 
 
 class StreamingRecommender(Recommender, Protocol[MemoryT]):

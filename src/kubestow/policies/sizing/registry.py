@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from kubestow.model import errors
+from kubestow.policies import registries
 from kubestow.policies.sizing import (
-    arima_margins,
     batch_recommenders,
-    conformals,
     estimates,
-    keeping,
+    judging,
+    keep,
     krr,
-    level_sigmas,
-    limit_follows,
-    percentiles,
+    level_sigma,
+    limit_follow,
+    margins,
+    percentile,
     protocols,
     q_learning,
-    q_parameters,
-    short_margins,
-    tournaments,
-    vpa_estimators,
+    vpa,
 )
-from kubestow.policies.sizing.vpa import parameters as vpa_parameters
-from kubestow.policies.sizing.vpa import recommenders as vpa_recommenders
+from kubestow.policies.sizing.conformal import CONFORMAL, Conformal, ConformalParameters
 
 
 @dataclass(frozen=True, slots=True)
-class AutoParameters:
+class AutoSizingParameters:
     """How ``auto`` judges, and what its candidates go by.
 
     Attributes:
@@ -38,29 +34,25 @@ class AutoParameters:
         conformal: Parameters of ``conformal``, which also answers where nothing can be judged.
     """
 
-    tournament: tournaments.TournamentParameters = field(
-        default_factory=tournaments.TournamentParameters
-    )
-    conformal: conformals.ConformalParameters = field(
-        default_factory=conformals.ConformalParameters
-    )
+    tournament: judging.TournamentParameters = field(default_factory=judging.TournamentParameters)
+    conformal: ConformalParameters = field(default_factory=ConformalParameters)
 
 
-def _make_auto(parameters: AutoParameters) -> tournaments.Tournament:
-    return tournaments.Tournament(
+def _make_auto(parameters: AutoSizingParameters) -> judging.Tournament:
+    return judging.Tournament(
         (
-            conformals.Conformal(parameters.conformal),
-            percentiles.Percentile(),
+            Conformal(parameters.conformal),
+            percentile.Percentile(),
             krr.Krr(),
-            vpa_estimators.VpaEstimator(),
-            level_sigmas.LevelSigma(),
+            vpa.VpaEstimator(),
+            level_sigma.LevelSigma(),
         ),
         parameters.tournament,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecommenderEntry:
     """A recommender that can be asked for.
 
     Attributes:
@@ -97,89 +89,80 @@ class Entry:
 
 
 _ALL = (
-    Entry(
-        keeping.NAME,
+    RecommenderEntry(
+        keep.NAME,
         "Leaves requests as they are.",
-        keeping.KeepParameters,
+        keep.KeepParameters,
         None,
-        keeping.Keep,
+        keep.Keep,
     ),
-    Entry(
-        percentiles.NAME,
+    RecommenderEntry(
+        percentile.NAME,
         "A percentile of what was used, and a margin.",
-        percentiles.PercentileParameters,
-        percentiles.Percentile,
+        percentile.PercentileParameters,
+        percentile.Percentile,
     ),
-    Entry(
+    RecommenderEntry(
         krr.NAME,
         "krr's strategy simple, exactly: P95 of CPU, the largest memory and 15 %.",
         krr.KrrParameters,
         krr.Krr,
     ),
-    Entry(
-        vpa_recommenders.NAME,
+    RecommenderEntry(
+        vpa.VPA,
         "The Vertical Pod Autoscaler, exactly: decaying histograms, P90 and a margin of 15 %.",
-        vpa_parameters.VpaParameters,
-        vpa_estimators.VpaEstimator,
-        vpa_recommenders.Vpa,
+        vpa.VpaParameters,
+        vpa.VpaEstimator,
+        vpa.Vpa,
     ),
-    Entry(
-        level_sigmas.NAME,
+    RecommenderEntry(
+        level_sigma.NAME,
         "The mean and some standard deviations.",
-        level_sigmas.LevelSigmaParameters,
-        level_sigmas.LevelSigma,
+        level_sigma.LevelSigmaParameters,
+        level_sigma.LevelSigma,
     ),
-    Entry(
-        arima_margins.NAME,
+    RecommenderEntry(
+        margins.ARIMA_MARGIN,
         "A forecast by ARIMA(p,1,q) over five steps and a margin of its deviation (Schubert 2023).",
-        arima_margins.ArimaMarginParameters,
-        arima_margins.ArimaMargin,
+        margins.ArimaMarginParameters,
+        margins.ArimaMargin,
     ),
-    Entry(
-        short_margins.NAME,
+    RecommenderEntry(
+        margins.SHORT_MARGIN,
         "The amount of least expected cost for the next few points, a shortage having a price.",
-        short_margins.ShortMarginParameters,
-        short_margins.ShortMargin,
+        margins.ShortMarginParameters,
+        margins.ShortMargin,
     ),
-    Entry(
-        q_learning.NAME,
+    RecommenderEntry(
+        q_learning.Q_LEARNING,
         "One agent per container and resource learns on a grid of 64 units (Boettcher 2023).",
-        q_parameters.QParameters,
+        q_learning.QParameters,
         q_learning.QLearning,
     ),
-    Entry(
-        limit_follows.NAME,
+    RecommenderEntry(
+        limit_follow.NAME,
         "Limits of running pods follow what they use (Shi 2023), never below it.",
-        limit_follows.LimitFollowParameters,
-        limit_follows.LimitFollow,
+        limit_follow.LimitFollowParameters,
+        limit_follow.LimitFollow,
     ),
-    Entry(
-        conformals.NAME,
+    RecommenderEntry(
+        CONFORMAL,
         "An amount that holds in the next window but for a stated share of cases.",
-        conformals.ConformalParameters,
-        conformals.Conformal,
+        ConformalParameters,
+        Conformal,
     ),
-    Entry(
-        tournaments.NAME,
+    RecommenderEntry(
+        judging.AUTO,
         "Per container and resource, who did best in the past by an explicit cost.",
-        AutoParameters,
+        AutoSizingParameters,
         _make_auto,
     ),
 )
 
-REGISTRY: Mapping[str, Entry] = MappingProxyType({entry.name: entry for entry in _ALL})
+RECOMMENDERS = registries.Registry(
+    "recommender", RecommenderEntry, _ALL, group="kubestow.recommenders"
+)
 """All recommenders by name."""
-
-
-def get(name: str) -> Entry:
-    """Return a recommender by name.
-
-    Raises:
-        InputError: If there is none of that name.
-    """
-    if name not in REGISTRY:
-        raise errors.InputError("recommender", f"{name!r}: must be one of {', '.join(REGISTRY)}")
-    return REGISTRY[name]
 
 
 def make(name: str, **parameters: Any) -> protocols.Recommender:
@@ -188,7 +171,7 @@ def make(name: str, **parameters: Any) -> protocols.Recommender:
     Raises:
         InputError: If there is none of that name, or it has no such parameter.
     """
-    entry = get(name)
+    entry = RECOMMENDERS.get(name)
     known = entry.parameters.__dataclass_fields__
     for keyword in parameters:
         if keyword not in known:

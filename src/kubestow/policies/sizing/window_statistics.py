@@ -10,12 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kubestow.model.arrays import Floats, Ints
 from kubestow.policies.compiling import compiled
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def quantiles(values: Floats, share: float) -> Floats:

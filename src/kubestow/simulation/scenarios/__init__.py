@@ -1,1 +1,52 @@
-"""What is to be simulated, as a file says it: structures, defaults and rules."""
+"""Scenarios: what a scenario file may say, with defaults and rules."""
+
+from kubestow.simulation.scenarios.cluster import Failure, Maintenance, Pool
+from kubestow.simulation.scenarios.document import Scenario, ScenarioSpec, read_scenario
+from kubestow.simulation.scenarios.policies import (
+    NO_SCALER,
+    ScalingPolicy,
+    SizingGuards,
+    SizingPolicy,
+)
+from kubestow.simulation.scenarios.sampled_signals import SignalTrace, step_means, trace_key
+from kubestow.simulation.scenarios.signals import TRACE, Signal
+from kubestow.simulation.scenarios.workloads import (
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB,
+    PIPELINE,
+    POOLED,
+    REQUESTS,
+    STATEFUL_SET,
+    Disruption,
+    ScenarioUsage,
+    ScenarioWorkload,
+)
+
+__all__ = [
+    "DAEMON_SET",
+    "DEPLOYMENT",
+    "JOB",
+    "NO_SCALER",
+    "PIPELINE",
+    "POOLED",
+    "REQUESTS",
+    "STATEFUL_SET",
+    "TRACE",
+    "Disruption",
+    "Failure",
+    "Maintenance",
+    "Pool",
+    "ScalingPolicy",
+    "Scenario",
+    "ScenarioSpec",
+    "ScenarioUsage",
+    "ScenarioWorkload",
+    "Signal",
+    "SignalTrace",
+    "SizingGuards",
+    "SizingPolicy",
+    "read_scenario",
+    "step_means",
+    "trace_key",
+]

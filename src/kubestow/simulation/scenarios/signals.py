@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from kubestow.model import fields, quantities
-from kubestow.model.structures import Bounds, OneOf, Seconds
+from kubestow.model import decoding, quantities
+from kubestow.model.decoding import OneOf, Seconds, ValueBounds
 
 CONSTANT = "constant"
 DIURNAL = "diurnal"
@@ -58,17 +58,17 @@ class Signal:
     pattern: Annotated[str, OneOf(PATTERNS)] = CONSTANT
     mean: quantities.Quantity = _NOTHING
     peak: quantities.Quantity = _NOTHING
-    period: Annotated[Seconds, Bounds(above=0)] = 86400.0
+    period: Annotated[Seconds, ValueBounds(above=0)] = 86400.0
     peak_at: Seconds = 50400.0
     segments: tuple[Segment, ...] = ()
     trace: str | None = None
     column: str | None = None
     repeat: bool = False
-    scale: Annotated[float, Bounds(least=0)] = 1.0
-    noise: Annotated[float, Bounds(least=0, most=3)] = 0.0
-    noise_time: Annotated[Seconds, Bounds(above=0)] = 300.0
+    scale: Annotated[float, ValueBounds(least=0)] = 1.0
+    noise: Annotated[float, ValueBounds(least=0, most=3)] = 0.0
+    noise_time: Annotated[Seconds, ValueBounds(above=0)] = 300.0
 
-    def check(self, field: fields.Field) -> None:
+    def check(self, field: decoding.Field) -> None:
         """Refuse a pattern without what it needs."""
         needs = {
             CONSTANT: ("mean",),

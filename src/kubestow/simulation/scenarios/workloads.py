@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from kubestow.model import fields, quantities
-from kubestow.model.structures import Bounds, OneOf, Seconds
+from kubestow.model import decoding, quantities
+from kubestow.model.decoding import OneOf, Seconds, ValueBounds
 from kubestow.simulation.scenarios.signals import Signal
 
 DEPLOYMENT, STATEFUL_SET, DAEMON_SET = "Deployment", "StatefulSet", "DaemonSet"
@@ -17,7 +17,7 @@ FLUID, REQUESTS = "fluid", "requests"
 RANDOM, POOLED = "random", "pooled"
 
 _NOTHING = quantities.Quantity(0)
-PositiveSeconds = Annotated[Seconds, Bounds(above=0)]
+PositiveSeconds = Annotated[Seconds, ValueBounds(above=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Startup:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ScenarioUsage:
     """What a container uses by itself, whatever requests it serves.
 
     Attributes:
@@ -59,17 +59,17 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
+class ScenarioContainer:
     """A container beside others in one pod."""
 
     name: str
     requests: dict[str, quantities.Quantity] = field(default_factory=dict)
     limits: dict[str, quantities.Quantity] = field(default_factory=dict)
-    usage: Usage | None = None
+    usage: ScenarioUsage | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Toleration:
+class ScenarioToleration:
     """A taint the pods bear.
 
     Attributes:
@@ -86,7 +86,7 @@ class Toleration:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ScenarioSpread:
     """A topology spread constraint among the own pods.
 
     Attributes:
@@ -96,7 +96,7 @@ class Spread:
     """
 
     key: str = "kubernetes.io/hostname"
-    max_skew: Annotated[int, Bounds(least=1)] = 1
+    max_skew: Annotated[int, ValueBounds(least=1)] = 1
     hard: bool = False
 
 
@@ -114,7 +114,7 @@ class Apart:
 
 
 @dataclass(frozen=True, slots=True)
-class Pod:
+class ScenarioPod:
     """Template of the pods.
 
     Attributes:
@@ -133,17 +133,17 @@ class Pod:
 
     requests: dict[str, quantities.Quantity] = field(default_factory=dict)
     limits: dict[str, quantities.Quantity] = field(default_factory=dict)
-    usage: Usage | None = None
-    containers: tuple[Container, ...] = ()
+    usage: ScenarioUsage | None = None
+    containers: tuple[ScenarioContainer, ...] = ()
     startup: Startup = Startup()
     grace: Seconds = 30.0
     labels: dict[str, str] = field(default_factory=dict)
     node_selector: dict[str, str] = field(default_factory=dict)
-    tolerations: tuple[Toleration, ...] = ()
-    spread: tuple[Spread, ...] = ()
+    tolerations: tuple[ScenarioToleration, ...] = ()
+    spread: tuple[ScenarioSpread, ...] = ()
     apart: Apart | None = None
 
-    def check(self, place: fields.Field) -> None:
+    def check(self, place: decoding.Field) -> None:
         """Refuse requests above limits and containers of one name."""
         _check_limits(self.requests, self.limits, place)
         names = ["main"]
@@ -158,7 +158,7 @@ class Pod:
 def _check_limits(
     requests: dict[str, quantities.Quantity],
     limits: dict[str, quantities.Quantity],
-    place: fields.Field,
+    place: decoding.Field,
 ) -> None:
     for name, limit in limits.items():
         if name in requests and requests[name].nano > limit.nano:
@@ -166,7 +166,7 @@ def _check_limits(
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class ScenarioService:
     """How requests are served.
 
     Attributes:
@@ -193,17 +193,17 @@ class Service:
     base_cpu: quantities.Quantity = _NOTHING
     network_per_request: quantities.Quantity = _NOTHING
     disk_per_request: quantities.Quantity = _NOTHING
-    slo_millis: Annotated[float, Bounds(above=0)] = 200.0
+    slo_millis: Annotated[float, ValueBounds(above=0)] = 200.0
     timeout: PositiveSeconds = 30.0
-    variability: Annotated[float, Bounds(least=0)] = 1.0
-    threads: Annotated[float, Bounds(above=0)] = 1.0
-    parallelism: Annotated[float, Bounds(above=0)] | None = None
+    variability: Annotated[float, ValueBounds(least=0)] = 1.0
+    threads: Annotated[float, ValueBounds(above=0)] = 1.0
+    parallelism: Annotated[float, ValueBounds(above=0)] | None = None
     balancing: Annotated[str, OneOf((RANDOM, POOLED))] = RANDOM
     model: Annotated[str, OneOf((FLUID, REQUESTS))] = FLUID
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ScenarioWork:
     """What a job's pod has to do before it is finished.
 
     Attributes:
@@ -217,16 +217,16 @@ class Work:
         first: When a pipeline starts first.
     """
 
-    cpu_seconds: Annotated[float, Bounds(least=0)] = 0.0
-    cores: Annotated[float, Bounds(above=0)] = 1.0
+    cpu_seconds: Annotated[float, ValueBounds(least=0)] = 0.0
+    cores: Annotated[float, ValueBounds(above=0)] = 1.0
     duration: Seconds = 0.0
-    completions: Annotated[int, Bounds(least=1)] = 1
-    parallelism: Annotated[int, Bounds(least=1)] = 1
-    variability: Annotated[float, Bounds(least=0, most=3)] = 0.0
+    completions: Annotated[int, ValueBounds(least=1)] = 1
+    parallelism: Annotated[int, ValueBounds(least=1)] = 1
+    variability: Annotated[float, ValueBounds(least=0, most=3)] = 0.0
     every: PositiveSeconds | None = None
     first: Seconds = 0.0
 
-    def check(self, place: fields.Field) -> None:
+    def check(self, place: decoding.Field) -> None:
         """Refuse work that is none."""
         if not self.cpu_seconds and not self.duration:
             raise place["cpuSeconds"].refuse("a job needs cpuSeconds, a duration, or both")
@@ -241,17 +241,17 @@ class Disruption:
         max_unavailable: Pods that may be missing.
     """
 
-    min_available: Annotated[int, Bounds(least=0)] | None = None
-    max_unavailable: Annotated[int, Bounds(least=0)] | None = None
+    min_available: Annotated[int, ValueBounds(least=0)] | None = None
+    max_unavailable: Annotated[int, ValueBounds(least=0)] | None = None
 
-    def check(self, place: fields.Field) -> None:
+    def check(self, place: decoding.Field) -> None:
         """Refuse both or neither."""
         if (self.min_available is None) == (self.max_unavailable is None):
             raise place.refuse("expected either minAvailable or maxUnavailable")
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class ScenarioWorkload:
     """A workload and its pods.
 
     Attributes:
@@ -275,13 +275,13 @@ class Workload:
     name: str
     namespace: str = "default"
     kind: Annotated[str, OneOf(KINDS)] = DEPLOYMENT
-    replicas: Annotated[int, Bounds(least=0, most=100_000)] = 1
-    count: Annotated[int, Bounds(least=1, most=100_000)] = 1
+    replicas: Annotated[int, ValueBounds(least=0, most=100_000)] = 1
+    count: Annotated[int, ValueBounds(least=1, most=100_000)] = 1
     start: Seconds = 0.0
-    pod: Pod = Pod()
+    pod: ScenarioPod = ScenarioPod()
     demand: Signal | None = None
-    service: Service | None = None
-    work: Work | None = None
+    service: ScenarioService | None = None
+    work: ScenarioWork | None = None
     priority: int = 0
     disruption: Disruption | None = None
     scaling: Any = None
@@ -293,7 +293,7 @@ class Workload:
             return [self.name]
         return [f"{self.name}-{copy}" for copy in range(self.count)]
 
-    def check(self, place: fields.Field) -> None:
+    def check(self, place: decoding.Field) -> None:
         """Refuse workloads that lack one half of what they need."""
         if not self.name:
             raise place["name"].refuse("expected a name")

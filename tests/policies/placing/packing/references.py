@@ -5,16 +5,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kubestow.policies.placing.packing import instances, parameters
+from kubestow.model import arrays
+from kubestow.policies.placing.packing import parameters
 
-FloatArray = instances.FloatArray
 Key = tuple[float, ...]
-Score = Callable[[FloatArray, FloatArray, list[FloatArray]], Key]
+Score = Callable[[arrays.Floats, arrays.Floats, list[arrays.Floats]], Key]
 
 
-def best_fit(pods: FloatArray, score: Score | None) -> list[int]:
+def best_fit(pods: arrays.Floats, score: Score | None) -> list[int]:
     """Place pods on unit nodes as Fig. 5.1 of the thesis says; no score means first fit."""
-    nodes: list[FloatArray] = []
+    nodes: list[arrays.Floats] = []
     places = []
     for index, pod in enumerate(pods):
         fitting = [k for k, used in enumerate(nodes) if np.all(used + pod <= 1.0 + 1e-9)]
@@ -32,36 +32,36 @@ def best_fit(pods: FloatArray, score: Score | None) -> list[int]:
     return places
 
 
-def angle(pod: FloatArray, free: FloatArray) -> float:
+def angle(pod: arrays.Floats, free: arrays.Floats) -> float:
     """Return the angle between two vectors in radians."""
     cosine = float(pod @ free / (np.linalg.norm(pod) * np.linalg.norm(free)))
     return math.acos(min(1.0, cosine))
 
 
-def least(pod: FloatArray, used: FloatArray, _seen: list[FloatArray]) -> Key:
+def least(pod: arrays.Floats, used: arrays.Floats, _seen: list[arrays.Floats]) -> Key:
     """(1.9)."""
     after = used + pod
     return ((float(np.mean(1 - after)) + 1 - float(np.std(after))) / 2,)
 
 
-def most(pod: FloatArray, used: FloatArray, _seen: list[FloatArray]) -> Key:
+def most(pod: arrays.Floats, used: arrays.Floats, _seen: list[arrays.Floats]) -> Key:
     """(S1_most + S2) / 2."""
     after = used + pod
     return ((float(np.mean(after)) + 1 - float(np.std(after))) / 2,)
 
 
-def reweighted(pod: FloatArray, used: FloatArray, _seen: list[FloatArray]) -> Key:
+def reweighted(pod: arrays.Floats, used: arrays.Floats, _seen: list[arrays.Floats]) -> Key:
     """S1_most + 2 S2."""
     after = used + pod
     return (float(np.mean(after)) + 2 * (1 - float(np.std(after))),)
 
 
-def dot(pod: FloatArray, used: FloatArray, _seen: list[FloatArray]) -> Key:
+def dot(pod: arrays.Floats, used: arrays.Floats, _seen: list[arrays.Floats]) -> Key:
     """Minus the angle between the pod and the free capacity before placement."""
     return (-angle(pod, 1 - used),)
 
 
-def most_dot(pod: FloatArray, used: FloatArray, _seen: list[FloatArray]) -> Key:
+def most_dot(pod: arrays.Floats, used: arrays.Floats, _seen: list[arrays.Floats]) -> Key:
     """S1_most - 2 angle."""
     return (float(np.mean(used + pod)) - 2 * angle(pod, 1 - used),)
 
@@ -69,7 +69,7 @@ def most_dot(pod: FloatArray, used: FloatArray, _seen: list[FloatArray]) -> Key:
 def permutation(window: int) -> Score:
     """Order of the node against order of the pod, then the fullest node."""
 
-    def score(pod: FloatArray, used: FloatArray, _seen: list[FloatArray]) -> Key:
+    def score(pod: arrays.Floats, used: arrays.Floats, _seen: list[arrays.Floats]) -> Key:
         rank = np.argsort(np.argsort(-pod, kind="stable"), kind="stable")
         order = np.argsort(used, kind="stable")[:window]
         return (*(-float(rank[j]) for j in order), float(np.mean(used + pod)))
@@ -80,7 +80,7 @@ def permutation(window: int) -> Score:
 def choice(window: int) -> Score:
     """As permutation, but the order inside the window is free."""
 
-    def score(pod: FloatArray, used: FloatArray, _seen: list[FloatArray]) -> Key:
+    def score(pod: arrays.Floats, used: arrays.Floats, _seen: list[arrays.Floats]) -> Key:
         rank = np.argsort(np.argsort(-pod, kind="stable"), kind="stable")
         order = np.argsort(used, kind="stable")[:window]
         return (*(-float(r) for r in sorted(rank[order])), float(np.mean(used + pod)))
@@ -88,15 +88,15 @@ def choice(window: int) -> Score:
     return score
 
 
-def adaptive_window(pod: FloatArray, used: FloatArray, seen: list[FloatArray]) -> Key:
+def adaptive_window(pod: arrays.Floats, used: arrays.Floats, seen: list[arrays.Floats]) -> Key:
     """As permutation with window d (1 - 2 mean), between 1 and 4."""
     window = round(len(pod) * (1 - float(np.mean(seen)) / 0.5))
     return permutation(max(1, min(window, 4, len(pod))))(pod, used, seen)
 
 
-def adaptive(pod: FloatArray, used: FloatArray, seen: list[FloatArray]) -> Key:
+def adaptive(pod: arrays.Floats, used: arrays.Floats, seen: list[arrays.Floats]) -> Key:
     """The documented formula of `adaptive`, with its defaults."""
-    p = parameters.Adaptive()
+    p = parameters.AdaptiveParameters()
     arrived = np.array(seen)
     totals = arrived.sum(axis=0)
     offset = p.prior * arrived.mean()

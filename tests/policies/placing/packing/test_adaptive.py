@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kubestow.model.arrays import Floats
 from kubestow.policies.placing.packing import (
     adaptive,
     heuristics,
@@ -12,18 +13,16 @@ from kubestow.policies.placing.packing import (
     tables,
 )
 
-FloatArray = states.FloatArray
 
-
-def weights_after(pods: FloatArray) -> tuple[float, list[float]]:
+def weights_after(pods: Floats) -> tuple[float, list[float]]:
     d = pods.shape[1]
     table = tables.unit_table(d)
     item = states.make_item(1, d)
-    statistics = np.zeros(adaptive.HEAD + d)
+    statistics = np.zeros(adaptive.ADAPTIVE_COLUMNS + d)
     for index in range(len(pods)):
         states.take_item(item, pods, index, table)
         adaptive.observe_item(item, 0, statistics)
-    adaptive.weigh_item(item, 0, statistics, parameters.Adaptive().encode(d))
+    adaptive.weigh_item(item, 0, statistics, parameters.AdaptiveParameters().encode(d))
     return float(item.weights[3]), item.scarcity.tolist()
 
 
@@ -31,7 +30,7 @@ def test_balance_counts_more_the_smaller_the_pods_are() -> None:
     angles = [weights_after(np.full((50, 2), share))[0] for share in (0.5, 0.3, 0.2, 0.1)]
     assert angles == sorted(angles, reverse=True)
     assert angles[0] > -0.2
-    assert angles[-1] == -parameters.Adaptive().cap
+    assert angles[-1] == -parameters.AdaptiveParameters().cap
 
 
 def test_at_the_pivot_the_weight_is_the_balance_parameter() -> None:
@@ -72,7 +71,7 @@ def test_adaptive_does_not_look_ahead() -> None:
     pods = rng.random((200, 3)) * 0.3
     other = pods.copy()
     other[100:] = rng.random((100, 3))
-    chosen = heuristics.get("adaptive")
+    chosen = heuristics.HEURISTICS.get("adaptive")
     first, second = (
         heuristics.pack(instances.make_instance(one, np.ones(3)), chosen).node_of_item[:100]
         for one in (pods, other)

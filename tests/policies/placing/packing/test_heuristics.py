@@ -7,7 +7,7 @@ from kubestow.policies.placing.packing import heuristics, parameters
 
 
 def test_all_promised_names_are_there() -> None:
-    assert set(heuristics.REGISTRY) == {
+    assert set(heuristics.HEURISTICS) == {
         "first-fit",
         "k8s-least",
         "k8s-most",
@@ -22,14 +22,16 @@ def test_all_promised_names_are_there() -> None:
 
 
 def test_abbreviations_are_unique_and_found() -> None:
-    short = [one.abbreviation for one in heuristics.REGISTRY.values()]
+    short = [one.abbreviation for one in heuristics.HEURISTICS.entries()]
     assert len(set(short)) == len(short)
-    assert [heuristics.get(name) for name in short] == list(heuristics.REGISTRY.values())
+    assert [heuristics.HEURISTICS.get(name) for name in short] == list(
+        heuristics.HEURISTICS.entries()
+    )
 
 
 def test_unknown_names_are_refused_with_the_known_ones() -> None:
     with pytest.raises(errors.InputError, match="'worst-fit': must be one of first-fit"):
-        heuristics.get("worst-fit")
+        heuristics.HEURISTICS.get("worst-fit")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ USED = np.array([[0.5, 0.2]])
 POD = np.array([[0.1, 0.3]])
 
 
-def prepare() -> tuple[states.Nodes, states.Item]:
+def prepare() -> tuple[states.PackingNodes, states.Item]:
     table = tables.unit_table(2)
     nodes = states.make_nodes(1, 2)
     states.add_node(nodes, 0, 0, table)

@@ -7,22 +7,12 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from kubestow.model import fields, quantities
-from kubestow.policies.sizing import (
-    container_policies,
-    histories,
-    protocols,
-    recommendations,
-)
-from kubestow.policies.sizing.vpa import (
-    instants,
-    limit_ranges,
-    parameters,
-    pod_containers,
-    pods,
-    priorities,
-    update_policies,
-)
+from kubestow.model import limit_ranges, quantities
+from kubestow.model.decoding import fields
+from kubestow.policies.sizing import container_policies, histories, protocols, recommendations
+from kubestow.policies.sizing.vpa.actuation import pods, policies, priorities
+from kubestow.policies.sizing.vpa.capping import pod_limits
+from kubestow.policies.sizing.vpa.recommender import instants, parameters
 
 DATA = Path(__file__).parents[3] / "data" / "vpa_1_7"
 Json = dict[str, Any]
@@ -120,7 +110,7 @@ def read_news(case: Json, round_: list[Any]) -> histories.UsageNews:
         None
         if pods is None
         else tuple(
-            histories.LivePod(pod, tuple(case["containers"]), label, ended)
+            histories.HistoryPod(pod, tuple(case["containers"]), label, ended)
             for pod, label, ended in pods
         ),
     )
@@ -153,7 +143,7 @@ def read_instant(text: str | None) -> float | None:
     return None if text is None else instants.to_seconds(instants.from_text(text))
 
 
-def read_containers(pod: Json) -> tuple[pod_containers.PodContainer, ...]:
+def read_containers(pod: Json) -> tuple[pod_limits.PodContainer, ...]:
     """Return the containers of a pod; what the node reports as set wins."""
     status = {
         entry["name"]: entry["resources"]
@@ -161,7 +151,7 @@ def read_containers(pod: Json) -> tuple[pod_containers.PodContainer, ...]:
         if entry.get("resources") is not None
     }
     return tuple(
-        pod_containers.PodContainer(
+        pod_limits.PodContainer(
             value.get("name", ""),
             read_resources(status.get(value.get("name", ""), value.get("resources"))),
         )
@@ -214,22 +204,22 @@ def policies_of(vpa: Json) -> container_policies.Policies:
     return read_policies((vpa["spec"].get("resourcePolicy") or {}).get("containerPolicies"))
 
 
-def update_policy_of(vpa: Json) -> update_policies.UpdatePolicy:
+def update_policy_of(vpa: Json) -> policies.UpdatePolicy:
     """Return what a VPA object says about updates."""
     value = vpa["spec"].get("updatePolicy") or {}
-    return update_policies.UpdatePolicy(
+    return policies.UpdatePolicy(
         value.get("updateMode") or "Recreate",
         value.get("minReplicas"),
         evict_after_oom_s=value.get("evictAfterOOMSeconds"),
     )
 
 
-def read_pod(pod: Json) -> pods.LivePod:
+def read_pod(pod: Json) -> pods.UpdaterPod:
     """Return a pod as the updater sees it."""
     status, metadata = pod.get("status", {}), pod["metadata"]
     owner = next((o for o in metadata.get("ownerReferences") or () if o.get("controller")), None)
     observed = (metadata.get("annotations") or {}).get("vpaObservedContainers")
-    return pods.LivePod(
+    return pods.UpdaterPod(
         metadata.get("name", ""),
         read_containers(pod),
         creator="/" if owner is None else f"{owner['kind']}/{owner['name']}",

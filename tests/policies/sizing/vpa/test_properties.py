@@ -5,9 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubestow.policies.sizing.vpa import aggregates, buckets, checkpoints, estimators, instants
-from kubestow.policies.sizing.vpa.histograms import DecayingHistogram, Histogram
-from kubestow.policies.sizing.vpa.parameters import VpaParameters, gathering
+from kubestow.policies.sizing.vpa.recommender import (
+    aggregates,
+    checkpoints,
+    estimators,
+    histograms,
+    instants,
+)
+from kubestow.policies.sizing.vpa.recommender.histograms import DecayingHistogram, Histogram
+from kubestow.policies.sizing.vpa.recommender.parameters import VpaParameters, gathering
 
 RULES = gathering(VpaParameters())
 HOUR_NS = 3600 * instants.SECOND_NS
@@ -28,11 +34,11 @@ def fill(samples: list[tuple[int, int]]) -> aggregates.Aggregate:
 
 @given(value=st.floats(0.0, 1e13))
 def test_a_value_lies_in_its_bucket(value: float) -> None:
-    found = buckets.MEMORY_BUCKETS.find(value)
-    start = buckets.MEMORY_BUCKETS.start(found)
+    found = histograms.MEMORY_BUCKETS.find(value)
+    start = histograms.MEMORY_BUCKETS.start(found)
     assert start <= value * (1 + 1e-9) + 1e-6
-    if found + 1 < buckets.MEMORY_BUCKETS.count:
-        assert value <= buckets.MEMORY_BUCKETS.start(found + 1) * (1 + 1e-9)
+    if found + 1 < histograms.MEMORY_BUCKETS.count:
+        assert value <= histograms.MEMORY_BUCKETS.start(found + 1) * (1 + 1e-9)
 
 
 @given(samples=SAMPLES, containers=st.integers(1, 5))
@@ -57,7 +63,7 @@ def test_higher_percentiles_are_not_lower(
 
 @given(samples=SAMPLES)
 def test_what_is_added_and_taken_out_again_leaves_nothing(samples: list[tuple[int, int]]) -> None:
-    histogram = DecayingHistogram(Histogram(buckets.CPU_BUCKETS), 86_400 * instants.SECOND_NS)
+    histogram = DecayingHistogram(Histogram(histograms.CPU_BUCKETS), 86_400 * instants.SECOND_NS)
     for cpu_m, _ in samples:
         histogram.add(cpu_m / 1000, 1.0, START_NS)
     for cpu_m, _ in samples:
@@ -76,7 +82,7 @@ def test_a_checkpoint_keeps_each_weight_to_a_ten_thousandth_of_the_heaviest(
     for bucket, weight in enumerate(histogram.weights):
         kept = saved.get(str(bucket), 0) / checkpoints.MOST_WEIGHT * heaviest
         # Buckets that count as empty may be left out altogether.
-        assert abs(kept - weight) <= max(heaviest / checkpoints.MOST_WEIGHT, buckets.EPSILON)
+        assert abs(kept - weight) <= max(heaviest / checkpoints.MOST_WEIGHT, histograms.EPSILON)
 
 
 @given(seconds=st.integers(-60_000_000_000, 200_000_000_000))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubestow.policies.sizing.vpa import admissions, capping, priorities
+from kubestow.policies.sizing.vpa.actuation import admission, priorities
+from kubestow.policies.sizing.vpa.capping import capping
 from tests.policies.sizing.vpa import recorded
 
 CASES = recorded.load("random_pods.jsonl.gz")
@@ -22,12 +23,12 @@ def test_capping_admission_and_priority_equal_the_genuine_ones(start: int) -> No
         expected = recorded.read_recommended(out["recommendation"])
         assert recorded.written(capped) == recorded.written(expected), case["name"]
 
-        urgency = priorities.priority(recorded.read_pod(given["pod"]), capped)
+        urgency = priorities.update_priority(recorded.read_pod(given["pod"]), capped)
         assert urgency.outside == out["priority"]["OutsideRecommendedRange"], case["name"]
         assert urgency.grows == out["priority"]["ScaleUp"], case["name"]
         assert urgency.difference == pytest.approx(out["priority"]["ResourceDiff"], rel=1e-15)
 
-        found = admissions.recommended_resources(containers, recommended, policies, ranges)
+        found = admission.recommended_resources(containers, recommended, policies, ranges)
         for container, theirs in zip(containers, out["resources"], strict=True):
             mine = found.get(container.name)
             for part, word in (("requests", "Requests"), ("limits", "Limits")):

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from kubestow.model import fields
+from kubestow.model.decoding import fields
 from kubestow.policies.sizing import protocols
-from kubestow.policies.sizing.vpa import memories, recommenders
+from kubestow.policies.sizing.vpa.recommender import memory as recommender_memory
+from kubestow.policies.sizing.vpa.recommender import recommender
 from tests.policies.sizing.vpa import recorded
 
 CASES = recorded.load("random_sequences.jsonl.gz")
@@ -36,10 +37,10 @@ def assert_checkpoints_equal(got: recorded.Json, expected: recorded.Json) -> Non
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_recommendations_equal_those_of_the_genuine_recommender(case: recorded.Json) -> None:
-    vpa = recommenders.Vpa(recorded.read_parameters(case))
+    vpa = recommender.Vpa(recorded.read_parameters(case))
     policies = recorded.read_policies(case["policy"])
     gathering = vpa.gathering_of(policies)
-    memory = memories.VpaMemory()
+    memory = recommender_memory.VpaMemory()
     answers: list[Any] = list(case["answers"])
     for round_ in case["rounds"]:
         time_s, flags = round_[0], round_[4]
@@ -49,6 +50,8 @@ def test_recommendations_equal_those_of_the_genuine_recommender(case: recorded.J
             assert recorded.plain(vpa.recommend_from(memory, context)) == answers.pop(0), time_s
         if flags & 2:
             saved = memory.save_checkpoints(gathering, time_s)
-            memory = memories.restore(fields.Field(saved, "checkpoint"), gathering, time_s)
+            memory = recommender_memory.restore(
+                fields.Field(saved, "checkpoint"), gathering, time_s
+            )
             assert_checkpoints_equal(saved, answers.pop(0))
     assert not answers

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kubestow.policies.sizing.vpa import pods, updates
-from kubestow.policies.sizing.vpa.update_policies import (
+from kubestow.policies.sizing.vpa.actuation import pods, updates
+from kubestow.policies.sizing.vpa.actuation.policies import (
     EvictionRequirement,
     UpdatePolicy,
     UpdaterParameters,
@@ -18,7 +18,7 @@ CASES = recorded.load("random_updates.jsonl.gz")
 NOW_S = 2e6  # ages in the data count back from here
 
 
-def read_pods(given: recorded.Json) -> tuple[pods.LivePod, ...]:
+def read_pods(given: recorded.Json) -> tuple[pods.UpdaterPod, ...]:
     """Return the pods of the targeted controller with their ages."""
     found = []
     for value in given["Pods"]:
@@ -65,7 +65,7 @@ def test_rounds_end_as_those_of_the_genuine_updater(case: recorded.Json) -> None
     round_ = read_case(given)
     memory = updates.UpdaterMemory({name: NOW_S - age for name, age in given["Since"].items()})
     for expected in case["out"]:
-        plan = updates.plan(round_, memory)
+        plan = updates.plan_updates(round_, memory)
         assert list(plan.resize) == expected["resize"]
         assert list(plan.evict) == expected["evict"]
         assert len(plan.memory.infeasible) == expected["infeasible"]

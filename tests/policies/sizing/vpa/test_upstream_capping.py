@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubestow.model import quantities
-from kubestow.policies.sizing.vpa import admissions, capping, limit_ranges, limit_scaling
+from kubestow.model import limit_ranges, quantities
+from kubestow.policies.sizing.vpa.actuation import admission
+from kubestow.policies.sizing.vpa.capping import capping, limit_scaling
 from tests.policies.sizing.vpa import recorded
 
 ALL = recorded.load("upstream_tables.jsonl.gz")
@@ -96,7 +97,7 @@ def not_off(case: recorded.Json) -> bool:
 def test_new_pods_get_what_upstream_gives_them(case: recorded.Json) -> None:
     given = case["in"]
     containers = recorded.read_containers(given["pod"])
-    found = admissions.recommended_resources(
+    found = admission.recommended_resources(
         containers,
         recorded.read_recommended(given["vpa"]["status"].get("recommendation")),
         recorded.policies_of(given["vpa"]),

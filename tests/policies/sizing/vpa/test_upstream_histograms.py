@@ -7,20 +7,30 @@ from typing import Any
 
 import pytest
 
-from kubestow.model import errors, fields
+from kubestow.model import errors
+from kubestow.model.decoding import fields
 from kubestow.policies.sizing.container_policies import ContainerPolicy
-from kubestow.policies.sizing.vpa import (
+from kubestow.policies.sizing.vpa.recommender import (
     aggregates,
     amounts,
     checkpoints,
     containers,
     estimators,
-    recommenders,
+    recommender,
 )
-from kubestow.policies.sizing.vpa.buckets import Buckets, ExponentialBuckets, LinearBuckets
-from kubestow.policies.sizing.vpa.histograms import DecayingHistogram, Histogram
-from kubestow.policies.sizing.vpa.parameters import Gathering, VpaParameters, gathering
-from kubestow.policies.sizing.vpa.versions import features
+from kubestow.policies.sizing.vpa.recommender.histograms import (
+    Buckets,
+    DecayingHistogram,
+    ExponentialBuckets,
+    Histogram,
+    LinearBuckets,
+)
+from kubestow.policies.sizing.vpa.recommender.parameters import (
+    Gathering,
+    VpaParameters,
+    features,
+    gathering,
+)
 from tests.policies.sizing.vpa import recorded
 
 ALL = recorded.load("upstream_tables.jsonl.gz")
@@ -167,8 +177,8 @@ def test_containers_keep_their_peaks_as_in_upstreams_tests(case: recorded.Json) 
     assert container == read_container(case["out"]["after"])
 
 
-def read_container(state: recorded.Json) -> containers.Container:
-    return containers.Container(
+def read_container(state: recorded.Json) -> containers.VpaContainer:
+    return containers.VpaContainer(
         recorded.to_ns(state["lastCPU"]),
         recorded.to_ns(state["lastMemory"]),
         recorded.to_ns(state["end"]),
@@ -246,7 +256,7 @@ def test_amounts_are_presented_as_upstream_presents_them(case: recorded.Json) ->
     cpu_m, memory = given.get("cpu", 0), given.get("memory", 0)
     found = estimators.Estimate(cpu_m, memory, cpu_m, memory, cpu_m, memory)
     policies = (ContainerPolicy("c", controlled_resources=tuple(given)),)
-    (sized,) = recommenders.Vpa(flags).presented({"c": found}, policies)
+    (sized,) = recommender.Vpa(flags).presented({"c": found}, policies)
     expected = recorded.read_amounts(
         {name: value for name, value in case["out"].items() if name in ("cpu", "memory")}
     )
@@ -256,7 +266,7 @@ def test_amounts_are_presented_as_upstream_presents_them(case: recorded.Json) ->
 @cases("round", "human")
 def test_rounding_is_upstreams(case: recorded.Json) -> None:
     if case["kind"] == "human":
-        assert recommenders.humanized(case["in"]) == case["out"]
+        assert recommender.humanized(case["in"]) == case["out"]
     else:
         assert amounts.round_up(*case["in"]) == case["out"][0]
 

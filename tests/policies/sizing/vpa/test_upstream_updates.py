@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from kubestow.policies.sizing.vpa import instants, pods, priorities, restrictions
-from kubestow.policies.sizing.vpa.priorities import Priority
-from kubestow.policies.sizing.vpa.update_policies import (
+from kubestow.policies.sizing.vpa.actuation import pods, priorities, restrictions
+from kubestow.policies.sizing.vpa.actuation.policies import (
     EvictionRequirement,
     UpdatePolicy,
     UpdaterParameters,
 )
+from kubestow.policies.sizing.vpa.actuation.priorities import Priority
+from kubestow.policies.sizing.vpa.recommender import instants
 from tests.policies.sizing.vpa import recorded
 
 ALL = recorded.load("upstream_tables.jsonl.gz")
@@ -43,7 +44,7 @@ def seconds(pair: list[int]) -> float:
 @cases("priority")
 def test_the_urgency_of_an_update_is_upstreams(case: recorded.Json) -> None:
     pod, recommended = case["in"]
-    got = priorities.priority(recorded.read_pod(pod), recorded.read_recommended(recommended))
+    got = priorities.update_priority(recorded.read_pod(pod), recorded.read_recommended(recommended))
     assert got == read_priority(case["out"])
 
 
@@ -73,7 +74,7 @@ def test_pods_are_chosen_as_upstream_chooses_them(case: recorded.Json) -> None:
 @cases("sorted")
 def test_urgent_pods_come_first(case: recorded.Json) -> None:
     judged = [
-        (pods.LivePod(name, ()), read_priority(value))
+        (pods.UpdaterPod(name, ()), read_priority(value))
         for name, value, admitted in case["in"]
         if admitted
     ]
@@ -95,10 +96,10 @@ def test_eviction_requirements_are_judged_as_upstream_judges_them(case: recorded
     assert priorities.admitted(recorded.read_pod(pod), recommended, policy) == case["out"]
 
 
-def read_group(value: recorded.Json | None) -> restrictions.Group | None:
+def read_group(value: recorded.Json | None) -> restrictions.ReplicaGroup | None:
     if value is None:
         return None
-    return restrictions.Group(
+    return restrictions.ReplicaGroup(
         value["configured"],
         value["running"],
         value["tolerance"],

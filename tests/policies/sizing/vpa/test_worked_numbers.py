@@ -6,20 +6,20 @@ import math
 
 import pytest
 
-from kubestow.model import errors, fields
-from kubestow.policies.sizing.vpa import (
+from kubestow.model import errors
+from kubestow.model.decoding import fields
+from kubestow.policies.sizing.vpa.recommender import (
     aggregates,
     amounts,
-    buckets,
     checkpoints,
     containers,
     estimators,
+    histograms,
     instants,
     parameters,
-    versions,
 )
-from kubestow.policies.sizing.vpa.containers import Container
-from kubestow.policies.sizing.vpa.histograms import DecayingHistogram, Histogram
+from kubestow.policies.sizing.vpa.recommender.containers import VpaContainer
+from kubestow.policies.sizing.vpa.recommender.histograms import DecayingHistogram, Histogram
 
 MIB = 1 << 20
 DAY_NS = 86_400 * instants.SECOND_NS
@@ -29,7 +29,7 @@ RULES = parameters.gathering(parameters.VpaParameters())
 
 def oom_after(request_mib: int, peak_mib: int = 0) -> int:
     """Return the guessed need in MiB of a container killed after some usage."""
-    container, aggregate = Container(), aggregates.make(RULES)
+    container, aggregate = VpaContainer(), aggregates.make(RULES)
     if peak_mib:
         containers.add_memory(container, aggregate, peak_mib * MIB, START_NS, RULES)
     assert containers.record_oom(container, aggregate, request_mib * MIB, START_NS, RULES)
@@ -52,7 +52,7 @@ def test_an_oom_kill_asks_for_a_fifth_more_but_at_least_100_mib(
 
 
 def test_kills_in_a_row_do_not_run_away() -> None:
-    container, aggregate = Container(), aggregates.make(RULES)
+    container, aggregate = VpaContainer(), aggregates.make(RULES)
     for minute in range(3):
         time_ns = START_NS + minute * instants.MINUTE_NS
         containers.record_oom(container, aggregate, 300 * MIB, time_ns, RULES)
@@ -61,7 +61,7 @@ def test_kills_in_a_row_do_not_run_away() -> None:
 
 
 def test_within_a_day_only_the_highest_peak_counts_at_the_end_of_the_day() -> None:
-    container, aggregate = Container(), aggregates.make(RULES)
+    container, aggregate = VpaContainer(), aggregates.make(RULES)
     for hour, mib in ((0, 200), (5, 700), (9, 400), (23, 650)):
         time_ns = START_NS + hour * 3600 * instants.SECOND_NS
         containers.add_memory(container, aggregate, mib * MIB, time_ns, RULES)
@@ -69,15 +69,15 @@ def test_within_a_day_only_the_highest_peak_counts_at_the_end_of_the_day() -> No
     # One sample of weight 1: the reference instant is the end of the window too.
     assert aggregate.memory.reference_ns == container.window_end_ns
     assert sum(aggregate.memory.plain.weights) == aggregate.memory.plain.total == 1.0
-    assert aggregate.memory.percentile(1.0) == buckets.MEMORY_BUCKETS.start(
-        buckets.MEMORY_BUCKETS.find(700.0 * MIB) + 1
+    assert aggregate.memory.percentile(1.0) == histograms.MEMORY_BUCKETS.start(
+        histograms.MEMORY_BUCKETS.find(700.0 * MIB) + 1
     )
 
 
 def test_three_pods_with_one_container_give_three_peaks_a_day() -> None:
     aggregate = aggregates.make(RULES)
     for _ in range(3):
-        container = Container()
+        container = VpaContainer()
         for minute in range(0, 1440, 60):
             time_ns = START_NS + minute * instants.MINUTE_NS
             containers.add_memory(container, aggregate, (300 + minute) * MIB, time_ns, RULES)
@@ -85,17 +85,17 @@ def test_three_pods_with_one_container_give_three_peaks_a_day() -> None:
 
 
 def test_a_sample_weighs_half_after_one_half_life() -> None:
-    histogram = DecayingHistogram(Histogram(buckets.CPU_BUCKETS), DAY_NS)
+    histogram = DecayingHistogram(Histogram(histograms.CPU_BUCKETS), DAY_NS)
     histogram.add(1.0, 1.0, START_NS)
     histogram.add(2.0, 1.0, START_NS + DAY_NS)
-    one, two = (histogram.plain.weights[buckets.CPU_BUCKETS.find(v)] for v in (1.0, 2.0))
+    one, two = (histogram.plain.weights[histograms.CPU_BUCKETS.find(v)] for v in (1.0, 2.0))
     assert two == 2 * one
     # Two thirds of the weight lie at 2 cores, so the third decile is found at 1 core.
     assert histogram.percentile(0.3) < 1.1 < 2.0 < histogram.percentile(0.34)
 
 
 def test_the_reference_moves_after_a_hundred_half_lives() -> None:
-    histogram = DecayingHistogram(Histogram(buckets.CPU_BUCKETS), DAY_NS)
+    histogram = DecayingHistogram(Histogram(histograms.CPU_BUCKETS), DAY_NS)
     histogram.add(1.0, 1.0, START_NS)
     histogram.add(1.0, 1.0, START_NS + 100 * DAY_NS)
     assert histogram.reference_ns == START_NS
@@ -106,14 +106,14 @@ def test_the_reference_moves_after_a_hundred_half_lives() -> None:
 
 
 def test_a_reference_halfway_between_two_is_the_later_one() -> None:
-    histogram = DecayingHistogram(Histogram(buckets.CPU_BUCKETS), DAY_NS)
+    histogram = DecayingHistogram(Histogram(histograms.CPU_BUCKETS), DAY_NS)
     histogram.add(1.0, 1.0, START_NS + DAY_NS // 2)
     assert histogram.reference_ns == START_NS + DAY_NS
     assert histogram.plain.total == pytest.approx(math.sqrt(0.5))
 
 
 def test_what_is_left_below_a_thousandth_of_a_sample_is_nothing() -> None:
-    histogram = Histogram(buckets.CPU_BUCKETS)
+    histogram = Histogram(histograms.CPU_BUCKETS)
     histogram.add(1.0, 1.0)
     histogram.subtract(1.0, 0.99995)
     assert (histogram.total, max(histogram.weights)) == (0.0, 0.0)
@@ -143,7 +143,7 @@ def test_bounds_close_in_as_the_history_grows(days: float, lower: float, upper: 
 
 def test_target_and_bounds_follow_the_formulas() -> None:
     # A day of minute samples of 100 m and 200 m in turn; both weigh alike but for the decay.
-    aggregate, container = aggregates.make(RULES), Container()
+    aggregate, container = aggregates.make(RULES), VpaContainer()
     for minute in range(1441):
         cpu_m = 200 if minute % 2 else 100
         time_ns = START_NS + minute * instants.MINUTE_NS
@@ -179,7 +179,7 @@ def test_before_1_4_a_sample_weighs_its_request() -> None:
     old = parameters.gathering(parameters.VpaParameters(version="1.3"))
     for request_m, weight in ((0, 0.1), (50, 0.1), (2000, 2.0)):
         aggregate = aggregates.make(old)
-        containers.add_cpu(Container(), aggregate, 100, START_NS, old, request_m)
+        containers.add_cpu(VpaContainer(), aggregate, 100, START_NS, old, request_m)
         assert aggregate.cpu.plain.total == weight
 
 
@@ -188,7 +188,7 @@ def test_since_1_8_the_age_of_a_kill_counts_from_the_last_sample() -> None:
     answers = {}
     for version in ("1.7", "1.8"):
         rules = parameters.gathering(parameters.VpaParameters(version=version))
-        container, aggregate = Container(), aggregates.make(rules)
+        container, aggregate = VpaContainer(), aggregates.make(rules)
         containers.add_memory(container, aggregate, 100 * MIB, START_NS, rules)
         hour_before = START_NS - 3600 * instants.SECOND_NS
         answers[version] = containers.record_oom(
@@ -200,7 +200,7 @@ def test_since_1_8_the_age_of_a_kill_counts_from_the_last_sample() -> None:
 @pytest.mark.parametrize("version", ["1.2", "1.9", "new"])
 def test_unknown_releases_are_refused(version: str) -> None:
     with pytest.raises(errors.InputError, match=r"expected 1\.3 to 1\.8"):
-        versions.features(version)
+        parameters.features(version)
 
 
 @pytest.mark.parametrize(
@@ -234,6 +234,6 @@ def test_broken_checkpoints_are_refused_with_their_place(broken: dict[str, objec
 
 def test_linear_and_exponential_buckets_refuse_nonsense() -> None:
     with pytest.raises(errors.InputError):
-        buckets.LinearBuckets(1.0, 0.0, 0.1)
+        histograms.LinearBuckets(1.0, 0.0, 0.1)
     with pytest.raises(errors.InputError):
-        buckets.ExponentialBuckets(1.0, 0.1, 1.0, 0.1)
+        histograms.ExponentialBuckets(1.0, 0.1, 1.0, 0.1)

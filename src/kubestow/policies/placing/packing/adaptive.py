@@ -19,13 +19,11 @@ that shrinks when pods get heavier.
 
 import numpy as np
 
+from kubestow.model import arrays
 from kubestow.policies.compiling import buried, inlined
-from kubestow.policies.placing.packing import instances
 from kubestow.policies.placing.packing.states import Item
 
-FloatArray = instances.FloatArray
-
-HEAD = 4
+ADAPTIVE_COLUMNS = 4
 """Running numbers before those per resource, see ``observe_item``."""
 
 ALONE = 0.95
@@ -36,7 +34,7 @@ SMALLEST = 1e-3
 
 
 @inlined
-def observe_item(item: Item, reference: int, statistics: FloatArray) -> None:
+def observe_item(item: Item, reference: int, statistics: arrays.Floats) -> None:
     """Add an item to the running statistics.
 
     Args:
@@ -53,7 +51,7 @@ def observe_item(item: Item, reference: int, statistics: FloatArray) -> None:
         share = item.share[reference, j]
         squares += share * share
         largest = max(largest, share)
-        statistics[HEAD + j] += share
+        statistics[ADAPTIVE_COLUMNS + j] += share
     if largest <= ALONE:
         statistics[1] += 1.0
         statistics[2] += item.total[reference] / d
@@ -61,13 +59,15 @@ def observe_item(item: Item, reference: int, statistics: FloatArray) -> None:
 
 
 @buried
-def mean_demand(statistics: FloatArray) -> float:
+def mean_demand(statistics: arrays.Floats) -> float:
     """Return the mean share per item and resource."""
-    return float(statistics[HEAD:].sum() / (statistics[0] * (len(statistics) - HEAD)))
+    return float(
+        statistics[ADAPTIVE_COLUMNS:].sum() / (statistics[0] * (len(statistics) - ADAPTIVE_COLUMNS))
+    )
 
 
 @buried
-def effective_demand(statistics: FloatArray, spread: float) -> float:
+def effective_demand(statistics: arrays.Floats, spread: float) -> float:
     """Return the size of the items that share nodes.
 
     That is their mean share, raised by ``spread`` times the squared coefficient of variation.
@@ -80,7 +80,7 @@ def effective_demand(statistics: FloatArray, spread: float) -> float:
 
 
 @inlined
-def adapt_window(item: Item, statistics: FloatArray, parameters: FloatArray) -> None:
+def adapt_window(item: Item, statistics: arrays.Floats, parameters: arrays.Floats) -> None:
     """Set Adaptive-Pack's window: the longer, the lighter the pods seen so far.
 
     Args:
@@ -94,7 +94,9 @@ def adapt_window(item: Item, statistics: FloatArray, parameters: FloatArray) -> 
 
 
 @inlined
-def weigh_item(item: Item, reference: int, statistics: FloatArray, parameters: FloatArray) -> None:
+def weigh_item(
+    item: Item, reference: int, statistics: arrays.Floats, parameters: arrays.Floats
+) -> None:
     """Set the weights of the blend and of the resources from the demand seen so far.
 
     Args:
@@ -110,10 +112,12 @@ def weigh_item(item: Item, reference: int, statistics: FloatArray, parameters: F
     offset = max(prior * mean_demand(statistics), 1e-12)
     largest = 0.0
     for j in range(d):
-        largest = max(largest, statistics[HEAD + j])
+        largest = max(largest, statistics[ADAPTIVE_COLUMNS + j])
     others = -1.0
     for j in range(d):
-        item.scarcity[j] = ((statistics[HEAD + j] + offset) / (largest + offset)) ** power
+        item.scarcity[j] = (
+            (statistics[ADAPTIVE_COLUMNS + j] + offset) / (largest + offset)
+        ) ** power
         others += item.scarcity[j]
     agreement = max(0.0, others / max(1, d - 1)) ** concord
     size = effective_demand(statistics, spread)

@@ -4,16 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kubestow.model import arrays
 from kubestow.policies.compiling import compiled, inlined
-from kubestow.policies.placing.packing import instances, states
+from kubestow.policies.placing.packing import states
 from kubestow.policies.placing.packing.adaptive import observe_item, weigh_item
 from kubestow.policies.placing.packing.scores import BLEND, BLEND_BY_DEMAND, score_nodes
 
-FloatArray = instances.FloatArray
-IntArray = instances.IntArray
 
-
-class Surroundings(NamedTuple):
+class CandidateNodes(NamedTuple):
     """The nodes of a cluster and the resources that are packed.
 
     Attributes:
@@ -24,15 +22,15 @@ class Surroundings(NamedTuple):
         reference: Capacity by which items are measured, ``[d]``.
     """
 
-    offered: IntArray
-    used: IntArray
-    rows: IntArray
-    columns: IntArray
-    reference: FloatArray
+    offered: arrays.Ints
+    used: arrays.Ints
+    rows: arrays.Ints
+    columns: arrays.Ints
+    reference: arrays.Floats
 
 
 @inlined
-def occurs(table: IntArray, column: int) -> bool:
+def occurs(table: arrays.Ints, column: int) -> bool:
     """Tell whether a column has anything but zeros."""
     row = 0
     while row < len(table) and table[row, column] == 0:
@@ -41,7 +39,9 @@ def occurs(table: IntArray, column: int) -> bool:
 
 
 @compiled
-def asked_columns(demand: IntArray, offered: IntArray, used: IntArray, places: int) -> IntArray:
+def asked_columns(
+    demand: arrays.Ints, offered: arrays.Ints, used: arrays.Ints, places: int
+) -> arrays.Ints:
     """Return the resources that an item or a node's items ask for, and that some node offers.
 
     Args:
@@ -62,11 +62,11 @@ def asked_columns(demand: IntArray, offered: IntArray, used: IntArray, places: i
 @compiled
 def score_candidates(
     rule: int,
-    parameters: FloatArray,
-    wanted: IntArray,
-    cluster: Surroundings,
-    statistics: FloatArray,
-    values: FloatArray,
+    parameters: arrays.Floats,
+    wanted: arrays.Ints,
+    cluster: CandidateNodes,
+    statistics: arrays.Floats,
+    values: arrays.Floats,
 ) -> None:
     """Score nodes for an item by a blend, fixed or by demand; whether it fits is not asked.
 
@@ -96,7 +96,7 @@ def score_candidates(
                 inverse[row, j] = 1.0 / capacity[row, j]
     nothing = np.zeros_like(capacity)
     none = np.zeros(1, np.int64)
-    table = states.Table(inverse, capacity, nothing, none, none, reference)
+    table = states.PackingTable(inverse, capacity, nothing, none, none, reference)
     nodes = states.make_nodes(count, d)
     fitting = np.arange(count)
     for node in range(count):

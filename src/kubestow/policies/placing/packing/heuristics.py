@@ -6,22 +6,13 @@ those that reproduce the thesis' tables.
 """
 
 import dataclasses
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
-from kubestow.model import errors
-from kubestow.policies.placing.packing import (
-    instances,
-    kernels,
-    parameters,
-    scores,
-    tables,
-)
-
-IntArray = instances.IntArray
-FloatArray = instances.FloatArray
+from kubestow.model import arrays
+from kubestow.policies import registries
+from kubestow.policies.placing.packing import instances, kernels, parameters, scores, tables
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -108,28 +99,17 @@ _ALL = (
         "AD",
         "Fills when pods are large, balances when they are small, by the demand seen so far.",
         scores.BLEND_BY_DEMAND,
-        parameters.Adaptive(),
+        parameters.AdaptiveParameters(),
     ),
 )
 
-REGISTRY = MappingProxyType({heuristic.name: heuristic for heuristic in _ALL})
+HEURISTICS = registries.Registry(
+    "heuristic", Heuristic, _ALL, aliases={one.abbreviation: one.name for one in _ALL}
+)
 """All heuristics by name."""
 
-THESIS = ("first-fit", "k8s-least", "k8s-most", "permutation-pack", "vector-dot")
+SCHUBERT_HEURISTICS = ("first-fit", "k8s-least", "k8s-most", "permutation-pack", "vector-dot")
 """The heuristics of the thesis' first simulation, in the order of its tables."""
-
-
-def get(name: str) -> Heuristic:
-    """Return a heuristic by name or abbreviation.
-
-    >>> get("KVD").name
-    'k8s-vector-dot'
-    """
-    for heuristic in _ALL:
-        if name in (heuristic.name, heuristic.abbreviation):
-            return heuristic
-    known = ", ".join(REGISTRY)
-    raise errors.InputError("heuristic", f"{name!r}: must be one of {known}")
 
 
 def pack(
@@ -171,12 +151,12 @@ def pack(
     return instances.Packing(node_of_item, shape_of_node, count - existing)
 
 
-def warm_up() -> None:
+def compile_heuristics() -> None:
     """Compile, or load what was compiled before, so that later calls can be timed."""
-    count_nodes(np.zeros((1, 1, 1)), REGISTRY["first-fit"])
+    count_nodes(np.zeros((1, 1, 1)), HEURISTICS.get("first-fit"))
 
 
-def count_nodes(lists: FloatArray, heuristic: Heuristic) -> IntArray:
+def count_nodes(lists: arrays.Floats, heuristic: Heuristic) -> arrays.Ints:
     """Count the identical nodes of capacity 1 that each of many lists needs.
 
     Args:

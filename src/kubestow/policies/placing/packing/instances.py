@@ -13,9 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kubestow.model import errors
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from kubestow.model.arrays import Floats, Ints
 
 REAL_TOLERANCE = 1e-9
 """Relative to the capacity: real-valued demands may sum to a full node and miss it by rounding."""
@@ -28,7 +26,7 @@ EXISTING = -1
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Shapes:
+class NodeTypes:
     """Node shapes that may be opened.
 
     Attributes:
@@ -37,7 +35,7 @@ class Shapes:
         costs: Price of one node of each shape; ``None`` makes a node cost its mean capacity.
     """
 
-    capacity: FloatArray
+    capacity: Floats
     limits: tuple[int | None, ...] | None = None
     costs: tuple[float, ...] | None = None
 
@@ -46,8 +44,8 @@ class Shapes:
 class Existing:
     """Nodes that are there already: capacity and use per node and resource, both ``[m, d]``."""
 
-    capacity: FloatArray
-    used: FloatArray
+    capacity: Floats
+    used: Floats
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +64,8 @@ class Instance:
 
     name: str
     resources: tuple[str, ...]
-    demands: FloatArray
-    shapes: Shapes
+    demands: Floats
+    shapes: NodeTypes
     existing: Existing | None = None
     items: tuple[str, ...] = ()
     tolerance: float = 0.0
@@ -96,12 +94,12 @@ class Packing:
         opened: Number of nodes that were opened.
     """
 
-    node_of_item: IntArray
-    shape_of_node: IntArray
+    node_of_item: Ints
+    shape_of_node: Ints
     opened: int
 
     @property
-    def unplaced(self) -> IntArray:
+    def unplaced(self) -> Ints:
         """Items without a node."""
         return np.flatnonzero(self.node_of_item == UNPLACED)
 
@@ -138,7 +136,7 @@ def make_instance(
         name=name,
         resources=names,
         demands=rows,
-        shapes=Shapes(
+        shapes=NodeTypes(
             shapes,
             None if limits is None else tuple(limits),
             None if costs is None else tuple(costs),
@@ -175,7 +173,7 @@ def check(instance: Instance) -> None:
         )
 
 
-def _check_matrix(place: str, matrix: FloatArray, columns: int) -> None:
+def _check_matrix(place: str, matrix: Floats, columns: int) -> None:
     if matrix.ndim != 2 or matrix.shape[1] != columns:
         raise errors.InputError(place, f"has shape {matrix.shape}, expected (rows, {columns})")
     wrong = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0.0)))
@@ -187,5 +185,5 @@ def _check_matrix(place: str, matrix: FloatArray, columns: int) -> None:
         )
 
 
-def _is_integral(matrix: FloatArray) -> bool:
+def _is_integral(matrix: Floats) -> bool:
     return bool(np.all(matrix == np.floor(matrix)))

@@ -8,9 +8,15 @@ nor their number. Offline variants sort the items before they call it.
 
 import numpy as np
 
+from kubestow.model import arrays
 from kubestow.policies.compiling import buried, compiled
-from kubestow.policies.placing.packing import instances, states
-from kubestow.policies.placing.packing.adaptive import HEAD, adapt_window, observe_item, weigh_item
+from kubestow.policies.placing.packing import states
+from kubestow.policies.placing.packing.adaptive import (
+    ADAPTIVE_COLUMNS,
+    adapt_window,
+    observe_item,
+    weigh_item,
+)
 from kubestow.policies.placing.packing.scores import (
     BLEND,
     BLEND_BY_DEMAND,
@@ -21,18 +27,15 @@ from kubestow.policies.placing.packing.scores import (
     score_nodes,
 )
 
-FloatArray = instances.FloatArray
-IntArray = instances.IntArray
-
 
 @buried
 def find_fitting(
-    nodes: states.Nodes,
+    nodes: states.PackingNodes,
     count: int,
-    demands: FloatArray,
+    demands: arrays.Floats,
     index: int,
     first: int,
-    fitting: IntArray,
+    fitting: arrays.Ints,
 ) -> int:
     """List the nodes an item fits on, in order of creation.
 
@@ -71,7 +74,9 @@ def find_fitting(
 
 
 @compiled
-def find_opening(table: states.Table, limits: IntArray, demands: FloatArray, index: int) -> int:
+def find_opening(
+    table: states.PackingTable, limits: arrays.Ints, demands: arrays.Floats, index: int
+) -> int:
     """Return the most preferred row that holds the item and is not used up, or -1."""
     for shape in table.opening:
         if limits[shape] <= 0:
@@ -87,11 +92,11 @@ def find_opening(table: states.Table, limits: IntArray, demands: FloatArray, ind
 @buried
 def choose_best(
     rule: int,
-    nodes: states.Nodes,
-    fitting: IntArray,
+    nodes: states.PackingNodes,
+    fitting: arrays.Ints,
     found: int,
     item: states.Item,
-    values: FloatArray,
+    values: arrays.Floats,
 ) -> int:
     """Return the fitting node with the highest score, the first of equals."""
     score_nodes(rule, nodes, fitting, found, item, values)
@@ -105,12 +110,12 @@ def choose_best(
 @compiled
 def pack_list(
     rule: int,
-    parameters: FloatArray,
-    demands: FloatArray,
-    table: states.Table,
-    nodes: states.Nodes,
+    parameters: arrays.Floats,
+    demands: arrays.Floats,
+    table: states.PackingTable,
+    nodes: states.PackingNodes,
     count: int,
-    node_of_item: IntArray,
+    node_of_item: arrays.Ints,
 ) -> int:
     """Place the items of one list in order; the heart of everything.
 
@@ -131,7 +136,7 @@ def pack_list(
     fitting = np.empty(count + n + 1, np.int64)
     values = np.empty(count + n + 1)
     limits = table.limits.copy()
-    statistics = np.zeros(HEAD + d)
+    statistics = np.zeros(ADAPTIVE_COLUMNS + d)
     ordered = rule in (PERMUTATION, CHOICE, PERMUTATION_BY_MEAN)
     if rule == BLEND:
         item.weights[:] = parameters[:4]
@@ -171,10 +176,10 @@ def pack_list(
 @compiled
 def count_lists(
     rule: int,
-    parameters: FloatArray,
-    lists: FloatArray,
-    table: states.Table,
-    counts: IntArray,
+    parameters: arrays.Floats,
+    lists: arrays.Floats,
+    table: states.PackingTable,
+    counts: arrays.Ints,
 ) -> None:
     """Pack many lists of equal length onto empty clusters and count the nodes of each.
 

@@ -4,10 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from kubestow.model import errors
-from kubestow.policies.placing.packing import instances
-
-FloatArray = instances.FloatArray
+from kubestow.model import arrays, errors
 
 LENGTH = 9
 """Numbers a rule gets at most; shorter records are filled up with zeros."""
@@ -16,7 +13,7 @@ FULL_WINDOW_DIMENSIONS = 4
 """Up to here Permutation-Pack compares all resources (Schubert 2023, L574)."""
 
 
-def encode(*values: float) -> FloatArray:
+def encode(*values: float) -> arrays.Floats:
     """Return numbers as compiled code takes them."""
     encoded = np.zeros(LENGTH)
     encoded[: len(values)] = values
@@ -39,7 +36,7 @@ class Blend:
     cosine: float = 0.0
     angle: float = 0.0
 
-    def encode(self, _dimensions: int) -> FloatArray:
+    def encode(self, _dimensions: int) -> arrays.Floats:
         """Return the numbers the compiled rule takes."""
         return encode(self.mean, self.balance, self.cosine, self.angle)
 
@@ -55,7 +52,7 @@ class Window:
 
     window: int | None = None
 
-    def encode(self, dimensions: int) -> FloatArray:
+    def encode(self, dimensions: int) -> arrays.Floats:
         """Return the numbers the compiled rule takes."""
         window = min(dimensions, self.window or FULL_WINDOW_DIMENSIONS)
         check_window(window, dimensions)
@@ -73,7 +70,7 @@ class HalfWindow:
 
     window: int | None = None
 
-    def encode(self, dimensions: int) -> FloatArray:
+    def encode(self, dimensions: int) -> arrays.Floats:
         """Return the numbers the compiled rule takes."""
         half = min(FULL_WINDOW_DIMENSIONS, max(1, dimensions // 2))
         window = min(dimensions, self.window or half)
@@ -94,7 +91,7 @@ class AdaptiveWindow:
     longest: int = FULL_WINDOW_DIMENSIONS
     vanishing: float = 0.5
 
-    def encode(self, dimensions: int) -> FloatArray:
+    def encode(self, dimensions: int) -> arrays.Floats:
         """Return the numbers the compiled rule takes."""
         longest = min(dimensions, self.longest)
         check_window(longest, dimensions)
@@ -102,7 +99,7 @@ class AdaptiveWindow:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Adaptive:
+class AdaptiveParameters:
     """How `adaptive` turns the demand seen so far into weights.
 
     All defaults come from a random search over the tuning settings of
@@ -130,12 +127,12 @@ class Adaptive:
     concord: float = 2.0
     prior: float = 200.0
 
-    def encode(self, _dimensions: int) -> FloatArray:
+    def encode(self, _dimensions: int) -> arrays.Floats:
         """Return the numbers the compiled rule takes."""
         return encode(*dataclasses.astuple(self))
 
 
-Parameters = Blend | Window | HalfWindow | AdaptiveWindow | Adaptive
+Parameters = Blend | Window | HalfWindow | AdaptiveWindow | AdaptiveParameters
 
 
 def check_window(window: int, dimensions: int) -> None:

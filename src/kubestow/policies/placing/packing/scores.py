@@ -14,12 +14,9 @@ from typing import Final
 
 import numpy as np
 
+from kubestow.model import arrays
 from kubestow.policies.compiling import buried, inlined
-from kubestow.policies.placing.packing import instances
-from kubestow.policies.placing.packing.states import Item, Nodes
-
-FloatArray = instances.FloatArray
-IntArray = instances.IntArray
+from kubestow.policies.placing.packing.states import Item, PackingNodes
 
 # Rules: how a heuristic scores. Compiled code needs numbers; heuristics.py has the names.
 FIRST: Final = 0
@@ -32,7 +29,12 @@ BLEND_BY_DEMAND: Final = 5
 
 @buried
 def add_mean(
-    nodes: Nodes, fitting: IntArray, found: int, item: Item, weight: float, values: FloatArray
+    nodes: PackingNodes,
+    fitting: arrays.Ints,
+    found: int,
+    item: Item,
+    weight: float,
+    values: arrays.Floats,
 ) -> None:
     """Add ``S1_most``: the mean utilisation after placement (1.10)."""
     totals, shapes, demands = nodes.total, nodes.shape, item.total
@@ -44,7 +46,12 @@ def add_mean(
 
 @buried
 def add_balance(
-    nodes: Nodes, fitting: IntArray, found: int, item: Item, weight: float, values: FloatArray
+    nodes: PackingNodes,
+    fitting: arrays.Ints,
+    found: int,
+    item: Item,
+    weight: float,
+    values: arrays.Floats,
 ) -> None:
     """Add ``S2``: one minus the population standard deviation of utilisation (1.8).
 
@@ -66,13 +73,13 @@ def add_balance(
 
 @buried
 def add_direction(
-    nodes: Nodes,
-    fitting: IntArray,
+    nodes: PackingNodes,
+    fitting: arrays.Ints,
     found: int,
     item: Item,
     cosine_weight: float,
     angle_weight: float,
-    values: FloatArray,
+    values: arrays.Floats,
 ) -> None:
     """Add cosine and angle (radians) between free capacity before placement and demand."""
     left, norms, shapes = nodes.left, nodes.norm, nodes.shape
@@ -93,7 +100,9 @@ def add_direction(
 
 
 @inlined
-def set_blend(nodes: Nodes, fitting: IntArray, found: int, item: Item, values: FloatArray) -> None:
+def set_blend(
+    nodes: PackingNodes, fitting: arrays.Ints, found: int, item: Item, values: arrays.Floats
+) -> None:
     """Set the weighted sum of mean utilisation, balance, cosine and angle."""
     mean, balance, cosine, angle = item.weights
     values[:found] = 0.0
@@ -107,7 +116,7 @@ def set_blend(nodes: Nodes, fitting: IntArray, found: int, item: Item, values: F
 
 @buried
 def set_scarce_blend(
-    nodes: Nodes, fitting: IntArray, found: int, item: Item, values: FloatArray
+    nodes: PackingNodes, fitting: arrays.Ints, found: int, item: Item, values: arrays.Floats
 ) -> None:
     """Set mean utilisation and angle, both with resources weighted by their scarcity.
 
@@ -136,7 +145,7 @@ def set_scarce_blend(
 
 @inlined
 def set_permutation(
-    nodes: Nodes, fitting: IntArray, found: int, item: Item, values: FloatArray
+    nodes: PackingNodes, fitting: arrays.Ints, found: int, item: Item, values: arrays.Floats
 ) -> None:
     """Set how early a node's order of resources comes in Permutation-Pack's search.
 
@@ -156,7 +165,9 @@ def set_permutation(
 
 
 @inlined
-def set_choice(nodes: Nodes, fitting: IntArray, found: int, item: Item, values: FloatArray) -> None:
+def set_choice(
+    nodes: PackingNodes, fitting: arrays.Ints, found: int, item: Item, values: arrays.Floats
+) -> None:
     """Set Choose-Pack's key: as for Permutation-Pack, but the order inside the window is free.
 
     The ranks of a node's least used resources are sorted before they are read as digits, so that
@@ -181,7 +192,12 @@ def set_choice(nodes: Nodes, fitting: IntArray, found: int, item: Item, values: 
 
 @buried
 def score_nodes(
-    rule: int, nodes: Nodes, fitting: IntArray, found: int, item: Item, values: FloatArray
+    rule: int,
+    nodes: PackingNodes,
+    fitting: arrays.Ints,
+    found: int,
+    item: Item,
+    values: arrays.Floats,
 ) -> None:
     """Score the fitting nodes by any rule but first fit; higher is better."""
     if rule == BLEND:

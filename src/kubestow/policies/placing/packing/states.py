@@ -9,14 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kubestow.model import arrays
 from kubestow.policies.compiling import buried, inlined
-from kubestow.policies.placing.packing import instances
-
-FloatArray = instances.FloatArray
-IntArray = instances.IntArray
 
 
-class Table(NamedTuple):
+class PackingTable(NamedTuple):
     """Capacities as the loop needs them; one row per distinct capacity vector.
 
     Attributes:
@@ -28,15 +25,15 @@ class Table(NamedTuple):
         reference: The row by which items are measured before a node is chosen.
     """
 
-    inverse: FloatArray
-    room: FloatArray
-    slack: FloatArray
-    opening: IntArray
-    limits: IntArray
+    inverse: arrays.Floats
+    room: arrays.Floats
+    slack: arrays.Floats
+    opening: arrays.Ints
+    limits: arrays.Ints
     reference: int
 
 
-class Nodes(NamedTuple):
+class PackingNodes(NamedTuple):
     """State of all nodes; only the first ``count`` of each array mean anything.
 
     Attributes:
@@ -48,12 +45,12 @@ class Nodes(NamedTuple):
         shape: Row of the table per node.
     """
 
-    free: FloatArray
-    left: FloatArray
-    total: FloatArray
-    norm: FloatArray
-    order: IntArray
-    shape: IntArray
+    free: arrays.Floats
+    left: arrays.Floats
+    total: arrays.Floats
+    norm: arrays.Floats
+    order: arrays.Ints
+    shape: arrays.Ints
 
 
 class Item(NamedTuple):
@@ -71,21 +68,21 @@ class Item(NamedTuple):
         seen: Scratch room for ``d`` integers.
     """
 
-    share: FloatArray
-    total: FloatArray
-    norm: FloatArray
-    order: IntArray
-    rank: IntArray
-    weights: FloatArray
-    scarcity: FloatArray
-    window: IntArray
-    seen: IntArray
+    share: arrays.Floats
+    total: arrays.Floats
+    norm: arrays.Floats
+    order: arrays.Ints
+    rank: arrays.Ints
+    weights: arrays.Floats
+    scarcity: arrays.Floats
+    window: arrays.Ints
+    seen: arrays.Ints
 
 
 @inlined
-def make_nodes(room: int, d: int) -> Nodes:
+def make_nodes(room: int, d: int) -> PackingNodes:
     """Return state for up to ``room`` nodes with ``d`` resources."""
-    return Nodes(
+    return PackingNodes(
         np.empty((d, room)),
         np.empty((room, d)),
         np.empty(room),
@@ -112,7 +109,7 @@ def make_item(shapes: int, d: int) -> Item:
 
 
 @inlined
-def add_node(nodes: Nodes, node: int, shape: int, table: Table) -> None:
+def add_node(nodes: PackingNodes, node: int, shape: int, table: PackingTable) -> None:
     """Turn slot ``node`` into an empty node of the given row; ``refresh_node`` must follow."""
     nodes.shape[node] = shape
     for j in range(nodes.left.shape[1]):
@@ -120,14 +117,14 @@ def add_node(nodes: Nodes, node: int, shape: int, table: Table) -> None:
 
 
 @inlined
-def put_item(nodes: Nodes, node: int, demands: FloatArray, item: int) -> None:
+def put_item(nodes: PackingNodes, node: int, demands: arrays.Floats, item: int) -> None:
     """Place an item without asking whether it fits; ``refresh_node`` must follow."""
     for j in range(nodes.left.shape[1]):
         nodes.free[j, node] -= demands[item, j]
 
 
 @inlined
-def refresh_node(nodes: Nodes, node: int, table: Table, ordered: bool) -> None:
+def refresh_node(nodes: PackingNodes, node: int, table: PackingTable, ordered: bool) -> None:
     """Renew what is derived from the free capacity of one node; the order only if asked for."""
     shape = nodes.shape[node]
     total = 0.0
@@ -145,7 +142,7 @@ def refresh_node(nodes: Nodes, node: int, table: Table, ordered: bool) -> None:
 
 
 @inlined
-def take_item(item: Item, demands: FloatArray, index: int, table: Table) -> int:
+def take_item(item: Item, demands: arrays.Floats, index: int, table: PackingTable) -> int:
     """Express an item as shares of every row of the table.
 
     Returns:
@@ -169,7 +166,7 @@ def take_item(item: Item, demands: FloatArray, index: int, table: Table) -> int:
 
 
 @inlined
-def rank_item(item: Item, table: Table) -> None:
+def rank_item(item: Item, table: PackingTable) -> None:
     """Order the item's resources by demand, largest first."""
     d = item.share.shape[1]
     for j in range(d):
@@ -184,7 +181,7 @@ def rank_item(item: Item, table: Table) -> None:
 
 
 @buried
-def sort_descending(values: FloatArray, row: int, order: IntArray) -> None:
+def sort_descending(values: arrays.Floats, row: int, order: arrays.Ints) -> None:
     """Write the columns of a row, largest value first, into the same row of ``order`` (stable)."""
     for j in range(values.shape[1]):
         value = values[row, j]

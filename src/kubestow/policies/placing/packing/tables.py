@@ -8,13 +8,14 @@ first and a smaller one when the limit of the larger is reached.
 
 import numpy as np
 
+from kubestow.model import arrays
 from kubestow.policies.placing.packing import instances, states
 
 UNLIMITED = 2**62
 """A number of nodes that is never reached."""
 
 
-def make_table(instance: instances.Instance) -> states.Table:
+def make_table(instance: instances.Instance) -> states.PackingTable:
     """Return the capacities of an instance; openable shapes come first, in their own order."""
     shapes = instance.shapes.capacity
     rows = [shapes]
@@ -28,7 +29,7 @@ def make_table(instance: instances.Instance) -> states.Table:
     np.divide(1.0, capacity, out=inverse, where=capacity > 0.0)
     slack = capacity * instance.tolerance
     opening = opening_order(instance.shapes)
-    return states.Table(
+    return states.PackingTable(
         inverse=inverse,
         room=capacity + slack,
         slack=slack,
@@ -38,11 +39,11 @@ def make_table(instance: instances.Instance) -> states.Table:
     )
 
 
-def unit_table(dimensions: int) -> states.Table:
+def unit_table(dimensions: int) -> states.PackingTable:
     """Return the table of unlimited identical nodes with capacity 1 and the tolerance of reals."""
     one = np.ones((1, dimensions))
     slack = one * instances.REAL_TOLERANCE
-    return states.Table(
+    return states.PackingTable(
         inverse=one,
         room=one + slack,
         slack=slack,
@@ -52,7 +53,7 @@ def unit_table(dimensions: int) -> states.Table:
     )
 
 
-def opening_order(shapes: instances.Shapes) -> instances.IntArray:
+def opening_order(shapes: instances.NodeTypes) -> arrays.Ints:
     """Return the shapes from the one to open first to the last."""
     largest = np.maximum(shapes.capacity.max(axis=0, initial=0.0), np.finfo(np.float64).tiny)
     size = (shapes.capacity / largest).mean(axis=1)
@@ -62,12 +63,12 @@ def opening_order(shapes: instances.Shapes) -> instances.IntArray:
     return np.lexsort((-size, price)).astype(np.int64)
 
 
-def distinct_capacities(existing: instances.Existing) -> instances.FloatArray:
+def distinct_capacities(existing: instances.Existing) -> arrays.Floats:
     """Return the different capacity vectors of the nodes that are there already."""
     return np.unique(existing.capacity, axis=0)
 
 
-def load_nodes(instance: instances.Instance, table: states.Table) -> states.Nodes:
+def load_nodes(instance: instances.Instance, table: states.PackingTable) -> states.PackingNodes:
     """Return node state with room for every item, holding the nodes that are there already."""
     count = instance.existing_count
     nodes = states.make_nodes(count + len(instance.demands) + 1, instance.dimensions)

@@ -1,0 +1,168 @@
+"""``kubestow compare``: variants of a scenario side by side, seed by seed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import markup, progress
+from rich.table import Column, Table
+
+from kubestow.cli import outputs
+from kubestow.model import errors
+from kubestow.reports import comparison_page
+from kubestow.workflows import comparing, files
+
+app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+
+_STAR, _ALIKE, _FRONT = "*", "=", "P"
+
+
+@app.command()
+def compare(
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML), or - for input.")
+    ],
+    varied: Annotated[
+        list[str] | None,
+        typer.Option("--vary", metavar="PATH=V1,V2,...", help="Values one place takes in turn."),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(help="Seeds every variant runs with, from the scenario's on.")
+    ] = 5,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change one place in all variants."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="Label of the variant to compare with; the first one.")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(help=f"Where runs are computed: {', '.join(comparing.ENGINES)}.")
+    ] = comparing.LOCAL,
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at the same time; one per core if not given.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results, report and finished runs.")
+    ] = None,
+    output: outputs.OutputOption = outputs.Output.TABLE,
+) -> int:
+    """Compare variants of a scenario, every combination with the same seeds.
+
+    Paths and values are those of simulate --set; values are YAML, and commas inside brackets do
+    not split them. A variant is called by its values. Differences to the baseline are paired by
+    seed, tested, and corrected for the number of tests (Holm).
+
+    With --out, finished runs are kept in DIR/cells: after an interruption, or with more values or
+    seeds, the same command computes only what is missing. Results depend neither on the number of
+    jobs nor on the engine.
+
+    Example:
+      kubestow compare examples/shop-day.yaml --vary policies.scaling.target.cpu=0.5,0.6,0.8
+      kubestow compare day.yaml --vary policies.scaling.max=10,30 --vary step=5s,15s --out day
+    """
+    chosen = comparing.get_engine(engine)
+    for name, value in (("--seeds", seeds), ("--jobs", jobs)):
+        if value is not None and value < 1:
+            raise errors.InputError(name, f"{value}: must be >= 1")
+    sweep = comparing.plan_grid(
+        scenario, varied or (), changes=changes or (), seeds=seeds, baseline=baseline
+    )
+    found = _run(sweep, out, chosen, jobs or os.cpu_count() or 1)
+    if out is not None:
+        files.write_json(out / "results.json", found.as_json())
+        files.write_text(out / "comparison.csv", found.as_csv())
+        files.write_text(out / "report.html", comparison_page.make_page(found))
+    if output is outputs.Output.JSON:
+        outputs.print_json(found.as_json())
+    else:
+        _print(found)
+        if out is not None:
+            outputs.console().print(
+                f"written to {out}: report.html, results.json, comparison.csv, cells/"
+            )
+    return 0
+
+
+def _run(
+    sweep: comparing.ComparisonGrid, out: Path | None, engine: comparing.Engine, jobs: int
+) -> comparing.Comparison:
+    columns = (
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    tasks = comparing.make_tasks(sweep)
+    console = outputs.progress_console()
+    with progress.Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(f"comparing {sweep.name}", total=len(tasks))
+
+        def watch(done: float, total: float, label: str) -> None:
+            bar.update(task, completed=done, total=total, description=label or sweep.name)
+
+        cells = None if out is None else out / "cells"
+        records = comparing.run_cells(tasks, cells, engine, jobs, watch)
+    return comparing.make_comparison(sweep, records)
+
+
+def _print(found: comparing.Comparison) -> None:
+    console = outputs.console()
+    seeds = f"seeds {found.seeds[0]} to {found.seeds[-1]}" if len(found.seeds) > 1 else "one seed"
+    console.print(
+        f"[bold]{markup.escape(found.scenario)}[/bold]: {len(found.results)} variants, {seeds}; "
+        f"baseline {markup.escape(found.baseline)}"
+    )
+    varying = [
+        measure
+        for measure in comparing.HEADLINE
+        if len({_cell(one, measure) for one in found.results}) > 1
+    ]
+    table = Table(Column("variant", overflow="fold"), box=None, pad_edge=False)
+    for measure in varying:
+        unit = f"\n({measure.unit})" if measure.unit else ""
+        table.add_column(
+            f"{measure.short or measure.title}{unit}", justify="right", overflow="fold"
+        )
+    table.add_column("front")
+    for one in found.results:
+        cells = [_cell(one, measure) for measure in varying]
+        table.add_row(markup.escape(one.label), *cells, _FRONT if one.pareto else "")
+    console.print(table)
+    constant = [
+        _constant(found, measure) for measure in comparing.HEADLINE if measure not in varying
+    ]
+    shown = [text for text in constant if text]
+    if shown:
+        console.print(f"alike in all variants: {', '.join(shown)}")
+    console.print(_legend(found))
+
+
+def _constant(found: comparing.Comparison, measure: comparing.RunMeasure) -> str:
+    summary = found.results[0].summary.get(measure.path)
+    return "" if summary is None else f"{measure.title} {measure.text(summary.mean)}"
+
+
+def _cell(one: comparing.ComparisonResult, measure: comparing.RunMeasure) -> str:
+    summary = one.summary.get(measure.path)
+    if summary is None:
+        return "-"
+    text = measure.interval(summary.mean, summary.half_width)
+    entry = one.against.get(measure.path)
+    if comparing.differs_from_baseline(entry):
+        return f"{text}{_STAR}"
+    return f"{text}{_ALIKE}" if entry and entry["verdict"] == comparing.ALIKE else text
+
+
+def _legend(found: comparing.Comparison) -> str:
+    cost, quality = found.axes
+    front = f"{_FRONT}: on the Pareto front of {cost.title} and {quality.title}"
+    if len(found.seeds) == 1:
+        return f"{front}. One seed: no intervals, no tests; try --seeds 5."
+    return (
+        f"± 95 % interval; {_STAR} differs from the baseline (paired t-test, Holm, 5 %); "
+        f"{_ALIKE} differs by the same amount in every seed; {front}."
+    )

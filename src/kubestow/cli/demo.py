@@ -1,0 +1,91 @@
+"""``kubestow demo``: stock Kubernetes against kubestow on a bundled scenario."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import progress
+from rich.table import Table
+
+from kubestow.cli import outputs
+from kubestow.model import errors
+from kubestow.reports import demonstration_page, figures
+from kubestow.workflows import comparing, demonstrating, files
+
+app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+
+_COLOURS = {"good": "green", "bad": "red"}
+
+
+@app.command()
+def demo(
+    out: Annotated[
+        Path, typer.Option(help="Folder for report.html, day.png, results.json and cells.")
+    ] = Path("out/demo"),
+    seeds: Annotated[int, typer.Option(help="Seeds every way runs with.")] = demonstrating.SEEDS,
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at the same time; one per core if not given.")
+    ] = None,
+    output: outputs.OutputOption = outputs.Output.TABLE,
+) -> int:
+    """Simulate a day of a shop four ways: stock, nodes filled, requests sized, scaled ahead.
+
+    Finished runs are kept in DIR/cells, so that an interrupted demonstration goes on.
+
+    Example:
+      kubestow demo --out out/demo
+    """
+    for name, value in (("--seeds", seeds), ("--jobs", jobs)):
+        if value is not None and value < 1:
+            raise errors.InputError(name, f"{value}: must be >= 1")
+    found = _run(out, seeds, jobs or os.cpu_count() or 1)
+    files.write_text(out / "report.html", demonstration_page.report(found))
+    files.write_json(out / "results.json", found.as_json())
+    picture = figures.render_png(demonstration_page.chart(found).to_dict())
+    files.write_bytes(out / "day.png", picture)
+    if output is outputs.Output.JSON:
+        outputs.print_json(found.as_json())
+        return 0
+    _print(found)
+    outputs.console().print(f"Report: {out / 'report.html'}")
+    return 0
+
+
+def _run(out: Path, seeds: int, jobs: int) -> comparing.Comparison:
+    sweep = demonstrating.plan(seeds)
+    columns = (
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+    )
+    with progress.Progress(*columns, console=outputs.progress_console(), transient=True) as bar:
+        task = bar.add_task("simulating a day of a shop", total=None)
+
+        def watch(done: float, total: float, label: str) -> None:
+            what = f"finished: {label}" if label else "simulating a day of a shop"
+            bar.update(task, completed=done, total=total, description=what)
+
+        return demonstrating.run(sweep, out / "cells", jobs, watch)
+
+
+def _print(found: comparing.Comparison) -> None:
+    console = outputs.console()
+    console.print(
+        f"A day of a shop with a rush hour and a maintenance morning, {len(found.seeds)} seeds "
+        "(mean ± 95 %)"
+    )
+    table = Table("", *(way.name for way in demonstrating.WAYS))
+    for title, cells in demonstrating.table(found):
+        shown = [
+            f"[{_COLOURS[cell.verdict]}]{cell.text}[/]" if cell.verdict else cell.text
+            for cell in cells
+        ]
+        table.add_row(title, *shown)
+    console.print(table)
+    console.print("green: better than stock in every seed; red: worse in every seed")
+    for way in demonstrating.WAYS:
+        console.print(f"  {way.name}: {way.how}", highlight=False)

@@ -1,0 +1,150 @@
+"""``kubestow place``: where would each pending pod go, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich import progress
+from rich.table import Table
+
+from kubestow.cli import outputs
+from kubestow.model import decoding, errors
+from kubestow.policies.placing import profiles, scheduler
+from kubestow.sources import manifests
+
+app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+
+# Column titles that fit on a screen.
+_SHORT = {
+    profiles.TAINTS: "Taints",
+    profiles.NODE_AFFINITY: "Affinity",
+    profiles.FIT: "Fit",
+    profiles.SPREAD: "Spread",
+    profiles.POD_AFFINITY: "Pods",
+    profiles.BALANCED: "Balanced",
+    profiles.IMAGES: "Images",
+}
+_MANY = 200  # pending pods from which on placing takes so long that a progress bar is in order
+_SHOWN_NODES = 20  # rows of a score table; the rest is in the JSON
+
+
+@app.command()
+def place(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT", help="Manifests: a file, a folder, or - for standard input."
+        ),
+    ],
+    config: Annotated[
+        str | None, typer.Option(help="KubeSchedulerConfiguration (YAML or JSON).")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help=f"A profile shipped here: {', '.join(profiles.PROFILES)}.")
+    ] = None,
+    version: Annotated[str, typer.Option(help="Kubernetes release.")] = profiles.DEFAULT_VERSION,
+    seed: Annotated[
+        int | None, typer.Option(help="Break ties at random; without it the first name wins.")
+    ] = None,
+    pod: Annotated[
+        str | None, typer.Option(help="Show the scores of one pod, as namespace/name.")
+    ] = None,
+    check: Annotated[bool, typer.Option(help="Leave with 1 if a pod fits nowhere.")] = False,
+    output: outputs.OutputOption = outputs.Output.TABLE,
+) -> int:
+    """Tell where kube-scheduler would put each pending pod, and why.
+
+    Pods are placed one after another in queue order; each one takes its node before the next is
+    looked at. Nodes, bound pods, namespaces, services, controllers and images count.
+
+    Example:
+      kubectl get nodes,pods,ns,svc,rs,sts -A -o yaml | kubestow place -
+    """
+    features = profiles.scheduler_features(version)
+    found = _profiles(config, profile)
+    cluster = manifests.read_cluster(source)
+    if not cluster.nodes:
+        raise errors.InputError(source, "no Node in the input; expected at least one")
+    rng = None if seed is None else np.random.default_rng(seed)
+    placements = list(
+        progress.track(
+            scheduler.place_all(cluster, found, features, rng),
+            description="placing",
+            total=len(cluster.pending),
+            console=outputs.progress_console(),
+            transient=True,
+            disable=len(cluster.pending) < _MANY,
+        )
+    )
+    chosen = [p for p in placements if pod in (None, p.pod.key)]
+    if pod is not None and not chosen:
+        raise errors.InputError("--pod", f"{pod!r}: no such pending pod in the input")
+    if output is outputs.Output.JSON:
+        outputs.print_json({"pods": [placement.as_json() for placement in chosen]})
+    else:
+        _print(chosen, detailed=pod is not None)
+    return 1 if check and any(p.row is None for p in placements) else 0
+
+
+def _profiles(config: str | None, profile: str | None) -> tuple[profiles.Profile, ...]:
+    if config is not None and profile is not None:
+        raise errors.InputError("--profile", "cannot be used together with --config")
+    if config is None:
+        return (profiles.make_profile(profile or profiles.PROFILES[0]),)
+    found = manifests.read_documents(config)
+    if len(found) != 1:
+        raise errors.InputError(config, f"{len(found)} documents; expected one configuration")
+    return profiles.read_configuration(decoding.Field(found[0].value, found[0].place))
+
+
+def _print(placements: list[scheduler.Placement], *, detailed: bool) -> None:
+    console = outputs.console()
+    if not placements:
+        console.print("No pending pod in the input.")
+        return
+    table = Table("POD", "NODE", "FEASIBLE", "SCORE", "WHY")
+    for placement in placements:
+        feasible = f"{len(placement.feasible)}/{len(placement.nodes)}"
+        score = str(int(placement.final.max())) if placement.scores else "-"
+        table.add_row(placement.pod.key, placement.node or "-", feasible, score, _why(placement))
+    console.print(table)
+    if detailed:
+        for placement in placements:
+            console.print(_score_table(placement))
+            for name, reason in placement.rejected().items():
+                console.print(f"{name}: {reason}")
+
+
+def _why(placement: scheduler.Placement) -> str:
+    """Say in a few words what decided."""
+    if placement.row is None:
+        reasons = Counter(placement.rejected().values())
+        return ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))
+    if len(placement.feasible) == 1:
+        return "the only feasible node"
+    if placement.tie:
+        return f"tie of {len(placement.top)} nodes"
+    order = np.argsort(-placement.final, kind="stable")
+    best, second = int(order[0]), int(order[1])
+    leads = {
+        plugin: int(scores[best] - scores[second]) for plugin, scores in placement.scores.items()
+    }
+    plugin, lead = max(leads.items(), key=lambda item: item[1])
+    return f"{plugin} +{lead} over {placement.nodes[placement.feasible[second]]}"
+
+
+def _score_table(placement: scheduler.Placement) -> Table:
+    shown = [name for name, scores in placement.scores.items() if scores.any()]
+    titles = [_SHORT.get(name, name) for name in shown]
+    table = Table("NODE", *titles, "FINAL", title=f"Scores of {placement.pod.key}")
+    for position in np.argsort(-placement.final, kind="stable")[:_SHOWN_NODES]:
+        scores = placement.scores_of(int(position))
+        table.add_row(
+            placement.nodes[placement.feasible[position]],
+            *(str(scores[name]) for name in shown),
+            str(int(placement.final[position])),
+        )
+    return table

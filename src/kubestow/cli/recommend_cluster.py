@@ -1,0 +1,112 @@
+"""What ``kubestow recommend`` does with a cluster: look, sample, and change after a question."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from kubestow.cli import outputs
+from kubestow.live import api, workloads
+from kubestow.live.api import ApiError
+from kubestow.model import errors, usage
+from kubestow.reports import recommendation_page
+from kubestow.workflows import recommending
+
+SAMPLE_S = 15.0  # metrics-server's own pace
+_Result = TypeVar("_Result")
+
+Access = tuple[str | None, str | None]
+"""Kubeconfig and context."""
+
+
+def read_inventory(access: Access, namespaces: tuple[str, ...]) -> workloads.ClusterInventory:
+    """Ask a cluster what there is."""
+    with outputs.progress_bar() as bar:
+        bar.add_task("reading the cluster", total=None)
+        return _ask(access, lambda client: workloads.read_inventory(client, namespaces))
+
+
+def sample_usage(
+    access: Access,
+    namespaces: tuple[str, ...],
+    found: workloads.ClusterInventory,
+    seconds: float,
+    step_s: float | None,
+) -> usage.UsageTable:
+    """Sample the resource metrics API; Ctrl-C ends sampling, and what there is counts."""
+    pace_s = step_s or SAMPLE_S
+    sampler = workloads.UsageSampler(pace_s)
+    with outputs.progress_bar() as bar:
+        task = bar.add_task("sampling metrics.k8s.io", total=1.0)
+
+        async def collect(client: api.ApiClient) -> None:
+            def watch(done: float) -> None:
+                bar.update(task, completed=done)
+
+            await workloads.collect_samples(client, namespaces, sampler, seconds, pace_s, watch)
+
+        try:
+            _ask(access, collect)
+        except KeyboardInterrupt:
+            if not len(sampler):
+                raise
+            outputs.progress_console().print(f"stopped after {len(sampler)} samples")
+    table = sampler.table(found.workloads)
+    kills = np.array([float(found.kills.get(key, 0)) for key in table.containers])
+    return replace(table, oom_kills=kills)
+
+
+def apply(access: Access, result: recommending.RecommendResult, *, yes: bool, dry_run: bool) -> int:
+    """Show what would be changed, ask, and change it; return the exit code."""
+    console = outputs.progress_console()
+    patches = recommending.make_patches(result)
+    if not patches:
+        console.print("nothing to change")
+        return 0
+    console.print(_changes(patches))
+    if not yes and not dry_run:
+        if not sys.stdin.isatty():
+            raise errors.InputError("--apply", "nobody can be asked here; expected --yes")
+        if not typer.confirm(f"change {len(patches)} workloads?", err=True):
+            console.print("nothing was changed")
+            return 1
+    failed = 0
+
+    async def change(client: api.ApiClient) -> None:
+        nonlocal failed
+        for patch in patches:
+            made = await workloads.apply_patches(client, patch.key, patch.document, dry_run=dry_run)
+            failed += bool(made.problem)
+            what = "could be changed" if dry_run else "changed"
+            console.print(f"{patch.key}: {made.problem or what}", markup=False, soft_wrap=True)
+
+    _ask(access, change)
+    return 1 if failed else 0
+
+
+def _changes(patches: list[recommending.Patch]) -> Table:
+    table = Table("WORKLOAD", "CONTAINER", "CPU", "MEMORY", "WHY", box=None, pad_edge=False)
+    for patch in patches:
+        for one in patch.changed:
+            now, then = recommendation_page.texts(one)
+            pairs = [f"{now[name]} -> {then[name]}" for name in ("cpu", "memory")]
+            table.add_row(str(patch.key), one.key.container, *pairs, one.why)
+    return table
+
+
+def _ask(access: Access, what: Callable[[api.ApiClient], Awaitable[_Result]]) -> _Result:
+    async def run() -> _Result:
+        async with await api.connect(*access) as client:
+            return await what(client)
+
+    try:
+        return asyncio.run(run())
+    except ApiError as err:
+        raise errors.InputError("--cluster", str(err)) from err

@@ -1,0 +1,123 @@
+"""``kubestow scale``: what would this scaler have done."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields as dataclass_fields
+from typing import Annotated, Any
+
+import typer
+from rich import markup
+from rich.table import Column, Table
+
+from kubestow.cli import outputs
+from kubestow.policies.scaling import decisions, hpa, observation_lines, observations, registry
+from kubestow.sources import manifests
+
+app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+
+
+@app.command()
+def scale(
+    autoscaler: Annotated[
+        str,
+        typer.Argument(metavar="HPA.yaml", help="A HorizontalPodAutoscaler; - for standard input."),
+    ],
+    seen: Annotated[
+        str,
+        typer.Argument(
+            metavar="OBSERVATIONS.jsonl", help="What it saw, one JSON object per line; or -."
+        ),
+    ],
+    scaler: Annotated[
+        str, typer.Option(help=f"Who decides: {', '.join(registry.SCALERS)}.")
+    ] = "hpa",
+    version: Annotated[str, typer.Option(help="Kubernetes release.")] = hpa.DEFAULT_VERSION,
+    name: Annotated[
+        str | None, typer.Option(help="Which autoscaler, if the file has several.")
+    ] = None,
+    records: Annotated[
+        bool, typer.Option(help="Add the decision record to every entry of the JSON.")
+    ] = False,
+    output: outputs.OutputOption = outputs.Output.TABLE,
+) -> int:
+    """Tell what a scaler would have done with what an autoscaler saw.
+
+    Every line of OBSERVATIONS.jsonl is one sync, such as
+    {"t": 2.042, "currentReplicas": 3, "statusReplicas": 3, "metrics": {"rps": 59.61}}.
+    A metric is a number (Object, External), samples by pod with null where there is none (Pods;
+    Resource as "cpu", ContainerResource as "app/cpu"), or "error" for a failed read. Optional:
+    "pods": {"pod-1": {"ready": true, "started": -30.0}}, also with phase, readySince, deleted,
+    sampled, window, requests, containers. Times are seconds on the clock of "t".
+    The scaler's own decisions are not fed back: replicas are as recorded.
+
+    Example:
+      kubestow scale examples/scale/hpa.yaml examples/scale/observations.jsonl
+    """
+    features = hpa.hpa_features(version)
+    entry = registry.SCALERS.get(scaler)
+    spec = hpa.read_autoscaler(manifests.read_autoscalers(autoscaler, name), features)
+    lines = [observation_lines.read(line, features) for line in manifests.read_observations(seen)]
+    _note_unread(spec, lines)
+    decided = _replay(_make(entry, spec, version), lines)
+    if output is outputs.Output.JSON:
+        outputs.print_json([_entry(decision, records) for decision in decided])
+    else:
+        _print(decided)
+    return 0
+
+
+def _make(
+    entry: registry.ScalerEntry, spec: hpa.AutoscalerSpec, version: str
+) -> registry.AnyScaler:
+    known = {field.name for field in dataclass_fields(entry.parameters)}
+    parameters = entry.parameters(**({"version": version} if "version" in known else {}))
+    return entry.make(spec, parameters)
+
+
+def _replay(
+    scaler: registry.AnyScaler, lines: list[observations.ScalingObservation]
+) -> list[decisions.ScalingDecision]:
+    memory, decided = scaler.start(), []
+    for line in lines:
+        decision, memory = scaler.decide(line, memory)
+        decided.append(decision)
+    return decided
+
+
+def _note_unread(spec: hpa.AutoscalerSpec, lines: list[observations.ScalingObservation]) -> None:
+    """Say on standard error which metric no line has; a misspelt name would else go unnoticed."""
+    had = {key for line in lines for key in line.metrics}
+    for metric in spec.metrics:
+        if metric.key not in had:
+            others = ", ".join(sorted(had)) or "none at all"
+            sys.stderr.write(
+                f"note: no observation has the metric {metric.key!r}; seen: {others}\n"
+            )
+
+
+def _entry(decision: decisions.ScalingDecision, records: bool) -> dict[str, Any]:
+    found = decision.as_json()
+    if records:
+        found["record"] = decision.record().as_json()
+    return found
+
+
+def _print(decided: list[decisions.ScalingDecision]) -> None:
+    why = Column("WHY", overflow="fold")  # a selector is one long word
+    table = Table("T", "CURRENT", "PROPOSED", "DESIRED", why)
+    for decision in decided:
+        proposed = "-" if decision.proposed is None else str(decision.proposed)
+        style = "bold" if decision.rescale else None
+        table.add_row(
+            f"{decision.time_s:g}",
+            str(decision.current),
+            proposed,
+            str(decision.desired),
+            markup.escape(decision.reason),
+            style=style,
+        )
+    console = outputs.console()
+    console.print(table)
+    changes = sum(decision.rescale for decision in decided)
+    console.print(f"{len(decided)} syncs, {changes} of them change the replicas.")

@@ -1,0 +1,131 @@
+"""``kubestow simulate``: a cluster on a virtual clock, with every control loop inside."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import progress
+from rich.table import Table
+
+from kubestow.cli import outputs
+from kubestow.model import decoding
+from kubestow.reports import simulation_page
+from kubestow.simulation import run
+from kubestow.workflows import files, scenario_files, simulating
+
+app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+
+
+@app.command()
+def simulate(
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML), or - for input.")
+    ],
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Replaces the seed of the scenario.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change one place of the scenario."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results, time line, decisions and report.")
+    ] = None,
+    output: outputs.OutputOption = outputs.Output.TABLE,
+) -> int:
+    """Simulate a scenario: placing, scaling, sizing and failures on a virtual clock.
+
+    The same policies run here as in a cluster; the same seed gives the same result to the last
+    byte. With --out, DIR/report.html shows the time lines and DIR/*.parquet holds them.
+
+    Example:
+      kubestow simulate examples/shop-day.yaml
+      kubestow simulate examples/shop-day.yaml --set policies.scaling.target.cpu=0.8 --out day
+    """
+    loaded = scenario_files.load(scenario, changes or ())
+    begun = time.perf_counter()
+    with progress.Progress(console=outputs.progress_console(), transient=True) as bar:
+        task = bar.add_task(f"simulating {loaded.scenario.metadata.name}", total=1.0)
+        outcome = run.run(
+            loaded.scenario,
+            loaded.inputs,
+            seed,
+            lambda done: bar.update(task, completed=done),
+        )
+    wall_s = time.perf_counter() - begun
+    if out is not None:
+        simulating.write(outcome, out)
+        files.write_text(out / "report.html", simulation_page.make_page(outcome))
+    if output is outputs.Output.JSON:
+        kept = None if out is None else simulating.DECISIONS
+        found = {**outcome.measures, "decisions": kept, "wall_seconds": round(wall_s, 3)}
+        outputs.print_json(found)
+    else:
+        _print(outcome.measures, wall_s, out)
+    return 0
+
+
+def _print(found: Any, wall_s: float, out: Path | None) -> None:
+    console = outputs.console()
+    simulated_s = found["simulated_seconds"]
+    console.print(
+        f"[bold]{found['scenario']}[/bold], seed {found['seed']}: "
+        f"{decoding.format_duration(simulated_s)} in {wall_s:.1f} s "
+        f"({simulated_s / wall_s:,.0f} x real time)"
+    )
+    table = Table("measure", "value", box=None, pad_edge=False)
+    for name, value in summary(found):
+        table.add_row(name, value)
+    console.print(table)
+    services = {k: w for k, w in found["workloads"].items() if "response" in w}
+    if services:
+        console.print(_service_table(services))
+    if out is not None:
+        console.print(f"written to {out}: report.html, results.json, timeline.parquet, ...")
+
+
+def summary(found: Any) -> list[tuple[str, str]]:
+    """Return the measures people look at first, as text."""
+    share, plain = "{:.1%}", "{:,.1f}"
+    return [
+        ("nodes, peak", str(found["nodes_peak"])),
+        ("node hours", plain.format(found["node_hours"])),
+        ("cost", plain.format(found["cost"])),
+        ("pod hours", plain.format(found["pod_hours"])),
+        ("CPU requested, of what nodes have", _text(share, found["requested"]["cpu"])),
+        ("CPU used, of what is requested", _text(share, found["eru"]["cpu"])),
+        ("memory used, of what is requested", _text(share, found["eru"]["memory"])),
+        ("response time, mean", _millis(found["response"]["mean"])),
+        ("response time, p95", _millis(found["response"]["p95"])),
+        ("response time, p99", _millis(found["response"]["p99"])),
+        ("requests late or lost", _text("{:.3%}", found["slo_violation_ratio"])),
+        ("pods pending", f"{found['pending_pod_seconds'] / 60:,.1f} pod minutes"),
+        ("OOM kills / evictions", f"{found['oom_kills']} / {found['evictions']}"),
+        ("CPU throttled, of quota periods", _text("{:.2%}", found["throttled_ratio"])),
+        ("scale actions", str(found["scale_actions"])),
+    ]
+
+
+def _text(shape: str, value: float | None) -> str:
+    return "-" if value is None else shape.format(value)
+
+
+def _millis(value: float | None) -> str:
+    return "-" if value is None else f"{value * 1000:,.1f} ms"
+
+
+def _service_table(services: Any) -> Table:
+    table = Table("service", "replicas", "mean", "p95", "late or lost", "CPU used", box=None)
+    for name, found in services.items():
+        table.add_row(
+            name,
+            f"{found['replicas_mean']:.1f} (peak {found['replicas_peak']})",
+            _millis(found["response"]["mean"]),
+            _millis(found["response"]["p95"]),
+            _text("{:.3%}", found["slo_violation_ratio"]),
+            _text("{:.0%}", found["eru"]["cpu"]),
+        )
+    return table

@@ -1,0 +1,325 @@
+"""What a new pod should request, from what was learned; pure.
+
+The guards of ``policies.sizing`` do the work, so that admission gives what a simulation gave. What
+they cannot know is added here: a pod that is refused is worse than one that is not changed. After a
+webhook changed a pod, the API server lets LimitRanges fill in defaults once more and then enforces
+their bounds and the quotas (``plugin/pkg/admission/limitranger``, 1.37): a limit that is taken away
+may come back smaller than the request, or be missed. ``tests/e2e/test_admission.py`` shows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kubestow.live.admission.learned_values import LearnedRequests
+from kubestow.live.admission.policy import AdmissionPolicy
+from kubestow.live.caches import PodBounds
+from kubestow.model import pods, quantities, requests, resources
+from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges
+from kubestow.policies.sizing import guards, protocols
+from kubestow.policies.sizing.guards import GuardContext, GuardParameters, SizedContainer
+
+_BOTH: Final = (resources.CPU, resources.MEMORY)
+_RULES: Final[Mapping[str, guards.LimitRule]] = {
+    "none": "none",
+    "request": "request",
+    "keep": "keep",
+    "scale": "ratio",
+    "untouched": "none",  # dealt with here
+    "factor": "none",
+}
+# What LimitRanges set is written down by them: "cpu, memory limit for container web; ...".
+_RANGER: Final = "kubernetes.io/limit-ranger"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerChange:
+    """One amount of one container that becomes another one.
+
+    Attributes:
+        index: The container's place in the pod.
+        container: Its name.
+        section: ``requests`` or ``limits``.
+        resource: The resource.
+        old: What it was; ``None`` if it was not set.
+        new: What it becomes; ``None`` if it goes.
+    """
+
+    index: int
+    container: str
+    section: str
+    resource: str
+    old: quantities.Quantity | None
+    new: quantities.Quantity | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """What becomes of a pod.
+
+    Attributes:
+        changes: All changes, in the order of containers.
+        notes: Why amounts are not those that were learned, by container.
+        quality: Classes before and after.
+    """
+
+    changes: tuple[ContainerChange, ...]
+    notes: Mapping[str, tuple[str, ...]]
+    quality: tuple[requests.QosClass, requests.QosClass]
+
+
+def mutate(
+    pod: pods.Pod,
+    learned: Mapping[str, LearnedRequests],
+    policy: AdmissionPolicy,
+    bounds: PodBounds,
+    node: Mapping[str, int] | None = None,
+) -> Mutation:
+    """Work out what a pod should request.
+
+    Args:
+        pod: The pod; containers nothing was learned of, and init containers, stay as they are.
+        learned: What was learned, by container.
+        policy: How limits follow, and least and largest amounts.
+        bounds: What the namespace allows.
+        node: What the largest node can give; ``None`` if it is not known.
+    """
+    before = requests.qos_class(pod.spec)
+    known = tuple(each for each in pod.spec.containers if each.name in learned)
+    wanted = tuple(_wanted(each, learned[each.name], policy) for each in known)
+    guaranteed = policy.keep_guaranteed and before is requests.QosClass.GUARANTEED
+    facts = _facts(pod, bounds, node, guaranteed=guaranteed)
+    guarded = guards.guard(wanted, facts, _parameters(policy)) if wanted else ()
+    if not guaranteed:
+        guarded = tuple(
+            _limited(each, sized, pod, policy, bounds)
+            for each, sized in zip(known, guarded, strict=True)
+        )
+        guarded = _within_pod(guarded, facts)
+    sizes = {sized.container: sized for sized in guarded}
+    changed = tuple(_sized(each, sizes, learned, policy) for each in pod.spec.containers)
+    spec = replace(pod.spec, containers=changed)
+    return Mutation(
+        changes=_differences(pod.spec.containers, changed),
+        notes={sized.container: sized.notes for sized in guarded if sized.notes},
+        quality=(before, requests.qos_class(spec)),
+    )
+
+
+def _wanted(
+    container: pods.Container, learned: LearnedRequests, policy: AdmissionPolicy
+) -> SizedContainer:
+    """Return what was learned, within the policy's bounds."""
+    sized = SizedContainer(container.name, resources.amounts(learned.requests))
+    for name, (_, most) in policy.bounds().items():
+        if most is not None and sized.requests.get(name, 0) > most:
+            sized = sized.asking(name, most, f"{name}: at most {_write(name, most)}")
+    return _below_untouched(container, sized, policy)
+
+
+def _below_untouched(
+    container: pods.Container, sized: SizedContainer, policy: AdmissionPolicy
+) -> SizedContainer:
+    """Keep requests below limits that are not touched."""
+    for name in _BOTH:
+        limit = _amount(container.limits, name)
+        untouched = policy.limit_rule(name) == "untouched" and name in container.limits
+        if untouched and limit < sized.requests.get(name, 0):
+            sized = sized.asking(name, limit, f"{name}: its limit is not touched")
+    return sized
+
+
+def _facts(
+    pod: pods.Pod, bounds: PodBounds, node: Mapping[str, int] | None, *, guaranteed: bool
+) -> GuardContext:
+    current = {
+        each.name: protocols.ContainerResources(each.requests, each.limits)
+        for each in pod.spec.containers
+    }
+    taken = {
+        f"{section}.{name}": sum(
+            _amount(getattr(each, section), name) for each in pod.spec.containers
+        )
+        for section in ("requests", "limits")
+        for name in _BOTH
+    }
+    return GuardContext(
+        current=current,
+        node=node,
+        ranges=_ranges(pod, bounds.ranges),
+        # The guard takes the pod for counted already, which it is not yet.
+        quota={key: room - taken[key] for key, room in bounds.quota.items()},
+        quality=requests.QosClass.GUARANTEED if guaranteed else requests.QosClass.BURSTABLE,
+    )
+
+
+def _ranges(pod: pods.Pod, ranges: LimitRanges) -> LimitRanges:
+    """Return the LimitRanges; what a pod states for itself bounds its containers, too."""
+    own = pod.spec.pod_requests or {}
+    if not own:
+        return ranges
+    whole = ranges.pod or LimitRangeItem("Pod")
+    most = dict(whole.maximum or {})
+    for name, amount in own.items():
+        most[name] = min(amount, most.get(name, amount))
+    return replace(ranges, pod=replace(whole, maximum=most))
+
+
+def _parameters(policy: AdmissionPolicy) -> GuardParameters:
+    return GuardParameters(
+        cpu_floor_m=policy.cpu_least_m,
+        memory_floor_bytes=policy.memory_least_bytes,
+        min_change=policy.min_change,
+        memory_limit=_RULES[policy.memory_limit],
+        cpu_limit=_RULES[policy.cpu_limit],
+        memory_step_bytes=1,  # amounts stay as they were learned
+    )
+
+
+def _limited(
+    container: pods.Container,
+    sized: SizedContainer,
+    pod: pods.Pod,
+    policy: AdmissionPolicy,
+    bounds: PodBounds,
+) -> SizedContainer:
+    """Return the same with limits as the policy and the namespace want them."""
+    sized = _below_untouched(container, sized, policy)  # floors may have raised it beyond
+    limits, notes = dict(sized.limits), list(sized.notes)
+    for name, request in sized.requests.items():
+        rule, old = policy.limit_rule(name), _amount(container.limits, name)
+        if rule == "factor":
+            limits[name] = math.ceil(request * policy.limit_factor(name))
+        elif rule == "untouched":
+            limits.pop(name, None)
+            if old:
+                limits[name] = old
+            continue
+        if name not in limits:
+            why, least = _needs_limit(name, container, pod, bounds)
+            if why:
+                limits[name] = max(request, least)
+                notes.append(f"{name} limit: {why}")
+        if name in limits:
+            limits[name] = _capped(name, limits[name], request, bounds)
+    return replace(sized, limits=limits, notes=tuple(notes))
+
+
+def _needs_limit(
+    name: str, container: pods.Container, pod: pods.Pod, bounds: PodBounds
+) -> tuple[str, int]:
+    """Return why a container cannot be without a limit, and the least it then should have."""
+    old = _amount(container.limits, name)
+    item, whole = bounds.ranges.container, bounds.ranges.pod
+    if item is not None and item.default and name in item.default:
+        return "LimitRange has a default", max(old, resources.amount(name, item.default[name]))
+    if old and _was_defaulted(name, container.name, pod):
+        return "LimitRange has a default", old
+    if f"limits.{name}" in bounds.quota:
+        return "the quota asks for one", old
+    if whole is not None and whole.maximum and name in whole.maximum:
+        return "LimitRange of the pod", old
+    if name in bounds.ratios:
+        return "LimitRange has a ratio", old
+    return "", 0
+
+
+def _was_defaulted(name: str, container: str, pod: pods.Pod) -> bool:
+    """Tell whether a LimitRange set a limit, as far as the pod itself tells."""
+    for part in pod.annotations.get(_RANGER, "").partition(": ")[2].split("; "):
+        names, found, whose = part.partition(" limit for container ")
+        if found and whose == container and name in names.split(", "):
+            return True
+    return False
+
+
+def _capped(name: str, limit: int, request: int, bounds: PodBounds) -> int:
+    """Return a limit that the namespace allows; never below the request."""
+    item = bounds.ranges.container
+    if item is not None and item.maximum and name in item.maximum:
+        limit = min(limit, resources.amount(name, item.maximum[name]))
+    if name in bounds.ratios:
+        limit = min(limit, math.floor(request * bounds.ratios[name]))
+    return max(limit, request)
+
+
+def _within_pod(sizes: guards.GuardedPod, facts: GuardContext) -> guards.GuardedPod:
+    """Make limits equal requests where their sum would be beyond what a pod may have."""
+    whole = facts.ranges.pod
+    for name in _BOTH:
+        if whole is None or not whole.maximum or name not in whole.maximum:
+            continue
+        mine = {sized.container for sized in sizes}
+        others = sum(facts.limit(each, name) for each in facts.current if each not in mine)
+        total = others + sum(sized.limits.get(name, 0) for sized in sizes)
+        if total > resources.amount(name, whole.maximum[name]):
+            sizes = tuple(_tight(sized, name) for sized in sizes)
+    return sizes
+
+
+def _tight(sized: SizedContainer, name: str) -> SizedContainer:
+    if name not in sized.requests or name not in sized.limits:
+        return sized
+    limits = {**sized.limits, name: sized.requests[name]}
+    return replace(sized, limits=limits, notes=(*sized.notes, f"{name} limit: the pod's bound"))
+
+
+def _sized(
+    container: pods.Container,
+    sizes: Mapping[str, SizedContainer],
+    learned: Mapping[str, LearnedRequests],
+    policy: AdmissionPolicy,
+) -> pods.Container:
+    """Return a container with its new amounts; those that stay keep their notation."""
+    sized = sizes.get(container.name)
+    if sized is None:
+        return container
+    requests, limits = dict(container.requests), dict(container.limits)
+    for name, amount in sized.requests.items():
+        value = learned[container.name].requests.get(name)
+        stated = (container.requests.get(name), container.limits.get(name), value)
+        known = tuple(each for each in stated if each is not None)
+        requests[name] = _quantity(name, amount, known)
+        if name in sized.limits:
+            limits[name] = _quantity(name, sized.limits[name], known)
+        elif policy.limit_rule(name) != "untouched":
+            limits.pop(name, None)
+    return replace(container, requests=requests, limits=limits)
+
+
+def _quantity(
+    name: str, amount: int, known: tuple[quantities.Quantity, ...]
+) -> quantities.Quantity:
+    """Return an amount in the notation it was stated or learned in; the last one is learned."""
+    for each in known:
+        if resources.amount(name, each) == amount:
+            return each
+    if name == resources.CPU:
+        return quantities.millis(amount)
+    return quantities.units(amount, known[-1].format)
+
+
+def _differences(
+    before: tuple[pods.Container, ...], after: tuple[pods.Container, ...]
+) -> tuple[ContainerChange, ...]:
+    found = []
+    for index, (old, new) in enumerate(zip(before, after, strict=True)):
+        for section in ("requests", "limits"):
+            was, becomes = getattr(old, section), getattr(new, section)
+            found += [
+                ContainerChange(index, old.name, section, name, was.get(name), becomes.get(name))
+                for name in _BOTH
+                if was.get(name) != becomes.get(name)
+            ]
+    return tuple(found)
+
+
+def _amount(stated: resources.ResourceList, name: str) -> int:
+    return resources.amount(name, stated[name]) if name in stated else 0
+
+
+def _write(name: str, amount: int) -> str:
+    return str(quantities.millis(amount) if name == resources.CPU else quantities.units(amount))

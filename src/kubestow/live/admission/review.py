@@ -1,0 +1,127 @@
+"""AdmissionReview v1: what is read of a request, and how it is answered.
+
+Only what is needed is decoded; what newer API servers add is passed over.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+VERSION: Final = "admission.k8s.io/v1"
+KIND: Final = "AdmissionReview"
+_SHOWN: Final = 80  # characters of a foreign word that a message repeats
+_MOST_WARNING: Final = 120  # what API servers promise not to cut off
+
+
+class ReviewError(ValueError):
+    """A body that is no AdmissionReview of version 1; the answer is 400."""
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """What kind of object a request is about."""
+
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+
+
+class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
+    """A request to admit something.
+
+    Attributes:
+        uid: Repeated in the answer.
+        operation: ``CREATE``, ``UPDATE``, ...
+        resource: What kind of object.
+        sub_resource: Such as ``resize``; empty for the object itself.
+        namespace: The truth about the object's namespace; its own may be empty.
+        name: Name of the object, if it has one yet.
+        dry_run: Whether the request will not be carried out.
+        object: The object, not decoded.
+    """
+
+    uid: str
+    operation: str = ""
+    resource: Resource = Resource()
+    sub_resource: str = ""
+    namespace: str = ""
+    name: str = ""
+    dry_run: bool | None = None
+    object: msgspec.Raw = msgspec.Raw(b"null")
+
+    @property
+    def creates_pod(self) -> bool:
+        """Tell whether a pod is about to be created."""
+        kind = (self.resource.group, self.resource.version, self.resource.resource)
+        return self.operation == "CREATE" and kind == ("", "v1", "pods") and not self.sub_resource
+
+
+class _Review(msgspec.Struct, rename="camel"):
+    kind: str = ""
+    api_version: str = ""
+    request: AdmissionRequest | None = None
+
+
+class _Response(msgspec.Struct, rename="camel", omit_defaults=True):
+    uid: str
+    allowed: bool
+    patch_type: str | None = None
+    patch: str | None = None
+    warnings: Sequence[str] = ()
+    audit_annotations: Mapping[str, str] | None = None
+
+
+class _Answer(msgspec.Struct, rename="camel"):
+    response: _Response
+    kind: str = KIND
+    api_version: str = VERSION
+
+
+_DECODER: Final = msgspec.json.Decoder(_Review)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def read(body: bytes) -> AdmissionRequest:
+    """Read the body of a request.
+
+    Raises:
+        ReviewError: If it is no AdmissionReview of version 1.
+    """
+    try:
+        found = _DECODER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
+        raise ReviewError(f"not an {KIND}: {err}") from None
+    if (found.kind, found.api_version) != (KIND, VERSION):
+        given = f"{found.kind[:_SHOWN]!r} of {found.api_version[:_SHOWN]!r}"
+        raise ReviewError(f"{given}: expected {KIND} of {VERSION}")
+    if found.request is None or not found.request.uid:
+        raise ReviewError("request.uid: is missing")
+    return found.request
+
+
+def answer(
+    uid: str,
+    patch: Sequence[Mapping[str, Any]] = (),
+    warnings: Sequence[str] = (),
+    notes: Mapping[str, str] | None = None,
+) -> bytes:
+    """Return the answer that lets an object through.
+
+    Args:
+        uid: That of the request.
+        patch: Operations of a JSON patch.
+        warnings: Shown to whoever sent the object.
+        notes: Kept in the API server's audit log.
+    """
+    response = _Response(
+        uid=uid,
+        allowed=True,
+        patch_type="JSONPatch" if patch else None,
+        patch=base64.b64encode(_ENCODER.encode(patch)).decode() if patch else None,
+        warnings=tuple(text[:_MOST_WARNING] for text in warnings),
+        audit_annotations=notes or None,
+    )
+    return _ENCODER.encode(_Answer(response))

@@ -1,0 +1,326 @@
+"""The cluster as policies see it, kept in step with the API server.
+
+Watches hand in objects as they change; ``state`` is the ``ClusterState`` of this moment. Pods are
+counted in and out one by one; the arrays are laid out anew only when nodes come, go, or offer
+something else. An object that cannot be read is left out and counted, never fatal: what other
+clients write must not stop a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from kubestow.model import clusters, decoding, errors, nodes, pods, states, workloads
+from kubestow.policies.placing import profiles
+from kubestow.sources import manifests
+
+NODES, PODS, NAMESPACES, SERVICES = "Node", "Pod", "Namespace", "Service"
+PATHS: Mapping[str, str] = {
+    NODES: "/api/v1/nodes",
+    PODS: "/api/v1/pods",
+    NAMESPACES: "/api/v1/namespaces",
+    SERVICES: "/api/v1/services",
+    "ReplicationController": "/api/v1/replicationcontrollers",
+    "ReplicaSet": "/apis/apps/v1/replicasets",
+    "StatefulSet": "/apis/apps/v1/statefulsets",
+    "Deployment": "/apis/apps/v1/deployments",
+    "DaemonSet": "/apis/apps/v1/daemonsets",
+    "HorizontalPodAutoscaler": "/apis/autoscaling/v2/horizontalpodautoscalers",
+    "PodDisruptionBudget": "/apis/policy/v1/poddisruptionbudgets",
+}
+
+Document = dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Kept:
+    pod: pods.Pod
+    version: str
+    row: int | None = None  # where it is counted
+    assumed_s: float | None = None  # since when it is taken to be there without proof
+
+
+@dataclass(slots=True)
+class _Objects:
+    """Objects of the kinds that only stand around nodes and pods, by namespace and name."""
+
+    namespaces: dict[str, workloads.Namespace] = field(default_factory=dict)
+    services: dict[str, workloads.Service] = field(default_factory=dict)
+    controllers: dict[str, dict[str, workloads.Workload]] = field(default_factory=dict)
+    documents: dict[str, dict[str, Document]] = field(default_factory=dict)
+
+
+class ClusterCache:
+    """Nodes, pods and what stands around them."""
+
+    def __init__(self, features: profiles.SchedulerFeatures) -> None:
+        self._features = features
+        self._nodes: dict[str, nodes.Node] = {}
+        self._pods: dict[str, _Kept] = {}  # by uid
+        self._around = _Objects()
+        self._texts = manifests.PodJsonReader()
+        self._state = self._laid_out()
+        self._laid = True  # the arrays fit the nodes
+        self._learned = True  # the state's cluster has all services and controllers
+        self.unreadable: dict[str, int] = {}  # objects left out, by kind
+        self.on_placed: Callable[[str, pods.Pod], None] = _ignore
+        """Called with uid and pod when one turns up on a node, assumed ones included."""
+        self.on_removed: Callable[[str], None] = _ignore
+        """Called with its uid when a pod leaves its node."""
+
+    @property
+    def state(self) -> states.ClusterState:
+        """The cluster of this moment; valid until the next change is handed in."""
+        if not self._laid:
+            self._lay_out()
+        if not self._learned:
+            self._state.learn(self._cluster())
+            self._learned = True
+        return self._state
+
+    @property
+    def pod_count(self) -> int:
+        """How many pods occupy or want a node."""
+        return len(self._pods)
+
+    def pod(self, uid: str) -> pods.Pod | None:
+        """Return a pod by its uid."""
+        kept = self._pods.get(uid)
+        return None if kept is None else kept.pod
+
+    def documents(self, kind: str) -> list[Document]:
+        """Return the objects of a kind that is kept as it came (HPAs, disruption budgets)."""
+        return list(self._around.documents.get(kind, {}).values())
+
+    def sink(self, kind: str) -> KindSink:
+        """Return where a watch of one kind hands in objects."""
+        return KindSink(self, kind)
+
+    def replace(self, kind: str, found: list[Document]) -> None:
+        """Take a whole list for what there is of a kind."""
+        here = {_uid(kind, document): document for document in found}
+        for uid in self._known(kind) - here.keys():
+            self._drop(kind, uid)
+        for document in found:
+            self.put(kind, document)
+
+    def put(self, kind: str, document: Document) -> None:
+        """Take an object that is new or changed."""
+        entry = decoding.Field(document, kind)
+        try:
+            if kind == NODES:
+                self._put_node(manifests.read_node(entry))
+            elif kind == PODS:
+                version = str(document["metadata"].get("resourceVersion", ""))
+                self._put_pod(_uid(kind, document), version, self._texts.reader.read(entry))
+            else:
+                self._put_around(kind, entry, document)
+        except errors.InputError:
+            self.unreadable[kind] = self.unreadable.get(kind, 0) + 1
+            self._drop(kind, _uid(kind, document))
+
+    def remove(self, kind: str, document: Document) -> None:
+        """Take an object for gone."""
+        self._drop(kind, _uid(kind, document))
+
+    def put_pod(self, text: bytes) -> None:
+        """Take a pod that is new or changed, as JSON: the quick way for what comes most often."""
+        try:
+            found = self._texts.read(text)
+        except errors.InputError:
+            self.unreadable[PODS] = self.unreadable.get(PODS, 0) + 1
+            self.remove_pod(text)
+            return
+        self._put_pod(found.uid, found.version, found.pod)
+
+    def remove_pod(self, text: bytes) -> None:
+        """Take a pod for gone, as JSON."""
+        self._take_pod(manifests.read_uid(text))
+
+    def read_pod(self, text: bytes) -> manifests.PodReading:
+        """Read a pod from JSON as the cache reads its own, and keep nothing of it.
+
+        Raises:
+            InputError: If it is no pod.
+        """
+        return self._texts.read(text)
+
+    def _known(self, kind: str) -> set[str]:
+        if kind == NODES:
+            return set(self._nodes)
+        if kind == PODS:
+            return set(self._pods)
+        return set(self._table(kind))
+
+    def _table(self, kind: str) -> dict[str, Any]:
+        around = self._around
+        if kind == NAMESPACES:
+            return around.namespaces
+        if kind == SERVICES:
+            return around.services
+        tables: dict[str, dict[str, Any]] = (
+            around.controllers if kind in manifests.KINDS else around.documents
+        )
+        return tables.setdefault(kind, {})
+
+    def _drop(self, kind: str, uid: str) -> None:
+        if kind == NODES:
+            if self._nodes.pop(uid, None) is not None:
+                self._laid = False
+        elif kind == PODS:
+            self._take_pod(uid)
+        elif self._table(kind).pop(uid, None) is not None:
+            self._learned = False
+
+    def _put_node(self, node: nodes.Node) -> None:
+        known = self._nodes.get(node.name)
+        self._nodes[node.name] = node
+        if known is None or not self._laid or _offer(known) != _offer(node):
+            self._laid = False
+        elif (known.taints, known.unschedulable) != (node.taints, node.unschedulable):
+            self._state.replace_node(self._state.rows[node.name], node)
+
+    def _put_pod(self, uid: str, version: str, pod: pods.Pod) -> None:
+        known = self._pods.get(uid)
+        if known is not None and version and known.version == version:
+            return  # a new list of what is known
+        if pod.status.finished:
+            self._take_pod(uid)
+            return
+        if known is not None and known.assumed_s is not None and not pod.node_name:
+            known.version = version  # still on its way to where it is assumed to be
+            return
+        if known is not None and _counts_as(known.pod) == _counts_as(pod):
+            known.pod, known.version, known.assumed_s = pod, version, None
+            return
+        self._take_pod(uid)
+        self._keep(uid, _Kept(pod, version))
+
+    def _keep(self, uid: str, kept: _Kept) -> None:
+        self._pods[uid] = kept
+        if self._laid:
+            self._count_in(kept)
+        if kept.pod.node_name:
+            self.on_placed(uid, kept.pod)
+
+    def assume(self, uid: str, pod: pods.Pod, node: str, now_s: float) -> None:
+        """Count a pod on a node before the API server says that it is there.
+
+        Between two pods in a burst the watch has not shown yet where the first one went. What the
+        watch says in the end counts; until then, or until ``forget_assumed``, this does.
+        """
+        known = self._pods.get(uid)
+        if known is not None and known.assumed_s is None and known.pod.node_name:
+            return  # it is somewhere already
+        version = "" if known is None else known.version
+        self._take_pod(uid)
+        self._keep(uid, _Kept(replace(pod, node_name=node), version, assumed_s=now_s))
+
+    def forget_assumed(self, before_s: float) -> int:
+        """Take pods that were assumed before a time for waiting again; return how many."""
+        stale = [
+            (uid, kept)
+            for uid, kept in self._pods.items()
+            if kept.assumed_s is not None and kept.assumed_s < before_s
+        ]
+        for uid, kept in stale:
+            self._take_pod(uid)
+            self._keep(uid, _Kept(replace(kept.pod, node_name=""), ""))
+        return len(stale)
+
+    def _count_in(self, kept: _Kept) -> None:
+        row = self._state.rows.get(kept.pod.node_name)
+        if row is not None:
+            self._state.place(kept.pod, row)
+        kept.row = row
+
+    def _take_pod(self, uid: str) -> None:
+        known = self._pods.pop(uid, None)
+        if known is None:
+            return
+        if known.row is not None and self._laid:
+            self._state.remove(known.pod, known.row)
+        if known.pod.node_name:
+            self.on_removed(uid)
+
+    def _put_around(self, kind: str, entry: decoding.Field, document: Document) -> None:
+        uid = _uid(kind, document)
+        made: Any = document
+        if kind == NAMESPACES:
+            metadata = entry["metadata"]
+            made = workloads.Namespace(metadata["name"].text(), metadata["labels"].labels())
+        elif kind == SERVICES:
+            made = manifests.read_service(entry)
+        elif kind in manifests.KINDS:
+            made = manifests.read_workload(kind, entry, self._texts.reader)
+        self._table(kind)[uid] = made
+        self._learned = False
+
+    def _cluster(self) -> clusters.Cluster:
+        controllers = {
+            (found.api_version, kind, found.namespace, found.name): found
+            for kind, table in self._around.controllers.items()
+            for found in table.values()
+        }
+        return clusters.Cluster(
+            nodes=tuple(self._nodes.values()),
+            namespaces={found.name: found for found in self._around.namespaces.values()},
+            services=tuple(self._around.services.values()),
+            controllers=controllers,
+        )
+
+    def _lay_out(self) -> None:
+        self._state, self._laid, self._learned = self._laid_out(), True, True
+        for kept in self._pods.values():
+            self._count_in(kept)
+
+    def _laid_out(self) -> states.ClusterState:
+        return states.from_cluster(
+            self._cluster(),
+            use_status=self._features.resized_pods,
+            pod_level=self._features.pod_level,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KindSink:
+    """Hands objects of one kind to the cache."""
+
+    cache: ClusterCache
+    kind: str
+
+    def replace(self, found: list[Document]) -> None:
+        """Take a whole list."""
+        self.cache.replace(self.kind, found)
+
+    def apply(self, change: str, text: bytes) -> None:
+        """Take one change."""
+        gone = change == "DELETED"
+        if self.kind == PODS:
+            (self.cache.remove_pod if gone else self.cache.put_pod)(text)
+            return
+        found = msgspec.json.decode(text)
+        (self.cache.remove if gone else self.cache.put)(self.kind, found)
+
+
+def _ignore(*_: object) -> None:
+    """Do nothing."""
+
+
+def _uid(kind: str, document: Document) -> str:
+    """Return what an object is kept under; nodes are known by their name, as pods name them."""
+    metadata = document["metadata"]
+    return str(metadata["name"] if kind == NODES else metadata["uid"])
+
+
+def _offer(node: nodes.Node) -> tuple[object, ...]:
+    return node.allocatable, node.labels, node.images
+
+
+def _counts_as(pod: pods.Pod) -> tuple[object, ...]:
+    """Return all of a pod that the arrays and groups depend on."""
+    return pod.node_name, pod.labels, pod.terminating, pod.spec, pod.status.containers

@@ -1,1 +1,0 @@
-"""What nodes really use, measured and assumed."""

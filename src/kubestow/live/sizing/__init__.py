@@ -1,1 +1,0 @@
-"""Sizing in a cluster: what there is, what it uses, and changing it."""

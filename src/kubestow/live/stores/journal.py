@@ -1,0 +1,126 @@
+"""Decisions on their way to the store: a bounded queue that nobody ever waits for."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from kubestow.live import servers
+from kubestow.live.stores import faults
+from kubestow.model.decisions import DecisionRecord
+
+MOST: Final = 10_000
+_BATCH: Final = 250
+_GATHER_S: Final = 1.0  # one transaction for many decisions
+_PAUSE_S: Final = 1.0  # after a failure, doubled with each further one
+_LONGEST_PAUSE_S: Final = 30.0
+_LOG = logging.getLogger(__name__)
+
+
+class Journal:
+    """Writes decisions in the background.
+
+    Args:
+        write: Keeps some decisions; may take its time, or fail. Then they are kept for later.
+        metrics: Where to count.
+        most: How many may wait; further ones are dropped and counted.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[Sequence[DecisionRecord]], None],
+        metrics: servers.Telemetry,
+        most: int = MOST,
+    ) -> None:
+        self._write = write
+        self._queue: queue.Queue[Callable[[], DecisionRecord]] = queue.Queue(most)
+        self._held: list[DecisionRecord] = []
+        self._ending = threading.Event()
+        self._woken = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._counts = metrics.counter(
+            "decisions", "Decisions by what became of them.", ("result",)
+        )
+        metrics.watch("decisions_waiting", "Decisions that are not in the store yet.", self._size)
+
+    def put(self, decision: Callable[[], DecisionRecord]) -> None:
+        """Take what makes a decision's record; if too many wait already it is dropped."""
+        try:
+            self._queue.put_nowait(decision)
+        except queue.Full:
+            self._counts.labels("dropped").inc()
+        self._woken.set()
+
+    def start(self) -> None:
+        """Begin to write in a thread of its own."""
+        self._thread = threading.Thread(target=self._keep, name="journal", daemon=True)
+        self._thread.start()
+
+    def stop(self, wait_s: float = 5.0) -> int:
+        """Write what waits and end; return how many decisions were lost."""
+        until_s = time.monotonic() + wait_s
+        self._ending.set()
+        self._woken.set()
+        if self._thread is not None:
+            self._thread.join(max(until_s - time.monotonic(), 0.0))
+        lost = int(self._size())
+        if lost:
+            self._counts.labels("lost").inc(lost)
+            _LOG.warning("%d decisions were not written", lost)
+        return lost
+
+    def _size(self) -> float:
+        return float(self._queue.qsize() + len(self._held))
+
+    def _keep(self) -> None:
+        pause_s = _PAUSE_S
+        while True:
+            ending, began_s = self._ending.is_set(), time.monotonic()
+            self._fill()
+            if self._held and not self._try():
+                if ending:
+                    return
+                self._ending.wait(pause_s)
+                pause_s = min(2.0 * pause_s, _LONGEST_PAUSE_S)
+                continue
+            pause_s = _PAUSE_S
+            if self._queue.empty():
+                if ending:
+                    return
+                self._woken.wait()
+                self._ending.wait(_GATHER_S)
+                self._woken.clear()
+            else:  # many have waited; whoever answers questions gets as much time as this
+                self._ending.wait(time.monotonic() - began_s)
+
+    def _fill(self) -> None:
+        while len(self._held) < _BATCH:
+            try:
+                make = self._queue.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                self._held.append(make())
+            except Exception:  # noqa: BLE001 - nor one that cannot be told
+                self._counts.labels("lost").inc()
+                _LOG.exception("a decision cannot be told")
+
+    def _try(self) -> bool:
+        try:
+            self._write(tuple(self._held))
+        except faults.StoreUnavailableError as err:
+            self._counts.labels("failed").inc(len(self._held))
+            _LOG.warning("%d decisions wait: %s", len(self._held), err)
+            return False
+        except Exception:  # noqa: BLE001 - one that cannot be written must not hold up the rest
+            self._counts.labels("lost").inc(len(self._held))
+            _LOG.exception("%d decisions cannot be written", len(self._held))
+            self._held = []
+            return True
+        self._counts.labels("written").inc(len(self._held))
+        self._held = []
+        return True

@@ -1,0 +1,7 @@
+"""Workloads of a cluster: what they are, what they use, and how their requests are changed."""
+
+from kubestow.live.workloads.inventory import ClusterInventory, read_inventory
+from kubestow.live.workloads.patches import apply_patches
+from kubestow.live.workloads.usage_samples import UsageSampler, collect_samples
+
+__all__ = ["ClusterInventory", "UsageSampler", "apply_patches", "collect_samples", "read_inventory"]

@@ -1,0 +1,31 @@
+"""Decoded documents into typed values.
+
+Durations, field-by-field reading with errors that name the place, and frozen dataclasses with their
+JSON schema. Reading files is the job of ``sources``.
+"""
+
+from kubestow.model.decoding.durations import duration_seconds, format_duration, parse_duration
+from kubestow.model.decoding.fields import Field
+from kubestow.model.decoding.structures import (
+    OneOf,
+    Seconds,
+    ValueBounds,
+    key_of,
+    read_structure,
+    structure_schema,
+    write_structure,
+)
+
+__all__ = [
+    "Field",
+    "OneOf",
+    "Seconds",
+    "ValueBounds",
+    "duration_seconds",
+    "format_duration",
+    "key_of",
+    "parse_duration",
+    "read_structure",
+    "structure_schema",
+    "write_structure",
+]

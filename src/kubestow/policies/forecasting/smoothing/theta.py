@@ -1,0 +1,142 @@
+"""The theta method: a smoothed level that drifts with half the slope of the line of best fit.
+
+Assimakopoulos and Nikolopoulos, The theta model: a decomposition approach to forecasting
+(International Journal of Forecasting 16, 2000), in the form of Hyndman and Billah (2003): the mean
+of a line of best fit and of simple smoothing of the line with doubled curvature is simple smoothing
+with a drift of half the slope. Seasons are taken out before by the median deviation at each place
+from a centred moving average, and put back after; medians, because a single spike must not return
+every day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kubestow.model import arrays
+from kubestow.policies import compiling
+from kubestow.policies.forecasting import histories, seasons
+from kubestow.policies.forecasting.smoothing import models
+
+
+def find(values: arrays.Floats, lengths: arrays.Ints) -> arrays.Floats:
+    """Return the median deviation at each place of the season; zeros where there is no season.
+
+    Args:
+        values: One row per series.
+        lengths: Steps of a season of each series.
+
+    Returns:
+        One row per series, as long as the longest season; each profile has a mean of zero.
+    """
+    found = np.zeros((len(values), int(lengths.max(initial=1))))
+    _find(values, lengths, found)
+    return found
+
+
+def unroll(profile: arrays.Floats, lengths: arrays.Ints, begin: int, steps: int) -> arrays.Floats:
+    """Return the profile along some steps, of which the first is ``begin`` points after all."""
+    places = (begin + np.arange(steps, dtype=np.int64)[None, :]) % lengths[:, None]
+    return np.take_along_axis(profile, places, axis=1)
+
+
+@compiling.compiled
+def _find(values: arrays.Floats, lengths: arrays.Ints, found: arrays.Floats) -> None:
+    for s in range(values.shape[0]):
+        length = lengths[s]
+        if length > 1:
+            deviations = values[s] - _level(values[s], length)
+            for place in range(length):
+                found[s, place] = np.median(deviations[place::length])
+            found[s, :length] -= found[s, :length].mean()
+
+
+@compiling.compiled
+def _level(values: arrays.Floats, length: int) -> arrays.Floats:
+    """Return the mean over one season around each point; at the ends over what is there."""
+    half = length // 2
+    sums = np.zeros(len(values) + 1)
+    for t in range(len(values)):
+        sums[t + 1] = sums[t] + values[t]
+    level = np.empty(len(values))
+    for t in range(len(values)):
+        first = min(max(0, t - half), max(0, len(values) - length))
+        last = min(len(values), first + length)
+        level[t] = (sums[last] - sums[first]) / (last - first)
+    return level
+
+
+@dataclass(frozen=True, slots=True)
+class Theta:
+    """The theta method with additive seasons.
+
+    Attributes:
+        season: Steps of a season; ``None`` to find it in the past of each series.
+        hints: Seasons that are likely from the calendar, in steps.
+        horizons: Steps ahead that matter.
+    """
+
+    season: int | None = None
+    hints: Sequence[int] = ()
+    horizons: Sequence[int] = (1,)
+
+    name: ClassVar[str] = "theta"
+    least_points: ClassVar[int] = 3
+
+    def fit(self, values: arrays.Floats) -> Theted:
+        """Take out seasons, fit the line and the level."""
+        rows = histories.check(values, self.least_points, self.name)
+        lengths = seasons.choose(rows, self.season, self.hints)
+        lengths = np.where(2 * lengths <= rows.shape[1], lengths, seasons.NONE)
+        profile = find(rows, lengths)
+        plain = rows - unroll(profile, lengths, 0, rows.shape[1])
+        times = np.arange(rows.shape[1]) - (rows.shape[1] - 1) / 2
+        slopes = plain @ (times / (times @ times))
+        level = models.Ses(self.horizons).fit(plain)
+        return Theted(level, slopes / 2, profile, lengths, rows.shape[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Theted:
+    """A smoothed level, half a slope, and a profile of the season.
+
+    Attributes:
+        level: Simple smoothing of the series without seasons.
+        drifts: Half the slope of each series, per step.
+        profile: Deviation at each place of the season.
+        lengths: Steps of a season of each series.
+        count: Points so far, which tells the place in the season.
+    """
+
+    level: models.Smoothed
+    drifts: arrays.Floats
+    profile: arrays.Floats
+    lengths: arrays.Ints
+    count: int
+
+    def update(self, points: arrays.Floats) -> Theted:
+        """Move the level on by new points."""
+        level = self.level.update(points - self._seasonal(0, points.shape[1]))
+        count = self.count + points.shape[1]
+        return Theted(level, self.drifts, self.profile, self.lengths, count)
+
+    def means(self, steps: int) -> arrays.Floats:
+        """Add drift and season to the level."""
+        return self.level.means(steps) + self._drift(steps) + self._seasonal(0, steps)
+
+    def roll(self, points: arrays.Floats, steps: int) -> arrays.Floats:
+        """Add drift and season to the level after each point."""
+        count = points.shape[1]
+        ahead = self._seasonal(1, count + steps - 1) if steps else np.zeros((len(points), count))
+        windows = np.lib.stride_tricks.sliding_window_view(ahead, max(1, steps), axis=1)
+        levels = self.level.roll(points - self._seasonal(0, count), steps)
+        return levels + self._drift(steps)[:, None, :] + windows[:, :count, :steps]
+
+    def _drift(self, steps: int) -> arrays.Floats:
+        return self.drifts[:, None] * np.arange(1.0, steps + 1.0)
+
+    def _seasonal(self, begin: int, steps: int) -> arrays.Floats:
+        return unroll(self.profile, self.lengths, self.count + begin, steps)

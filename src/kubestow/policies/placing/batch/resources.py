@@ -1,0 +1,256 @@
+"""Resource scores compiled: the fit, the balance, and keeping both current between pods.
+
+Loops run over the nodes of one resource at a time, so that the compiler can take several nodes at
+once; whole numbers are kept as floating point for the same reason.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kubestow.model.arrays import Bools, Floats, Ints
+from kubestow.policies.compiling import compiled, inlined
+from kubestow.policies.placing.batch.tables import (
+    BatchBlock,
+    BatchNodes,
+    BatchRules,
+    Cache,
+    Classes,
+    Room,
+)
+
+LEAST, MOST, RATIO = 0, 1, 2
+# Places in ``Rules.weights``.
+TAINTS, AFFINITY, FIT, SPREAD, PODS, BALANCE, IMAGES = range(7)
+UNPLACED = -1
+
+
+@inlined
+def whole_quotient(numerator: float, denominator: float) -> float:
+    """Divide whole numbers and drop the fraction, exactly.
+
+    Correctly rounded division can only miss by landing on the next whole number; the remainder
+    tells. Exact while 100 x the amount stays below 2**53.
+    """
+    quotient: float = np.floor(numerator / denominator)
+    return quotient - 1.0 if numerator - quotient * denominator < 0.0 else quotient
+
+
+@inlined
+def shape_value(rules: BatchRules, percent: float) -> float:
+    """Evaluate the shape; the division truncates towards zero as in Go."""
+    xs, ys = rules.shape_x, rules.shape_y
+    if percent <= xs[0]:
+        return float(ys[0])
+    for i in range(1, len(xs)):
+        if percent <= xs[i]:
+            rise = (ys[i] - ys[i - 1]) * (percent - xs[i - 1])
+            return float(ys[i - 1] + np.trunc(rise / (xs[i] - xs[i - 1])))
+    return float(ys[-1])
+
+
+@inlined
+def add_fit_scores(
+    rules: BatchRules, nodes: BatchNodes, classes: Classes, c: int, room: Room, low: int, high: int
+) -> None:
+    """Add the weighted score of NodeResourcesFit for the nodes ``low`` to ``high``."""
+    total, weights = room.total, room.number
+    total[low:high] = 0.0
+    weights[low:high] = 0.0
+    for i in range(len(rules.fit_column)):
+        amount = classes.fit_amount[c, i]
+        if rules.fit_column[i] < 0 or amount < 0:
+            continue
+        column, source, weight = rules.fit_column[i], rules.fit_source[i], rules.fit_weight[i]
+        for row in range(low, high):
+            offered = nodes.offered[column, row]
+            capacity = offered if offered > 0.0 else 1.0
+            after = nodes.used[source, row] + amount
+            after = capacity if after > capacity else after
+            part = capacity - after if rules.strategy == LEAST else after
+            score = whole_quotient(part * 100.0, capacity)
+            if rules.strategy == RATIO:
+                score = shape_value(rules, score)
+            counts = offered > 0.0 and (rules.strategy != RATIO or score > 0.0)
+            total[row] += weight * score if counts else 0.0
+            weights[row] += weight if counts else 0.0
+    factor = float(rules.weights[FIT])
+    for row in range(low, high):
+        sum_of_weights = weights[row] if weights[row] > 0.0 else 1.0
+        if rules.strategy == RATIO:
+            mean = whole_quotient(2.0 * total[row] + weights[row], 2.0 * sum_of_weights)
+        else:
+            mean = whole_quotient(total[row], sum_of_weights)
+        room.score[row] += factor * mean
+
+
+@inlined
+def write_evenness(
+    rules: BatchRules,
+    nodes: BatchNodes,
+    amounts: Floats,
+    share: float,
+    room: Room,
+    even: Floats,
+    low: int,
+    high: int,
+) -> None:
+    """Write ``int((1 - deviation) * 100)`` with (``share`` = 1) or without (0) the pod.
+
+    Args:
+        rules: The profile.
+        nodes: The nodes.
+        amounts: What the pod requests of each resource; negative leaves it out.
+        share: Whether the pod counts.
+        room: Scratch.
+        even: Filled in.
+        low: First node.
+        high: One after the last node.
+    """
+    total, number, first, last = room.total, room.number, room.first, room.last
+    for row in range(low, high):
+        total[row] = number[row] = first[row] = last[row] = 0.0
+    considered = 0
+    for i in range(len(rules.balanced_column)):
+        if rules.balanced_column[i] < 0 or amounts[i] < 0.0:
+            continue
+        considered += 1
+        amount = share * amounts[i]
+        column = rules.balanced_column[i]
+        for row in range(low, high):
+            counts = nodes.offered[column, row] > 0.0
+            full = nodes.offered[column, row] if counts else 1.0
+            fraction = (nodes.used[column, row] + amount) / full
+            fraction = 1.0 if fraction > 1.0 else fraction
+            room.fractions[i, row] = fraction if counts else -1.0
+            first[row] = fraction if counts and number[row] == 0.0 else first[row]
+            last[row] = fraction if counts else last[row]
+            total[row] += fraction if counts else 0.0
+            number[row] += 1.0 if counts else 0.0
+    if considered > 2:
+        write_deviations(rules, amounts, room, low, high)
+    else:
+        for row in range(low, high):
+            room.deviation[row] = 0.0
+    for row in range(low, high):
+        # Upstream has a shortcut for two resources; it can differ in the last bit.
+        pair = abs((first[row] - last[row]) / 2.0)
+        deviation = pair if number[row] == 2.0 else room.deviation[row]
+        even[row] = np.floor((1.0 - deviation) * 100.0)
+
+
+@inlined
+def write_deviations(rules: BatchRules, amounts: Floats, room: Room, low: int, high: int) -> None:
+    """Write the standard deviation of the used fractions of each node; 0 for one or none."""
+    mean, deviation = room.mean, room.deviation
+    for row in range(low, high):
+        mean[row] = room.total[row] / (room.number[row] if room.number[row] > 0.0 else 1.0)
+        deviation[row] = 0.0
+    for i in range(len(rules.balanced_column)):
+        if rules.balanced_column[i] < 0 or amounts[i] < 0.0:
+            continue
+        for row in range(low, high):
+            fraction = room.fractions[i, row]
+            distance = fraction - mean[row]
+            deviation[row] += distance * distance if fraction >= 0.0 else 0.0
+    for row in range(low, high):
+        number = room.number[row] if room.number[row] > 0.0 else 1.0
+        deviation[row] = np.sqrt(deviation[row] / number) if number > 1.0 else 0.0
+
+
+@inlined
+def add_balance(
+    rules: BatchRules, nodes: BatchNodes, classes: Classes, c: int, room: Room, low: int, high: int
+) -> None:
+    """Add the weighted score of the balance, or of the change of balance."""
+    factor = float(rules.weights[BALANCE])
+    write_evenness(rules, nodes, classes.balanced_amount[c], 1.0, room, room.after, low, high)
+    if not rules.balance_change:
+        for row in range(low, high):
+            room.score[row] += factor * room.after[row]
+        return
+    before = nodes.evenness[classes.balance_set[c]]
+    for row in range(low, high):
+        # The sum is never negative, so dropping the fraction is truncating, as in Go.
+        room.score[row] += factor * (50.0 + np.floor((50.0 + room.after[row] - before[row]) / 2.0))
+
+
+@inlined
+def refresh_range(
+    rules: BatchRules,
+    nodes: BatchNodes,
+    classes: Classes,
+    c: int,
+    room: Room,
+    fits: Bools,
+    score: Floats,
+    low: int,
+    high: int,
+) -> None:
+    """Work out where the class fits and the resource scores, for the nodes ``low`` to ``high``."""
+    for row in range(low, high):
+        fits[row] = classes.possible[c] or not rules.filter_fit
+        room.score[row] = 0.0
+    if rules.filter_fit:
+        for j in range(len(nodes.offered)):
+            want = classes.wanted[c, j]
+            if want > 0.0:
+                for row in range(low, high):
+                    fits[row] &= want <= nodes.offered[j, row] - nodes.used[j, row]
+    if rules.weights[FIT] > 0:
+        add_fit_scores(rules, nodes, classes, c, room, low, high)
+    if rules.weights[BALANCE] > 0 and classes.balanced[c]:
+        add_balance(rules, nodes, classes, c, room, low, high)
+    for row in range(low, high):
+        score[row] = room.score[row]
+
+
+@compiled
+def refresh(
+    rules: BatchRules,
+    nodes: BatchNodes,
+    classes: Classes,
+    c: int,
+    log: Ints,
+    done: int,
+    cache: Cache,
+    slot: int,
+    room: Room,
+    block: BatchBlock,
+) -> None:
+    """Bring the cached resource scores of a class up to date."""
+    since = cache.seen[slot]
+    cache.seen[slot] = done
+    count = nodes.offered.shape[1]
+    if classes.slot[c] < 0 or since < 0 or 2 * (done - since) > count:
+        fits, score = cache.fits[slot], cache.score[slot]
+        refresh_range(rules, nodes, classes, c, room, fits, score, 0, count)
+        return
+    # Changed nodes are gathered side by side, so that the loops over them are straight, too.
+    found = 0
+    for index in range(since, done):
+        row = log[index]
+        if row == UNPLACED:
+            continue
+        block.rows[found] = row
+        for j in range(len(nodes.offered)):
+            block.nodes.offered[j, found] = nodes.offered[j, row]
+        for j in range(len(nodes.used)):
+            block.nodes.used[j, found] = nodes.used[j, row]
+        for j in range(len(nodes.evenness)):
+            block.nodes.evenness[j, found] = nodes.evenness[j, row]
+        found += 1
+    refresh_range(rules, block.nodes, classes, c, room, block.fits, block.score, 0, found)
+    for k in range(found):
+        cache.fits[slot, block.rows[k]] = block.fits[k]
+        cache.score[slot, block.rows[k]] = block.score[k]
+
+
+@inlined
+def write_before(rules: BatchRules, nodes: BatchNodes, low: int, high: int, room: Room) -> None:
+    """Bring the balance of nodes as they are up to date, for every set of resources in use."""
+    if rules.balance_change:
+        for index in range(len(rules.balance_sets)):
+            write_evenness(
+                rules, nodes, rules.balance_sets[index], 0.0, room, nodes.evenness[index], low, high
+            )

@@ -1,0 +1,361 @@
+"""Many pods at once: the same choices as ``schedulers.Scheduler``, thousands of times faster.
+
+Pods are sorted into classes, the classes become tables, a compiled kernel places the pods in order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kubestow.model import arrays, pods, quantities, requests, resources, states
+from kubestow.model.arrays import Floats
+from kubestow.policies.placing import profiles, scheduler
+from kubestow.policies.placing.batch import kernels
+from kubestow.policies.placing.batch import resources as batch_resources
+from kubestow.policies.placing.batch.groups import Registry
+from kubestow.policies.placing.batch.links import Linker
+from kubestow.policies.placing.batch.tables import BatchNodes, BatchRules, Cache, Classes, Statics
+from kubestow.policies.placing.scheduler import Conflict, Cycle
+
+_STRATEGIES = {
+    profiles.LEAST: batch_resources.LEAST,
+    profiles.MOST: batch_resources.MOST,
+    profiles.RATIO: batch_resources.RATIO,
+}
+_SCORED = (
+    profiles.TAINTS,
+    profiles.NODE_AFFINITY,
+    profiles.FIT,
+    profiles.SPREAD,
+    profiles.POD_AFFINITY,
+    profiles.BALANCED,
+    profiles.IMAGES,
+)
+# The kernel divides a hundred times an amount as floating point: exact below 2**53.
+_LARGEST_EXACT = 2**53 // 100
+_CACHE_CELLS = 64_000_000  # class slots x nodes: about 0.6 GB of cached scores at most
+
+
+def place(
+    wanted: Sequence[pods.Pod],
+    state: states.ClusterState,
+    profile: profiles.Profile,
+    features: profiles.SchedulerFeatures,
+    rng: np.random.Generator | None = None,
+) -> arrays.Ints:
+    """Place pods in the given order; the state takes them up.
+
+    Args:
+        wanted: The pods.
+        state: The cluster, changed.
+        profile: The profile; the pods' own ``schedulerName`` is not looked at.
+        features: The release.
+        rng: Breaks ties at random; without it the first name wins.
+
+    Returns:
+        The node's row for every pod, -1 where no node is feasible.
+    """
+    chosen = np.full(len(wanted), batch_resources.UNPLACED, dtype=np.int64)
+    if not len(state) or not wanted:
+        return chosen
+    if profile.extension is not None or int(state.allocatable.max()) >= _LARGEST_EXACT:
+        return _place_one_by_one(wanted, state, scheduler.Scheduler(profile, features), rng)
+    class_of_pod, cycles = _classify(wanted, state, profile, features)
+    registry = Registry(state)
+    link_of_class, linked = _kinds(cycles, _link_kind)
+    links = Linker(linked, registry).links()
+    static_of_class, looked_at = _kinds(cycles, _static_kind)
+    statics = _statics(looked_at)
+    classes, balance_sets = _classes(cycles)
+    sizes = Counter(class_of_pod.tolist())
+    classes = classes._replace(
+        static=static_of_class, link=link_of_class, slot=_slots(sizes, len(cycles), len(state))
+    )
+    tallies = registry.tables()
+    chances = np.full(len(wanted), -1.0) if rng is None else rng.random(len(wanted))
+    names = [node.name for node in state.nodes]
+    by_name = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+    nodes = BatchNodes(
+        offered=_by_resource(state.allocatable),
+        used=_by_resource(np.hstack([state.requested, state.nonzero])),
+        evenness=np.zeros((len(balance_sets), len(state))),
+        by_name=by_name,
+    )
+    kernels.place_classes(
+        class_of_pod,
+        chances,
+        _rules(state, profile, features, balance_sets),
+        nodes,
+        classes,
+        statics,
+        tallies,
+        links,
+        _cache(int(classes.slot.max(initial=-1)) + 1, len(state)),
+        chosen,
+    )
+    state.requested[:] = nodes.used[:-2].T
+    state.nonzero[:] = nodes.used[-2:].T
+    for pod, row in zip(wanted, chosen.tolist(), strict=True):
+        if row >= 0:
+            state.note(pod, row)
+    return chosen
+
+
+def _place_one_by_one(
+    wanted: Sequence[pods.Pod],
+    state: states.ClusterState,
+    scheduler: scheduler.Scheduler,
+    rng: np.random.Generator | None,
+) -> arrays.Ints:
+    """Place pods with the readable scheduler: the kernel knows no extensions, no huge amounts."""
+    rows = np.full(len(wanted), batch_resources.UNPLACED, dtype=np.int64)
+    chances = np.zeros(len(wanted)) if rng is None else rng.random(len(wanted))
+    for position, pod in enumerate(wanted):
+        top = scheduler.place(pod, state).top
+        if len(top):
+            # One chance per pod, drawn beforehand as for the kernel, whether it is placed or not.
+            rows[position] = top[int(chances[position] * len(top))]
+            state.place(pod, int(rows[position]))
+    return rows
+
+
+def _by_resource(table: arrays.Ints) -> Floats:
+    return np.ascontiguousarray(table.T, dtype=np.float64)
+
+
+def _classify(
+    wanted: Sequence[pods.Pod],
+    state: states.ClusterState,
+    profile: profiles.Profile,
+    features: profiles.SchedulerFeatures,
+) -> tuple[arrays.Ints, list[Cycle]]:
+    """Sort pods into classes; every class is represented by its first pod."""
+    known: dict[object, int] = {}
+    cycles: list[Cycle] = []
+    indices = np.empty(len(wanted), dtype=np.int64)
+    for position, pod in enumerate(wanted):
+        key = (id(pod.spec), pod.namespace, pod.owner, tuple(pod.labels.items()))
+        index = known.get(key)
+        if index is None:
+            index = known[key] = len(cycles)
+            cycles.append(Cycle(pod, state, profile, features))
+        indices[position] = index
+    return indices, cycles
+
+
+def _kinds(
+    cycles: list[Cycle], kind_of: Callable[[pods.Pod], Hashable]
+) -> tuple[arrays.Ints, list[Cycle]]:
+    """Sort classes by a part of what they say; every kind is represented by its first class."""
+    known: dict[Hashable, int] = {}
+    first: list[Cycle] = []
+    indices = np.empty(len(cycles), dtype=np.int64)
+    for position, cycle in enumerate(cycles):
+        kind = kind_of(cycle.pod)
+        if kind not in known:
+            known[kind] = len(first)
+            first.append(cycle)
+        indices[position] = known[kind]
+    return indices, first
+
+
+def _node_kind(spec: pods.PodSpec) -> Hashable:
+    selector = tuple(sorted(spec.node_selector.items()))
+    return spec.tolerations, selector, spec.required_nodes
+
+
+def _static_kind(pod: pods.Pod) -> Hashable:
+    """Return what the static tables depend on."""
+    spec = pod.spec
+    images = tuple(c.image for c in spec.containers)
+    init_images = tuple(c.image for c in spec.init_containers)
+    return _node_kind(spec), spec.preferred_nodes, images, init_images, spec.image_volumes
+
+
+def _link_kind(pod: pods.Pod) -> Hashable:
+    """Return what the links to other pods depend on."""
+    spec = pod.spec
+    itself = pod.namespace, tuple(pod.labels.items()), pod.owner
+    near = spec.required_near, spec.preferred_near
+    apart = spec.required_apart, spec.preferred_apart
+    return itself, _node_kind(spec), spec.spread, near, apart, spec.host_ports
+
+
+def _statics(cycles: list[Cycle]) -> Statics:
+    rows = []
+    for cycle in cycles:
+        preferred = scheduler.node_preference(cycle)
+        nothing = np.zeros(len(cycle.state), dtype=np.int64)
+        rows.append(
+            (
+                _admitted(cycle),
+                scheduler.prefer_no_schedule_count(cycle),
+                nothing if preferred is None else preferred,
+                scheduler.image_locality_score(cycle),
+            )
+        )
+    admitted, disliked, preferences, images = zip(*rows, strict=True)
+    return Statics(
+        np.array(admitted),
+        np.array(disliked, dtype=np.float64),
+        np.array(preferences, dtype=np.float64),
+        np.array(images, dtype=np.float64),
+        kept=np.zeros((len(cycles), len(cycles[0].state))),
+        kept_for=np.full((len(cycles), 2), -1.0),
+    )
+
+
+def _admitted(cycle: Cycle) -> arrays.Bools:
+    """Run the filters that depend on node and specification alone."""
+    enabled = cycle.profile.filters
+    passes = np.ones(len(cycle.state), dtype=np.bool_)
+    if profiles.NODE_AFFINITY in cycle.profile.prefilters:
+        try:
+            named = scheduler.named_nodes(cycle.pod.spec)
+        except Conflict:
+            return np.zeros(len(cycle.state), dtype=np.bool_)
+        if named is not None:
+            passes &= np.array([node.name in named for node in cycle.state.nodes])
+    for name, judge in (
+        (profiles.UNSCHEDULABLE, scheduler.unschedulable),
+        (profiles.TAINTS, scheduler.untolerated),
+        (profiles.NODE_AFFINITY, scheduler.admitted_nodes),
+    ):
+        verdict = judge(cycle) if name in enabled else None
+        if verdict is not None:
+            passes &= verdict.passes
+    return passes
+
+
+def _classes(cycles: list[Cycle]) -> tuple[Classes, Floats]:
+    """Return the requests of all classes, and the sets of resources whose balance is looked at."""
+    state, profile, features = cycles[0].state, cycles[0].profile, cycles[0].features
+    count, width = len(cycles), len(state.columns)
+    fit, balanced = profile.fit.resources, profile.balanced.resources
+    nowhere = np.zeros(count, dtype=np.int64)
+    table = Classes(
+        wanted=np.zeros((count, width)),
+        possible=np.ones(count, dtype=np.bool_),
+        taken=np.zeros((count, width + 2)),
+        fit_amount=np.zeros((count, len(fit))),
+        balanced_amount=np.zeros((count, len(balanced))),
+        balanced=np.ones(count, dtype=np.bool_),
+        balance_set=nowhere,
+        static=nowhere,
+        link=nowhere,
+        slot=nowhere,
+    )
+    for c, cycle in enumerate(cycles):
+        seen = _requests(cycle)
+        wanted = {
+            name: amount
+            for name, amount in seen.filtered.items()
+            if amount > 0 and not scheduler.is_ignored(name, profile.fit)
+        }
+        table.possible[c] = all(name in state.columns for name in wanted)
+        table.wanted[c] = state.vector({**wanted, resources.PODS: 1})
+        table.taken[c, :width] = state.occupied(seen.taken)
+        table.taken[c, width:] = seen.taken.nonzero_cpu_m, seen.taken.nonzero_memory_bytes
+        table.fit_amount[c] = _amounts(fit, seen.scored)
+        table.balanced_amount[c] = _amounts(balanced, seen.balanced)
+        table.balanced[c] = not features.best_effort_unbalanced or any(
+            amount > 0 for amount in table.balanced_amount[c]
+        )
+    sets, which = np.unique(
+        np.where(table.balanced_amount < 0, -1.0, 0.0), axis=0, return_inverse=True
+    )
+    return table._replace(balance_set=which.reshape(-1)), sets
+
+
+@dataclass(frozen=True, slots=True)
+class _Requests:
+    """What filter, node, fit score and balance score each see of a pod's requests."""
+
+    filtered: dict[str, int]
+    taken: requests.Occupancy
+    scored: dict[str, quantities.Quantity]
+    balanced: dict[str, quantities.Quantity]
+
+
+_SCORE_RULES = requests.RequestRules(pod_level=False, assumed=requests.ASSUMED)
+
+
+def _requests(cycle: Cycle) -> _Requests:
+    pod, features = cycle.pod, cycle.features
+    scored = requests.pod_requests(pod, _SCORE_RULES)
+    if requests.is_plain(pod):  # most pods: all four see the same
+        own = requests.pod_requests(pod)
+        return _Requests(resources.amounts(own), requests.make_occupancy(own, scored), scored, own)
+    use_status, pod_level = features.resized_pods, features.pod_level
+    return _Requests(
+        filtered=scheduler.filter_requests(cycle),
+        taken=requests.occupancy(pod, use_status=use_status, pod_level=pod_level),
+        scored=scored,
+        balanced=requests.pod_requests(pod, requests.RequestRules(use_status, pod_level)),
+    )
+
+
+def _amounts(
+    weighted: tuple[profiles.ResourceWeight, ...], found: dict[str, quantities.Quantity]
+) -> list[int]:
+    """Return what a score sees of each resource; -1 leaves it out."""
+    amounts = []
+    for resource in weighted:
+        quantity = found.get(resource.name, quantities.Quantity(0))
+        amount = resources.amount(resource.name, quantity)
+        left_out = (amount == 0 and resources.is_scalar(resource.name)) or not (
+            resources.is_counted(resource.name)
+        )
+        amounts.append(-1 if left_out else amount)
+    return amounts
+
+
+def _slots(sizes: Counter[int], count: int, node_count: int) -> arrays.Ints:
+    """Give room in the score cache to the largest classes; a class of one needs none."""
+    slots = np.full(count, -1, dtype=np.int64)
+    room = max(1, _CACHE_CELLS // max(node_count, 1))
+    largest = [c for c, size in sizes.most_common(room) if size > 1]
+    slots[largest] = np.arange(len(largest))
+    return slots
+
+
+def _cache(slots: int, node_count: int) -> Cache:
+    rows = slots + 1  # the last one is scratch
+    return Cache(
+        fits=np.zeros((rows, node_count), dtype=np.bool_),
+        score=np.zeros((rows, node_count)),
+        seen=np.full(rows, -1, dtype=np.int64),
+    )
+
+
+def _rules(
+    state: states.ClusterState,
+    profile: profiles.Profile,
+    features: profiles.SchedulerFeatures,
+    balance_sets: Floats,
+) -> BatchRules:
+    weights = dict(profile.scores)
+    fit, balanced = profile.fit.resources, profile.balanced.resources
+    width = len(state.columns)
+    sources = {**state.columns, resources.CPU: width, resources.MEMORY: width + 1}
+
+    def ints(values: Sequence[int]) -> arrays.Ints:
+        return np.array(values, dtype=np.int64)
+
+    return BatchRules(
+        strategy=_STRATEGIES[profile.fit.strategy],
+        shape_x=ints([point.utilization for point in profile.fit.shape] or [0]),
+        shape_y=ints([point.score * 10 for point in profile.fit.shape] or [0]),
+        fit_column=ints([state.columns.get(w.name, -1) for w in fit]),
+        fit_source=ints([sources.get(w.name, -1) for w in fit]),
+        fit_weight=ints([w.weight for w in fit]),
+        balanced_column=ints([state.columns.get(w.name, -1) for w in balanced]),
+        balance_sets=balance_sets,
+        balance_change=features.balance_change,
+        filter_fit=profiles.FIT in profile.filters,
+        weights=ints([weights.get(name, 0) for name in _SCORED]),
+    )

@@ -1,0 +1,114 @@
+"""Offline heuristics by name: they see all items before they place the first.
+
+First-fit and best-fit decreasing with many measures of size, greedy packing by dot product and by
+norm, and bin completion, which is ours and the best of them (docs/evidence/vector-packing).
+All take several shapes, limits, and nodes that are there already.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from kubestow.policies import registries
+from kubestow.policies.placing.packing import heuristics, instances, parameters, scores
+from kubestow.policies.placing.packing.offline import (
+    bin_completion,
+    greedy,
+    item_classes,
+    item_sizes,
+    knapsack,
+    mixed_nodes,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OfflineHeuristic:
+    """An offline heuristic.
+
+    Attributes:
+        name: The name users write.
+        summary: One sentence on what it does.
+        pack: The heuristic itself.
+    """
+
+    name: str
+    summary: str
+    pack: Callable[[instances.Instance], instances.Packing]
+
+
+BEST_FIT = heuristics.Heuristic(
+    "best-fit", "BF", "The fullest node that has room.", scores.BLEND, parameters.Blend(mean=1.0)
+)
+"""Best fit: the node whose mean use is highest."""
+
+
+def pack_decreasing(
+    instance: instances.Instance, *, rule: heuristics.Heuristic, measure: item_sizes.ItemSize
+) -> instances.Packing:
+    """Place items from large to small with a list heuristic."""
+    return heuristics.pack(instance, rule, item_sizes.decreasing(instance, measure))
+
+
+def pack_completely(
+    instance: instances.Instance,
+    *,
+    settings: bin_completion.CompletionParameters = bin_completion.DEFAULT_COMPLETION,
+) -> instances.Packing:
+    """Pack by bin completion; with many small items per node, or by first-fit decreasing."""
+    if not item_classes.is_uniform(instance):
+        return mixed_nodes.complete_mixture(instance, settings)
+    batch = item_classes.classify_items(instance)
+    packing = item_classes.make_packing(batch, bin_completion.complete(batch, settings))
+    depth = knapsack.deepest_pattern(batch.sizes, batch.counts, batch.room)
+    if depth <= bin_completion.MANY:
+        return packing
+    rule = heuristics.HEURISTICS.get("first-fit")
+    others = [pack_decreasing(instance, rule=rule, measure=measure) for measure in item_sizes.ALL]
+    return min([packing, *others], key=lambda found: found.opened)
+
+
+def _list_all() -> Iterator[OfflineHeuristic]:
+    first_fit = heuristics.HEURISTICS.get("first-fit")
+    for measure in item_sizes.ALL:
+        by = f"{measure.norm} size, {measure.weights} weights"
+        yield OfflineHeuristic(
+            f"ffd-{measure.name}",
+            f"First fit, largest first by {by}.",
+            partial(pack_decreasing, rule=first_fit, measure=measure),
+        )
+        yield OfflineHeuristic(
+            f"bfd-{measure.name}",
+            f"Best fit, largest first by {by}.",
+            partial(pack_decreasing, rule=BEST_FIT, measure=measure),
+        )
+    for rule, name in ((greedy.DOT, "dot"), (greedy.NORM, "norm")):
+        for weights in ("unit", "average", "exponential"):
+            measure = item_sizes.ItemSize("l2", weights)
+            suffix = "" if weights == "unit" else f"-{weights}"
+            yield OfflineHeuristic(
+                f"{name}-item{suffix}",
+                f"Largest item first, to the node of the best {name} score, {weights} weights.",
+                partial(greedy.pack_items, rule=rule, measure=measure),
+            )
+            yield OfflineHeuristic(
+                f"{name}-node{suffix}",
+                f"Node by node, the item of the best {name} score, {weights} weights.",
+                partial(greedy.pack_nodes, rule=rule, weights_name=weights, dynamic=False),
+            )
+            if weights != "unit":
+                yield OfflineHeuristic(
+                    f"{name}-node{suffix}-dynamic",
+                    f"As {name}-node{suffix}, weights renewed from the items that wait.",
+                    partial(greedy.pack_nodes, rule=rule, weights_name=weights, dynamic=True),
+                )
+    yield OfflineHeuristic(
+        "completion",
+        "Node by node, the hardest item and the best company for it (bin completion).",
+        pack_completely,
+    )
+
+
+OFFLINE_HEURISTICS = registries.Registry(
+    "heuristic", OfflineHeuristic, _list_all(), group="kubestow.heuristics"
+)
+"""All offline heuristics by name."""

@@ -1,0 +1,165 @@
+"""Preemption: which pods of lower priority make room (``plugins/defaultpreemption``, 1.37).
+
+On every node all pods of lower priority are taken away in thought; where the pod would fit then, as
+many as possible are given back, the most important first, those whose disruption budget would be
+broken before the others. Of the nodes the one is chosen with the fewest broken budgets, then the
+lowest priority of its most important victim, the lowest sum of priorities, the fewest victims, the
+latest start of its most important victims, and then the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kubestow.model import pods, requests, states
+from kubestow.policies.placing.scheduler import scheduler
+
+LEAST_CANDIDATES = 100  # minCandidateNodesAbsolute
+LEAST_PERCENTAGE = 10  # minCandidateNodesPercentage
+_OFFSET = 2**31  # upstream adds it to every priority, so that more victims always weigh more
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Running:
+    """A pod on a node, as preemption sees it.
+
+    Attributes:
+        pod: The pod.
+        started_s: Since when it runs; earlier is more important.
+        budget: Name of its disruption budget; empty without one.
+    """
+
+    pod: pods.Pod
+    started_s: float
+    budget: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """The node that is chosen, and the pods that have to go there."""
+
+    row: int
+    victims: tuple[Running, ...]
+    broken_budgets: int
+
+
+def choose_victims(
+    pod: pods.Pod,
+    state: states.ClusterState,
+    scheduler: scheduler.Scheduler,
+    running: Mapping[int, Sequence[Running]],
+    allowed: Mapping[str, int],
+    offset: int = 0,
+) -> Preemption | None:
+    """Return what would have to go for a pod that fits nowhere; the state ends as it began.
+
+    Args:
+        pod: The pod.
+        state: The cluster.
+        scheduler: Whose filters decide.
+        running: Pods by row of their node.
+        allowed: Disruptions that every budget still allows.
+        offset: Row to begin with; upstream draws it at random.
+    """
+    count = len(state)
+    most = min(max(count * LEAST_PERCENTAGE // 100, LEAST_CANDIDATES), count)
+    found: list[Preemption] = []
+    for row in _promising(pod, state, running, offset):
+        candidate = _victims_on(row, pod, state, scheduler, running[row], allowed)
+        if candidate is not None:
+            found.append(candidate)
+            # Upstream goes on until a candidate is among them that breaks no budget.
+            if len(found) >= most and any(not other.broken_budgets for other in found):
+                break
+    return min(found, key=_rank) if found else None
+
+
+def _promising(
+    pod: pods.Pod,
+    state: states.ClusterState,
+    running: Mapping[int, Sequence[Running]],
+    offset: int,
+) -> Iterator[int]:
+    """Find rows where enough would be free without the pods of lower priority, one by one."""
+    wanted = state.occupied(requests.occupancy(pod, use_status=False, pod_level=state.pod_level))
+    free = state.allocatable - state.requested
+    rows = [(offset + step) % len(state) for step in range(len(state))]
+    for row in rows:
+        lower = [r.pod for r in running.get(row, ()) if r.pod.spec.priority < pod.spec.priority]
+        if not lower:
+            continue
+        freed = sum(
+            (state.occupied(_taken(victim, state)) for victim in lower), np.zeros_like(wanted)
+        )
+        if np.all((wanted <= free[row] + freed) | (wanted == 0)):
+            yield row
+
+
+def _taken(pod: pods.Pod, state: states.ClusterState) -> requests.Occupancy:
+    return requests.occupancy(pod, use_status=state.use_status, pod_level=state.pod_level)
+
+
+def _victims_on(
+    row: int,
+    pod: pods.Pod,
+    state: states.ClusterState,
+    scheduler: scheduler.Scheduler,
+    running: Sequence[Running],
+    allowed: Mapping[str, int],
+) -> Preemption | None:
+    """Return the fewest pods that have to leave one node, or ``None`` if that does not help."""
+    lower = [r for r in running if r.pod.spec.priority < pod.spec.priority]
+    lower.sort(key=lambda r: (-r.pod.spec.priority, r.started_s))
+    away = list(lower)
+    for victim in lower:
+        state.remove(victim.pod, row)
+    try:
+        if not scheduler.fits(pod, state, row):
+            return None
+        breaking, others = _split(lower, allowed)
+        broken = 0
+        for victim in (*breaking, *others):
+            state.place(victim.pod, row)
+            if scheduler.fits(pod, state, row):
+                away.remove(victim)
+            else:
+                state.remove(victim.pod, row)
+                broken += victim in breaking
+        return Preemption(row, tuple(away), broken)
+    finally:
+        for victim in away:
+            state.place(victim.pod, row)
+
+
+def _split(
+    found: Sequence[Running], allowed: Mapping[str, int]
+) -> tuple[list[Running], list[Running]]:
+    """Split pods into those whose budget would be broken and the others, in order."""
+    left = dict(allowed)
+    breaking, others = [], []
+    for running in found:
+        if running.budget and left.get(running.budget, 0) <= 0:
+            breaking.append(running)
+        else:
+            if running.budget:
+                left[running.budget] -= 1
+            others.append(running)
+    return breaking, others
+
+
+def _rank(found: Preemption) -> tuple[float, ...]:
+    priorities = [victim.pod.spec.priority for victim in found.victims]
+    if not priorities:
+        return (-1.0,)
+    highest = max(priorities)
+    earliest_s = min(v.started_s for v in found.victims if v.pod.spec.priority == highest)
+    return (
+        found.broken_budgets,
+        highest,
+        sum(priority + _OFFSET for priority in priorities),
+        len(priorities),
+        -earliest_s,  # the later, the better
+    )

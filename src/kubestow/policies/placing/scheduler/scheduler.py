@@ -1,0 +1,371 @@
+"""The scheduling cycle: filter, score, choose - with every number that led there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kubestow.model import arrays, clusters, decisions, pods, states
+from kubestow.policies.placing import profiles, terms
+from kubestow.policies.placing.scheduler import (
+    image_locality,
+    node_affinity,
+    node_filters,
+    normalization,
+    pod_affinity,
+    resource_scores,
+    sampling,
+    topology_spread,
+)
+from kubestow.policies.placing.scheduler.cycle import Conflict, Cycle, FilterVerdict
+
+
+def open_term(extension: profiles.Extension | None) -> terms.Term | None:
+    """Return the term of an extension; ``None`` for no extension.
+
+    Raises:
+        InputError: If there is no such term, or a parameter is wrong.
+    """
+    if extension is None:
+        return None
+    return terms.make_term(extension.term, extension.parameters)
+
+
+FILTERS: Mapping[str, Callable[[Cycle], FilterVerdict | None]] = {
+    profiles.NODE_NAME: node_filters.node_name,
+    profiles.UNSCHEDULABLE: node_filters.unschedulable,
+    profiles.TAINTS: node_filters.untolerated,
+    profiles.NODE_AFFINITY: node_affinity.admitted_nodes,
+    profiles.PORTS: node_filters.free_ports,
+    profiles.FIT: node_filters.fits,
+    profiles.SPREAD: topology_spread.within_skew,
+    profiles.POD_AFFINITY: pod_affinity.compatible,
+}
+
+
+def _taint_score(cycle: Cycle, feasible: arrays.Ints) -> arrays.Ints:
+    return normalization.proportional(
+        node_filters.prefer_no_schedule_count(cycle)[feasible], reverse=True
+    )
+
+
+def _affinity_score(cycle: Cycle, feasible: arrays.Ints) -> arrays.Ints | None:
+    raw = node_affinity.node_preference(cycle)
+    return None if raw is None else normalization.proportional(raw[feasible], reverse=False)
+
+
+def _balance_score(cycle: Cycle, feasible: arrays.Ints) -> arrays.Ints | None:
+    raw = resource_scores.balance(cycle)
+    return None if raw is None else raw[feasible]
+
+
+# Each returns normalised scores of the feasible nodes, or None where upstream skips the plugin.
+SCORES: Mapping[str, Callable[[Cycle, arrays.Ints], arrays.Ints | None]] = {
+    profiles.TAINTS: _taint_score,
+    profiles.NODE_AFFINITY: _affinity_score,
+    profiles.FIT: lambda cycle, feasible: resource_scores.allocation(cycle)[feasible],
+    profiles.SPREAD: topology_spread.evenness,
+    profiles.POD_AFFINITY: pod_affinity.attraction,
+    profiles.BALANCED: _balance_score,
+    profiles.IMAGES: lambda cycle, feasible: image_locality.image_locality_score(cycle)[feasible],
+    profiles.VOLUMES: lambda _, feasible: np.zeros_like(feasible),
+    profiles.DEVICES: lambda _, feasible: np.zeros_like(feasible),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """Where a pod goes, and everything that was weighed.
+
+    Attributes:
+        pod: The pod.
+        row: The node's row; ``None`` if no node is feasible.
+        feasible: Rows of the feasible nodes.
+        scores: Weighted score of every feasible node by plugin; empty when scoring was skipped
+            because there was nothing to choose.
+        final: Sum of the scores.
+        top: Rows of the nodes with the highest sum, in order of their names.
+        next_start: Where the next pod's look at nodes begins.
+        parts: What the score of an extension is made of, by term and part, for every feasible node.
+    """
+
+    pod: pods.Pod
+    row: int | None
+    feasible: arrays.Ints
+    scores: Mapping[str, arrays.Ints]
+    final: arrays.Ints
+    top: arrays.Ints
+    nodes: tuple[str, ...]
+    profile: str
+    version: str
+    _reasons: Callable[[], dict[str, str]]
+    next_start: int = 0
+    parts: Mapping[str, arrays.Floats] = field(default_factory=dict)
+
+    @property
+    def node(self) -> str | None:
+        """Name of the chosen node."""
+        return None if self.row is None else self.nodes[self.row]
+
+    @property
+    def tie(self) -> bool:
+        """Tell whether several nodes share the highest score, so that upstream leaves it open."""
+        return len(self.top) > 1
+
+    def rejected(self) -> dict[str, str]:
+        """Return the reason for every node that is not feasible, worked out on demand."""
+        return self._reasons()
+
+    def scores_of(self, position: int) -> dict[str, int]:
+        """Return the weighted scores of the feasible node at a position."""
+        return {plugin: int(values[position]) for plugin, values in self.scores.items()}
+
+    def parts_of(self, position: int) -> dict[str, float]:
+        """Return what an extension's score of the feasible node at a position is made of."""
+        return {part: float(values[position]) for part, values in self.parts.items()}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the placement as plain values, with names that are a contract."""
+        names = [self.nodes[row] for row in self.feasible]
+        by_name = sorted(range(len(names)), key=names.__getitem__)
+        scored = by_name if len(names) > 1 else []
+        parts = {"parts": {names[i]: self.parts_of(i) for i in scored}} if self.parts else {}
+        return {
+            "pod": self.pod.key,
+            "node": self.node,
+            "feasible": [names[i] for i in by_name],
+            "rejected": dict(sorted(self.rejected().items())),
+            "scores": {names[i]: self.scores_of(i) for i in scored},
+            "final": {names[i]: int(self.final[i]) for i in scored},
+            "top": [self.nodes[row] for row in self.top],
+            "tie": self.tie,
+            **parts,
+        }
+
+    def record(self, most: int | None = None) -> decisions.DecisionRecord:
+        """Return the decision in the shape all policies share.
+
+        Args:
+            most: Keep only so many of the best candidates, and rejections only where there is no
+                candidate, counted by reason: for hosts that keep many records.
+        """
+        order = np.argsort(-self.final, kind="stable")[:most]
+        rejected = self.rejected() if most is None or self.row is None else {}
+        if most is not None:
+            counts = Counter(rejected.values())
+            rejected = {reason: f"{count} nodes" for reason, count in counts.most_common()}
+        candidates = [
+            decisions.Candidate(
+                self.nodes[self.feasible[i]],
+                {
+                    **{plugin: float(score) for plugin, score in self.scores_of(int(i)).items()},
+                    **self.parts_of(int(i)),
+                },
+                float(self.final[i]) if len(self.feasible) > 1 else None,
+            )
+            for i in order
+        ]
+        return decisions.DecisionRecord(
+            kind="placing",
+            subject=f"pod/{self.pod.key}",
+            policy=self.profile,
+            outcome=self.node,
+            parameters={"version": self.version},
+            candidates=tuple(candidates),
+            rejected=rejected,
+            numbers={"feasible": float(len(self.feasible)), "ties": float(len(self.top))},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """kube-scheduler with one profile, as a pure function of pod and cluster state."""
+
+    profile: profiles.Profile
+    features: profiles.SchedulerFeatures
+    _term: terms.Term | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_term", open_term(self.profile.extension))
+
+    def place(
+        self,
+        pod: pods.Pod,
+        state: states.ClusterState,
+        rng: np.random.Generator | None = None,
+        sample: sampling.NodeSample | None = None,
+        loads: terms.Loads | None = None,
+    ) -> Placement:
+        """Choose a node for a pod; the state is not changed.
+
+        Args:
+            pod: The pod.
+            state: The cluster.
+            rng: Breaks ties at random; without it the first name wins.
+            sample: Which nodes to look at; without it all.
+            loads: What nodes use, for an extension; without it what their pods request.
+        """
+        cycle = Cycle(pod, state, self.profile, self.features)
+        try:
+            feasible, reasons = _filter(cycle)
+        except Conflict as conflict:
+            everywhere = dict.fromkeys(state.rows, str(conflict))
+            feasible, reasons = np.empty(0, dtype=np.int64), lambda: everywhere
+        next_start = 0
+        if sample is not None:
+            feasible, next_start = sampling.take(feasible, len(state), sample)
+        added = None
+        if self._term is not None and len(feasible):
+            added = _extend(cycle, self._term, loads, feasible, reasons)
+            feasible, reasons = added.feasible, added.reasons
+        scores: dict[str, arrays.Ints] = {}
+        if len(feasible) > 1:
+            scores = _score(cycle, feasible)
+            if added is not None:
+                scores[added.name] = added.scores
+        # Without any score plugin and extender upstream gives every node one point.
+        start = 0 if self.profile.scores or self._term is not None else 1
+        final = sum(scores.values(), np.full(len(feasible), start, dtype=np.int64))
+        top = feasible[final == final.max()] if len(feasible) else feasible
+        top = top[np.argsort([state.names[row] for row in top], kind="stable")]
+        row = None
+        if len(top):
+            row = int(top[0 if rng is None else int(rng.random() * len(top))])
+        return Placement(
+            pod=pod,
+            row=row,
+            feasible=feasible,
+            scores=scores,
+            final=final,
+            top=top,
+            nodes=state.names,
+            profile=self.profile.name,
+            version=self.features.version,
+            _reasons=reasons,
+            next_start=next_start,
+            parts={} if added is None else added.parts,
+        )
+
+    def fits(self, pod: pods.Pod, state: states.ClusterState, row: int) -> bool:
+        """Tell whether one node is feasible for a pod; extensions are not asked.
+
+        Upstream asks its own filters alone when it looks for victims of a preemption.
+        """
+        try:
+            feasible, _ = _filter(Cycle(pod, state, self.profile, self.features))
+        except Conflict:
+            return False
+        return bool(np.isin(row, feasible))
+
+
+def _filter(cycle: Cycle) -> tuple[arrays.Ints, Callable[[], dict[str, str]]]:
+    """Run the filters; return the feasible rows and a way to name the reasons."""
+    count = len(cycle.state)
+    passes = np.ones(count, dtype=np.bool_)
+    named = None
+    if profiles.NODE_AFFINITY in cycle.profile.prefilters:
+        named = node_affinity.named_nodes(cycle.pod.spec)
+    if named is not None:
+        passes = np.array([node.name in named for node in cycle.state.nodes], dtype=np.bool_)
+    outside = ~passes
+    refusals: list[tuple[arrays.Bools, FilterVerdict]] = []
+    for name in cycle.profile.filters:
+        verdict = FILTERS[name](cycle)
+        if verdict is not None:
+            refusals.append((passes & ~verdict.passes, verdict))
+            passes &= verdict.passes
+
+    def reasons() -> dict[str, str]:
+        found: dict[int, str] = dict.fromkeys(
+            np.flatnonzero(outside).tolist(),
+            f"node(s) didn't satisfy plugin(s) [{profiles.NODE_AFFINITY}]",
+        )
+        for refused, verdict in refusals:
+            found.update((row, verdict.explain(row)) for row in np.flatnonzero(refused).tolist())
+        return {cycle.state.nodes[row].name: found[row] for row in sorted(found)}
+
+    return np.flatnonzero(passes), reasons
+
+
+def _score(cycle: Cycle, feasible: arrays.Ints) -> dict[str, arrays.Ints]:
+    found = {}
+    for name, weight in cycle.profile.scores:
+        scores = SCORES[name](cycle, feasible)
+        if scores is not None:
+            found[name] = scores * weight
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Extended:
+    """What is left after an extender was asked, as ``Placement`` needs it."""
+
+    name: str
+    feasible: arrays.Ints
+    reasons: Callable[[], dict[str, str]]
+    scores: arrays.Ints
+    parts: dict[str, arrays.Floats]
+
+
+def _extend(
+    cycle: Cycle,
+    term: terms.Term,
+    loads: terms.Loads | None,
+    feasible: arrays.Ints,
+    reasons: Callable[[], dict[str, str]],
+) -> _Extended:
+    """Ask the extender about the nodes that passed all filters (``schedule_one.go``, 1.37)."""
+    state, extension = cycle.state, cycle.profile.extension
+    known = terms.Loads.by_requests(state) if loads is None else loads
+    found = term.weigh(cycle.pod, state, known, feasible)
+    refused = np.flatnonzero(~found.passes)
+
+    def more_reasons() -> dict[str, str]:
+        own = {state.names[feasible[i]]: f"{term.name}: {found.explain(int(i))}" for i in refused}
+        merged = {**reasons(), **own}
+        return {name: merged[name] for name in state.names if name in merged}
+
+    kept = np.flatnonzero(found.passes)
+    sent = terms.sent_scores(
+        cycle.pod, state, feasible[kept], found.scores[kept], decisive=found.decisive
+    )
+    if extension is not None and extension.shortlist and len(kept):
+        chooses = terms.has_preferences(cycle.pod)
+        best = terms.pick_shortlist(found.scores[kept]) if chooses else [np.argmax(sent)]
+        kept, sent = kept[best], np.zeros(len(best), dtype=np.int64)
+    return _Extended(
+        name=term.name,
+        feasible=feasible[kept],
+        reasons=more_reasons if len(refused) else reasons,
+        scores=sent * ((1 if extension is None else extension.weight) * terms.POINT),
+        parts={f"{term.name}/{part}": values[kept] for part, values in found.parts.items()},
+    )
+
+
+def place_all(
+    cluster: clusters.Cluster,
+    found: Sequence[profiles.Profile],
+    features: profiles.SchedulerFeatures,
+    rng: np.random.Generator | None = None,
+) -> Iterator[Placement]:
+    """Place all pending pods of a cluster one after another, as kube-scheduler would.
+
+    Each pod takes its node before the next one is looked at. Pods that ask for a scheduler which
+    has no profile here are left alone.
+    """
+    state = states.from_cluster(
+        cluster, use_status=features.resized_pods, pod_level=features.pod_level
+    )
+    schedulers = {profile.name: Scheduler(profile, features) for profile in found}
+    for pod in cluster.pending:
+        scheduler = schedulers.get(pod.spec.scheduler_name)
+        if scheduler is None:
+            continue
+        placement = scheduler.place(pod, state, rng)
+        if placement.row is not None:
+            state.place(pod, placement.row)
+        yield placement

@@ -1,0 +1,97 @@
+"""Terms by name, for profiles, the command line and the extender in a cluster alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from kubestow.model import decoding
+from kubestow.policies import registries
+from kubestow.policies.placing.terms import clbp, clbp_parameters, load_aware, packing, protocol
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class TermEntry:
+    """A term that can be asked for.
+
+    Attributes:
+        name: The name users write.
+        summary: One sentence on what it does.
+        parameters: Its parameters, a frozen dataclass whose fields have defaults.
+        make: Makes it.
+        measured: Whether it looks at loads, or at requests alone.
+        filters: Whether it may refuse a node; kube-scheduler need not ask one that does not.
+        decisive: Whether only its best node matters (``terms.Weighed``). Asked which nodes may take
+            a pod it then names that one, and nobody has to score the others.
+    """
+
+    name: str
+    summary: str
+    parameters: type[Any]
+    make: Callable[[Any], protocol.Term]
+    measured: bool = False
+    filters: bool = False
+    decisive: bool = False
+
+
+_ALL = (
+    TermEntry(
+        clbp.NAME,
+        "Keeps loads of five resources alike and below 80 % (Shi 2023), soundly or as printed.",
+        clbp_parameters.ClbpParameters,
+        clbp.Clbp,
+        measured=True,
+        filters=True,
+    ),
+    TermEntry(
+        load_aware.NAME,
+        "Where measured load, and that of pods not measured yet, leaves most room.",
+        load_aware.LoadAwareParameters,
+        load_aware.LoadAware,
+        measured=True,
+        filters=True,
+    ),
+    TermEntry(
+        packing.VECTOR_DOT,
+        "The node whose free capacity points most in the direction of the demand.",
+        packing.VectorParameters,
+        packing.make_vector_dot,
+        decisive=True,
+    ),
+    TermEntry(
+        packing.K8S_VECTOR_DOT,
+        "The fullest node less twice the angle of vector-dot.",
+        packing.VectorParameters,
+        packing.make_k8s_vector_dot,
+        decisive=True,
+    ),
+    TermEntry(
+        packing.ADAPTIVE,
+        "Fills when pods are large, balances when they are small.",
+        packing.AdaptiveTermParameters,
+        packing.make_adaptive,
+        decisive=True,
+    ),
+)
+
+TERMS = registries.Registry("term", TermEntry, _ALL, group="kubestow.placing_terms")
+"""All terms by name."""
+
+
+def make_term(name: str, parameters: Mapping[str, Any] = _NOTHING) -> protocol.Term:
+    """Return a term.
+
+    Args:
+        name: Its name.
+        parameters: Its parameters with the keys of documents (``strict``, ``negligible``, ...).
+
+    Raises:
+        InputError: If there is none of that name, or a parameter is wrong.
+    """
+    entry = TERMS.get(name)
+    place = decoding.Field(dict(parameters), f"term {name}")
+    return entry.make(decoding.read_structure(entry.parameters, place))

@@ -1,0 +1,145 @@
+"""``hpa-legacy``: the reactive autoscaler of 2016, the baseline of theses/004 (3.3).
+
+``desired = ceil(mean utilisation / target x replicas)`` with a tolerance of 10 %, and after any
+rescale no growth for 3 minutes and no shrinking for 5 (forbidden windows).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kubestow.model import decisions as records
+from kubestow.policies.scaling import decisions, hpa, observations
+from kubestow.policies.scaling.theses import utilization
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyHpaParameters:
+    """Settings of the controller; defaults are those of Kubernetes 1.2 (theses/004 3.3).
+
+    Attributes:
+        tolerance: The ratio of usage and target may be off 1 by this much without a change.
+        upscale_forbidden_s: After any rescale there is no growth for so long.
+        downscale_forbidden_s: After any rescale there is no shrinking for so long.
+    """
+
+    tolerance: float = 0.1
+    upscale_forbidden_s: float = 180.0
+    downscale_forbidden_s: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyMemory:
+    """When the target was last rescaled; ``None`` if never."""
+
+    rescaled_s: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the memory as plain values, ready for JSON."""
+        return asdict(self)
+
+
+class LegacyHpa:
+    """The autoscaler of 2016 on the mean utilisation of one resource."""
+
+    name = "hpa-legacy"
+
+    def __init__(
+        self, spec: hpa.AutoscalerSpec, parameters: LegacyHpaParameters | None = None
+    ) -> None:
+        self.spec = spec
+        self.parameters = parameters or LegacyHpaParameters()
+        self._metric = spec.metrics[0]
+
+    def start(self) -> LegacyMemory:
+        """Return the memory of a controller that has just been started."""
+        return LegacyMemory()
+
+    def restore(self, value: Mapping[str, Any]) -> LegacyMemory:
+        """Return the memory that ``as_json`` wrote."""
+        return LegacyMemory(**value)
+
+    def decide(
+        self, seen: observations.ScalingObservation, memory: LegacyMemory
+    ) -> tuple[decisions.ScalingDecision, LegacyMemory]:
+        """Do one sync."""
+        return self.decide_on(seen, memory, utilization.utilization_level(seen, self._metric.key))
+
+    def decide_on(
+        self, seen: observations.ScalingObservation, memory: LegacyMemory, level: float | None
+    ) -> tuple[decisions.ScalingDecision, LegacyMemory]:
+        """Do one sync as if the metric had a value, such as one that is foretold."""
+        current = seen.current_replicas
+        proposed, reason = self._propose(current, level)
+        wanted = current if proposed is None else proposed
+        desired = current
+        if self._allowed(wanted - current, seen.time_s, memory):
+            desired = wanted
+        elif wanted != current:
+            reason = "forbidden window"
+        if desired != current:
+            memory = LegacyMemory(seen.time_s)
+        decision = decisions.ScalingDecision(
+            time_s=seen.time_s,
+            current=current,
+            proposed=proposed,
+            desired=desired,
+            reason=reason,
+            conditions=(),
+            error="" if proposed is not None else f"no value of {self._metric.key}",
+            _record=lambda decision: self.record(decision, level),
+        )
+        return decision, memory
+
+    def _propose(self, current: int, level: float | None) -> tuple[int | None, str]:
+        spec = self.spec
+        if current > spec.max_replicas:
+            return spec.max_replicas, hpa.ABOVE
+        if current < spec.min_replicas:
+            return spec.min_replicas, hpa.BELOW
+        if current == 0:
+            return 1, "never zero"
+        if level is None:
+            return None, "no metric"
+        ratio = level / self._target()
+        if abs(1.0 - ratio) <= self.parameters.tolerance:
+            return current, "within tolerance"
+        # Rounded first: a mean of percents must not lift a whole number to the next.
+        wanted = max(math.ceil(round(ratio * current, 9)), 1)
+        wanted = min(max(wanted, spec.min_replicas), spec.max_replicas)
+        name = self._metric.key
+        return wanted, f"{name} above target" if ratio > 1 else "All metrics below target"
+
+    def _target(self) -> float:
+        amount = float(self._metric.amount)
+        return amount if self._metric.target == hpa.UTILIZATION else amount / 1000.0
+
+    def _allowed(self, change: int, now_s: float, memory: LegacyMemory) -> bool:
+        if memory.rescaled_s is None:
+            return True
+        window_s = (
+            self.parameters.upscale_forbidden_s
+            if change > 0
+            else self.parameters.downscale_forbidden_s
+        )
+        return now_s > memory.rescaled_s + window_s
+
+    def record(
+        self, decision: decisions.ScalingDecision, level: float | None
+    ) -> records.DecisionRecord:
+        """Return the record of a decision on a value."""
+        numbers = {"current": float(decision.current), "target": self._target()}
+        if level is not None:
+            numbers["level"] = level
+        return records.DecisionRecord(
+            kind="scaling",
+            subject=self.spec.subject,
+            policy=self.name,
+            outcome=str(decision.desired),
+            parameters={**asdict(self.parameters), "reason": decision.reason},
+            time=decision.time_s,
+            numbers=numbers,
+        )

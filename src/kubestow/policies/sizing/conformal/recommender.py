@@ -1,0 +1,313 @@
+"""The recommender ``conformal``: requests with a stated probability of being too small.
+
+It answers one question: what amount holds in the next window (a day by default) but for a share
+``p`` of cases? A window needs its memory peak, and its 95th percentile of CPU, since CPU beyond the
+request slows down and does not kill. Of several pods of a container the largest counts, so that a
+miss is a window in which any of them needed more.
+
+Flow: ``window_statistics`` -> ``conformal_features`` (what was known before each window) ->
+``conformal_scores`` (margins from how earlier windows of the whole batch came out) ->
+``conformal_floors``. Runs of jobs have no windows and go through ``conformal_runs``. Theses/001
+8.3 (2) asks for such an estimator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.model import decoding
+from kubestow.model.arrays import Floats
+from kubestow.policies.sizing import batches, estimates, window_statistics
+from kubestow.policies.sizing.conformal import features as conformal_features
+from kubestow.policies.sizing.conformal import runs, scores
+
+
+def find_startup_peaks(batch: batches.Batch, points: int, recent: int) -> Floats:
+    """Return the largest memory of the first points of pods that were seen to start.
+
+    A pod that is there from the first point of the batch may have started long before, so its
+    first points are no start.
+
+    Args:
+        batch: Usage.
+        points: How long a start takes.
+        recent: Starts that lie further back than so many points do not count.
+
+    Returns:
+        By container; 0 where no start was seen.
+    """
+    if not batch.points:
+        return np.zeros(len(batch.names))
+    memory = batch.memory_bytes
+    known = ~np.isnan(memory)
+    first = np.argmax(known, axis=1)
+    seen = np.flatnonzero(known.any(axis=1) & (first > max(batch.points - recent - 1, 0)))
+    columns = first[seen, np.newaxis] + np.arange(points)
+    inside = columns < batch.points
+    taken = memory[seen[:, np.newaxis], np.minimum(columns, batch.points - 1)]
+    peaks = np.full(len(memory), np.nan)
+    peaks[seen] = window_statistics.largest(np.where(inside, taken, np.nan))
+    found = batch.largest(peaks)
+    return np.where(np.isnan(found), 0.0, found)
+
+
+def raise_killed(killed_bytes: Floats, ratio: float, least_bytes: float) -> Floats:
+    """Return the least memory after an OOM kill; 0 where there was none."""
+    return np.where(
+        killed_bytes > 0.0, np.maximum(killed_bytes * ratio, killed_bytes + least_bytes), 0.0
+    )
+
+
+CONFORMAL = "conformal"
+
+Share = Annotated[float, decoding.ValueBounds(above=0.0, below=0.5)]
+Positive = Annotated[float, decoding.ValueBounds(above=0.0)]
+Amount = Annotated[float, decoding.ValueBounds(least=0.0)]
+Factor = Annotated[float, decoding.ValueBounds(least=1.0)]
+Count = Annotated[int, decoding.ValueBounds(least=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class ConformalParameters:
+    """What is promised, and how the past is looked at.
+
+    Attributes:
+        cpu_miss_probability: Share of windows whose CPU may exceed the request.
+        memory_miss_probability: Share of windows whose memory may exceed the request.
+        window_s: For how long a recommendation stands.
+        cpu_quantile: Which quantile of a window's CPU samples is to be covered; 1 for the peak.
+        history_windows: Windows looked back at; eight weeks of days.
+        half_life_windows: Windows after which one counts half in the recent level (4: chosen on
+            the halves of public traces that are kept for tuning).
+        shift_factor: Levels that differ by less are the same level (as above).
+        shift_steps: Levels that differ by less than so many usual steps are the same level.
+        prior_weight: How many windows the built-in scores count beside the fleet's (as above).
+        thrift: Margins shrink with the size of a container to this power, so that less is reserved
+            in sum: the promise then holds over all containers, large ones miss more often and small
+            ones less. 0 treats all alike.
+        enough_scores: With fewer windows in all containers no rule is chosen.
+        most_factor: Nothing is recommended beyond so many times the largest of the last windows,
+            whatever the scores of a few containers say.
+        cpu_grain_cores: Differences of this size are noise (first bucket of VPA's histogram).
+        memory_grain_bytes: As above.
+        cpu_least_cores: Least request (krr's floor).
+        memory_least_bytes: As above.
+        startup_s: The first so many seconds of a pod are its start, whose memory peak is a floor.
+        startup_recent_s: Starts longer ago than this do not count.
+        oom_ratio: Growth after an OOM kill (VPA's ``oom-bump-up-ratio``).
+        oom_least_bytes: Least growth after an OOM kill (VPA's ``oom-min-bump-up-bytes``).
+        run_history: Runs of a job looked back at.
+        run_most_factor: Largest factor over the mean of runs while they are too few to know.
+        keep_change: Requests that are too large by less than this share are kept (the updater of
+            VPA acts from 10 % on).
+    """
+
+    cpu_miss_probability: Share = 0.05
+    memory_miss_probability: Share = 0.05
+    window_s: Annotated[decoding.Seconds, decoding.ValueBounds(above=0.0)] = 86_400.0
+    cpu_quantile: Annotated[float, decoding.ValueBounds(above=0.0, most=1.0)] = 0.95
+    history_windows: Count = 56
+    half_life_windows: Positive = 4.0
+    shift_factor: Factor = 1.5
+    shift_steps: Amount = 4.0
+    prior_weight: Amount = 60.0
+    thrift: Annotated[float, decoding.ValueBounds(least=0.0, most=1.0)] = 0.0
+    enough_scores: Count = 200
+    most_factor: Factor = 5.0
+    cpu_grain_cores: Positive = 0.01
+    memory_grain_bytes: Positive = 1e7
+    cpu_least_cores: Amount = 0.01
+    memory_least_bytes: Amount = 1e8
+    startup_s: Annotated[decoding.Seconds, decoding.ValueBounds(least=0.0)] = 600.0
+    startup_recent_s: Annotated[decoding.Seconds, decoding.ValueBounds(least=0.0)] = 28 * 86_400.0
+    oom_ratio: Factor = 1.2
+    oom_least_bytes: Amount = 100.0 * 2**20
+    run_history: Count = 20
+    run_most_factor: Factor = 1.75
+    keep_change: Amount = 0.1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sized:
+    """Amounts of one resource by container, with what led to them."""
+
+    target: Floats
+    lower: Floats
+    upper: Floats
+    level: Floats
+    counts: Floats
+    scores: Floats
+    shifted: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Conformal:
+    """Estimates with a stated probability of being too small."""
+
+    parameters: ConformalParameters = ConformalParameters()
+    name: str = CONFORMAL
+
+    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+        """Return what holds in the next window, or in the next run where rows are runs."""
+        size = size_runs if batch.runs else size_windows
+        p = self.parameters
+        cpu = size(batch, measure_cpu(batch, p), p, memory=False)
+        memory = _raise(size(batch, measure_memory(batch, p), p, memory=True), batch, p)
+        return estimates.Estimates(
+            cpu.target, memory.target, cpu.lower, memory.lower, cpu.upper, memory.upper,
+            explain(memory.counts, memory.shifted, "runs" if batch.runs else "windows"),
+            {
+                "cpuLevel": cpu.level, "memoryLevel": memory.level,
+                "cpuWindows": cpu.counts, "memoryWindows": memory.counts,
+                "cpuScores": cpu.scores, "memoryScores": memory.scores,
+            },
+        )  # fmt: skip
+
+
+def measure_cpu(batch: batches.Batch, p: ConformalParameters) -> Floats:
+    """Return what each window needed of CPU, by row and window; a run is one window."""
+    points = _window_points(batch, p)
+    if p.cpu_quantile == 1.0:
+        return window_statistics.peaks(batch.cpu_cores, points)
+    return window_statistics.window_quantiles(batch.cpu_cores, points, p.cpu_quantile)
+
+
+def measure_memory(batch: batches.Batch, p: ConformalParameters) -> Floats:
+    """Return what each window needed of memory, by row and window; a run is one window."""
+    return window_statistics.peaks(batch.memory_bytes, _window_points(batch, p))
+
+
+def _window_points(batch: batches.Batch, p: ConformalParameters) -> int:
+    whole = max(batch.points, 1)
+    # What is shorter than a window is taken for one: better than no answer.
+    return whole if batch.runs else min(max(round(p.window_s / batch.step_s), 1), whole)
+
+
+def size_windows(
+    batch: batches.Batch, needed: Floats, p: ConformalParameters, *, memory: bool
+) -> _Sized:
+    """Return amounts for the next window."""
+    grain = p.memory_grain_bytes if memory else p.cpu_grain_cores
+    least = p.memory_least_bytes if memory else p.cpu_least_cores
+    missed = p.memory_miss_probability if memory else p.cpu_miss_probability
+    logs = np.log(join_pods(batch, needed) + grain)
+    rules = conformal_features.FeatureRules(
+        p.history_windows, p.half_life_windows, p.shift_factor, p.shift_steps
+    )
+    features = conformal_features.look_back(logs, rules)
+    past = scores.Past(
+        logs,
+        features,
+        float(np.log(least + grain)),
+        p.prior_weight,
+        p.enough_scores,
+        float(np.log(p.most_factor)),
+        p.thrift,
+    )
+    found = scores.answer(past, _shares(missed))
+    amounts = np.exp(found.amounts) - grain
+    now = features[:, -1]
+    return _Sized(
+        amounts[:, 0],
+        amounts[:, 1],
+        np.maximum(amounts[:, 2], amounts[:, 0] * (1.0 + p.keep_change)),
+        np.exp(found.levels) - grain,
+        np.nan_to_num(now[:, conformal_features.COUNT]),
+        found.scores.astype(np.float64),
+        np.nan_to_num(now[:, conformal_features.SHIFTED]),
+    )
+
+
+def _shares(missed: float) -> tuple[float, float, float]:
+    # A request is kept while it is missed at most twice and at least a quarter as often as asked.
+    return missed, min(2.0 * missed, 0.5), missed / 4.0
+
+
+def join_pods(batch: batches.Batch, needed: Floats) -> Floats:
+    """Return the largest pod's need by container and window; NaN where none was measured."""
+    found = np.full((len(batch.names), needed.shape[1]), np.nan)
+    present, starts = np.unique(batch.owners, return_index=True)
+    if len(present):
+        found[present] = np.fmax.reduceat(needed, starts, axis=0)
+    return found
+
+
+def size_runs(
+    batch: batches.Batch, needed: Floats, p: ConformalParameters, *, memory: bool
+) -> _Sized:
+    """Return amounts for the next run."""
+    grain = p.memory_grain_bytes if memory else p.cpu_grain_cores
+    least = p.memory_least_bytes if memory else p.cpu_least_cores
+    missed = p.memory_miss_probability if memory else p.cpu_miss_probability
+    rows = latest_runs(batch, p.run_history)
+    logs = np.log(needed[rows, 0] + grain) if needed.shape[1] else np.full(len(rows), np.nan)
+    sample = runs.collect(logs, batch.owners[rows], len(batch.names))
+    spread = runs.find_spread(sample)
+    # Memory that some recent run has needed is needed again, however rare it was.
+    seen = sample.largest if memory else np.full(len(batch.names), -np.inf)
+    found = []
+    for share in _shares(missed):
+        margin = runs.reach(sample, spread, share)
+        bound = sample.means + np.minimum(margin, np.log(p.run_most_factor))
+        found.append(np.maximum(np.exp(np.maximum(bound, seen)) - grain, least))
+    target, lower, upper = (np.where(sample.counts > 0, part, np.nan) for part in found)
+    counts = sample.counts.astype(np.float64)
+    return _Sized(
+        target,
+        lower,
+        np.maximum(upper, target * (1.0 + p.keep_change)),
+        np.exp(sample.means) - grain,
+        counts,
+        np.full(len(counts), counts.sum()),
+        np.zeros(len(counts)),
+    )
+
+
+def latest_runs(batch: batches.Batch, count: int) -> NDArray[np.int64]:
+    """Return the rows of the last runs of every container, by when they began."""
+    known = ~(np.isnan(batch.cpu_cores) & np.isnan(batch.memory_bytes))
+    began = np.argmax(known, axis=1) if batch.points else np.zeros(len(known), dtype=np.int64)
+    order = np.lexsort((began, batch.owners))
+    ends = np.searchsorted(batch.owners, batch.owners, side="right")
+    kept: NDArray[np.int64] = order[ends - np.arange(len(order)) <= count]
+    return kept
+
+
+def _raise(sized: _Sized, batch: batches.Batch, p: ConformalParameters) -> _Sized:
+    """Return amounts that stay above start-up peaks and OOM kills."""
+    floors = raise_killed(batch.killed_bytes, p.oom_ratio, p.oom_least_bytes)
+    if not batch.runs and p.startup_s > 0.0:
+        points = max(round(p.startup_s / batch.step_s), 1)
+        recent = round(p.startup_recent_s / batch.step_s)
+        peaks = find_startup_peaks(batch, points, recent)
+        floors = np.maximum(floors, peaks)
+    # Nothing is known of a container that only was killed, but that it needs more than it had.
+    target, lower, upper = (
+        np.where(floors > 0.0, np.fmax(part, floors), part)
+        for part in (sized.target, sized.lower, sized.upper)
+    )
+    upper = np.maximum(upper, target * (1.0 + p.keep_change))
+    return _Sized(target, lower, upper, sized.level, sized.counts, sized.scores, sized.shifted)
+
+
+def explain(counts: Floats, shifted: Floats, what: str) -> tuple[str, ...]:
+    """Return what a reader should know about each container; empty where all is as usual."""
+    texts = []
+    for count, moved in zip(counts.tolist(), shifted.tolist(), strict=True):
+        text = f"few {what}: {count:.0f}" if count < scores.CLASSES[-1] else ""
+        if moved:
+            text = f"level moved: only {count:.0f} {what} since"
+        texts.append(text if count else "no memory was measured")
+    return tuple(texts)
+
+
+def hold_requests(present: Floats, target: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Return what to request: the present amount while it lies between the bounds.
+
+    That makes an end of changing back and forth between two neighbouring amounts.
+    """
+    return np.where((present >= lower) & (present <= upper), present, target)

@@ -1,0 +1,22 @@
+"""Guards around any recommender: what a cluster, a namespace and a container allow."""
+
+from kubestow.policies.sizing.guards.guards import (
+    GuardContext,
+    GuardedPod,
+    GuardParameters,
+    LimitRule,
+    SizedContainer,
+)
+from kubestow.policies.sizing.guards.heaps import JavaHeap, find_java_heap
+from kubestow.policies.sizing.guards.rules import guard
+
+__all__ = [
+    "GuardContext",
+    "GuardParameters",
+    "GuardedPod",
+    "JavaHeap",
+    "LimitRule",
+    "SizedContainer",
+    "find_java_heap",
+    "guard",
+]

@@ -1,0 +1,284 @@
+"""The guards one by one, and their order; ``guards`` says what they go by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from kubestow.model import requests, resources
+from kubestow.policies.sizing.guards import guards
+from kubestow.policies.sizing.guards.guards import (
+    CPU,
+    MEMORY,
+    GuardContext,
+    GuardedPod,
+    GuardParameters,
+    SizedContainer,
+)
+
+Rule = Callable[[GuardedPod, GuardContext, GuardParameters], GuardedPod]
+_BOTH: Final = (CPU, MEMORY)
+
+
+def guard(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
+    """Send the containers of one pod through all guards.
+
+    Args:
+        pod: What was recommended; containers without a recommendation need not be there, they
+            count with what they request now.
+        facts: What is known of the workload.
+        parameters: What the guards go by.
+    """
+    named = {sized.container for sized in pod}
+    whole = (*pod, *(SizedContainer(name, {}) for name in facts.current if name not in named))
+    for rule in RULES:
+        whole = rule(whole, facts, parameters)
+    return whole[: len(pod)]
+
+
+def keep_heaps(pod: GuardedPod, facts: GuardContext, _: GuardParameters) -> GuardedPod:
+    """Give a JVM no less than its flags let it take, and shrink none whose flags say nothing."""
+    return tuple(_keep_heap(sized, facts) for sized in pod)
+
+
+def _keep_heap(sized: SizedContainer, facts: GuardContext) -> SizedContainer:
+    heap = facts.heaps.get(sized.container)
+    wanted = sized.requests.get(MEMORY)
+    if heap is None or wanted is None:
+        return sized
+    least = heap.least_bytes
+    if least is not None:
+        note = f"Java heap of {(heap.max_bytes or 0) >> 20} MiB" if wanted < least else ""
+        return sized.asking(MEMORY, max(wanted, least), note) if note else sized
+    now = facts.request(sized.container, MEMORY)
+    if wanted < now:
+        return sized.asking(MEMORY, now, f"Java ({heap.why}): not shrunk without knowing its heap")
+    return sized
+
+
+def skip_small_changes(
+    pod: GuardedPod, facts: GuardContext, parameters: GuardParameters
+) -> GuardedPod:
+    """Leave requests as they are where the change is not worth a new pod."""
+
+    def skip(sized: SizedContainer) -> SizedContainer:
+        for name, wanted in sized.requests.items():
+            now = facts.request(sized.container, name)
+            if now and wanted != now and abs(wanted - now) < parameters.min_change * now:
+                sized = sized.asking(
+                    name, now, f"{name}: change below {100 * parameters.min_change:g} %"
+                )
+        return sized
+
+    return tuple(skip(sized) for sized in pod)
+
+
+def keep_autoscaled(pod: GuardedPod, facts: GuardContext, _: GuardParameters) -> GuardedPod:
+    """Leave a request alone that an autoscaler divides by.
+
+    Usage per pod follows the autoscaler's target, so a request made to fit it shrinks with every
+    round (0.8 of 0.8 of ...). The note says which target would do the same with the new request.
+    """
+
+    def keep(sized: SizedContainer) -> SizedContainer:
+        for name, percent in facts.autoscaled.items():
+            wanted, now = sized.requests.get(name), facts.request(sized.container, name)
+            if wanted is None or not now or wanted == now:
+                continue
+            same = percent * now / wanted if wanted else math.inf
+            hint = f"; {same:.0f} % of the new one would scale alike" if same <= 100.0 else ""
+            sized = sized.asking(
+                name, now, f"{name}: an HPA scales on {percent} % of this request{hint}"
+            )
+        return sized
+
+    return tuple(keep(sized) for sized in pod)
+
+
+def raise_to_floors(pod: GuardedPod, _: GuardContext, parameters: GuardParameters) -> GuardedPod:
+    """Give every container a little."""
+    floors = {CPU: parameters.cpu_floor_m, MEMORY: parameters.memory_floor_bytes}
+
+    def lift(sized: SizedContainer) -> SizedContainer:
+        for name, least in floors.items():
+            if sized.requests.get(name, least) < least:
+                sized = sized.asking(name, least, f"{name}: floor")
+        return sized
+
+    return tuple(lift(sized) for sized in pod)
+
+
+def outgrow_kills(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
+    """Never recommend again what a container was killed at."""
+
+    def outgrow(sized: SizedContainer) -> SizedContainer:
+        killed = facts.killed_bytes.get(sized.container, 0)
+        if not killed or MEMORY not in sized.requests:
+            return sized
+        least = max(math.ceil(killed * parameters.oom_ratio), killed + parameters.oom_least_bytes)
+        if sized.requests[MEMORY] >= least:
+            return sized
+        return sized.asking(MEMORY, least, f"memory: was killed at {killed >> 20} MiB")
+
+    return tuple(outgrow(sized) for sized in pod)
+
+
+def round_up(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
+    """Round requests that change up to whole steps."""
+    steps = {CPU: parameters.cpu_step_m, MEMORY: parameters.memory_step_bytes}
+
+    def lift(sized: SizedContainer) -> SizedContainer:
+        for name, step in steps.items():
+            wanted = sized.requests.get(name)
+            if wanted is not None and wanted != facts.request(sized.container, name):
+                sized = sized.asking(name, -(-wanted // step) * step)
+        return sized
+
+    return tuple(lift(sized) for sized in pod)
+
+
+def obey_ranges(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
+    """Stay within the LimitRange for containers, then within the one for pods."""
+    item = facts.ranges.container
+    if item is not None:
+        for name in _BOTH:
+            least = _of(item.minimum, name)
+            most = _of(item.maximum, name)
+            pod = tuple(_clamp(sized, name, least, most, "LimitRange") for sized in pod)
+    whole = facts.ranges.pod
+    most_of_pod = {name: _of(whole.maximum, name) for name in _BOTH} if whole else {}
+    for name, amount in most_of_pod.items():
+        if amount:
+            pod = _fit(pod, facts, name, amount, "LimitRange of the pod", parameters)
+    return pod
+
+
+def fit_node(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
+    """Make the whole pod fit the largest node (VPA caps each container alone, autoscaler#4515)."""
+    if facts.node is None:
+        return pod
+    for name in _BOTH:
+        if name in facts.node:
+            most = int(facts.node[name] * parameters.node_share)
+            pod = _fit(pod, facts, name, most, "no node is larger", parameters)
+    return pod
+
+
+def fit_quota(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
+    """Grow only as far as the namespace's quota lets all replicas grow."""
+    for name in _BOTH:
+        keys = [f"requests.{name}"]
+        if name == MEMORY and parameters.memory_limit == "request":
+            keys.append(f"limits.{name}")  # the limit grows with the request
+        for key in keys:
+            if key not in facts.quota:
+                continue
+            limit = key.startswith("limits.")
+            used = sum(
+                facts.limit(s.container, name) if limit else facts.request(s.container, name)
+                for s in pod
+            )
+            room = used + max(facts.quota[key], 0) // max(facts.replicas, 1)
+            pod = _fit(pod, facts, name, room, f"quota of {key}", parameters)
+    return pod
+
+
+def set_limits(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
+    """Set limits by the rules, and keep the pods' quality-of-service class."""
+    if facts.quality == requests.QosClass.GUARANTEED:
+        return tuple(
+            replace(
+                sized,
+                limits=dict(sized.requests),
+                notes=(*sized.notes, "limits equal requests: the pod stays Guaranteed"),
+            )
+            for sized in pod
+        )
+    rules = {CPU: parameters.cpu_limit, MEMORY: parameters.memory_limit}
+    return tuple(_limited(sized, facts, rules) for sized in pod)
+
+
+def _limited(
+    sized: SizedContainer, facts: GuardContext, rules: dict[str, guards.LimitRule]
+) -> SizedContainer:
+    limits: dict[str, int] = {}
+    notes = list(sized.notes)
+    for name, wanted in sized.requests.items():
+        before, asked = facts.limit(sized.container, name), facts.request(sized.container, name)
+        rule = rules.get(name, "keep")
+        if rule == "request":
+            limits[name] = wanted
+        elif rule == "ratio" and before and asked:
+            limits[name] = max(-(-wanted * before // asked), wanted)
+        elif rule in ("keep", "ratio") and before:
+            limits[name] = max(before, wanted)
+        item = facts.ranges.container
+        most = _of(item.maximum, name) if item else 0
+        if most and limits.get(name, most + 1) > most:
+            # A LimitRange with a maximum refuses containers without a limit.
+            limits[name] = most
+            notes.append(f"{name} limit: LimitRange")
+    return replace(sized, limits=limits, notes=tuple(notes))
+
+
+def _clamp(sized: SizedContainer, name: str, least: int, most: int, why: str) -> SizedContainer:
+    wanted = sized.requests.get(name)
+    if wanted is None:
+        return sized
+    held = max(wanted, least)
+    held = min(held, most) if most else held
+    return sized.asking(name, held, f"{name}: {why}")
+
+
+def _fit(
+    pod: GuardedPod,
+    facts: GuardContext,
+    name: str,
+    most: int,
+    why: str,
+    parameters: GuardParameters,
+) -> GuardedPod:
+    """Make the sum of requests fit: first give up growth, then shrink all in proportion."""
+    wanted = [sized.requests.get(name, facts.request(sized.container, name)) for sized in pod]
+    if sum(wanted) <= most:
+        return pod
+    now = [facts.request(sized.container, name) for sized in pod]
+    base = [min(old, new) if old else 0 for old, new in zip(now, wanted, strict=True)]
+    if sum(base) > most:
+        base = [0] * len(pod)
+    room, growth = most - sum(base), sum(wanted) - sum(base)
+    step = parameters.cpu_step_m if name == CPU else parameters.memory_step_bytes
+    fitted = []
+    for sized, low, high in zip(pod, base, wanted, strict=True):
+        amount = low + (high - low) * room // growth
+        rounded = amount // step * step
+        fitted.append(
+            sized.asking(name, max(rounded, low), f"{name}: {why}")
+            if name in sized.requests
+            else sized
+        )
+    return tuple(fitted)
+
+
+def _of(stated: resources.ResourceList | None, name: str) -> int:
+    """Return an amount of a list; nought if it is not there."""
+    if stated is None or name not in stated:
+        return 0
+    return int(resources.amount(name, stated[name]))
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    keep_heaps,
+    skip_small_changes,
+    keep_autoscaled,
+    raise_to_floors,
+    outgrow_kills,
+    round_up,
+    obey_ranges,
+    fit_node,
+    fit_quota,
+    set_limits,
+)
+"""All guards, in the order in which they are applied."""

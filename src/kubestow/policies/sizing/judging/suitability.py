@@ -1,0 +1,194 @@
+"""The suitability screen: is the past of this container a guide to its future?
+
+Theses/001 6.1 lists by hand which pods may be sized from their past: those that run often, use much
+the same each time, and hide no sizing of their own. Here the list is worked out: number of windows
+(or runs), spread of their peaks, dependence of points, trend, Java heap. A container that is not
+suitable still gets an estimate; the verdict and its reason stand beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.model import decoding
+from kubestow.model.arrays import Floats, Ints
+from kubestow.policies.compiling import compiled
+from kubestow.policies.sizing import batches, guards, window_statistics
+
+Share = Annotated[float, decoding.ValueBounds(least=0.0)]
+
+# 95 % of the autocorrelations of independent values lie within 1.96 / sqrt(n) (theses/000 2.10).
+_BAND = 1.96
+_LAGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenParameters:
+    """Where suitable ends.
+
+    Attributes:
+        least_windows: So many windows, or runs, have to be known.
+        most_spread: Largest coefficient of variation of peaks (theses/001 6.1: "similar
+            consumption in each run").
+        most_trend: Largest growth of peaks per window, as a share of their mean, that stands out.
+    """
+
+    least_windows: Annotated[int, decoding.ValueBounds(least=1)] = 3
+    most_spread: Share = 0.3
+    most_trend: Share = 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Screen:
+    """What the screen found, by container.
+
+    Attributes:
+        windows: Windows, or runs, with a measured peak.
+        spread: Coefficient of variation of memory peaks.
+        cpu_spread: The same of CPU peaks.
+        dependent: Share of autocorrelations of memory outside the band of independent values.
+        trend: Growth of memory peaks per window, as a share of their mean; nought if it does not
+            stand out of the noise.
+        suitable: The verdict.
+        reasons: Why not; empty texts for those that are.
+    """
+
+    windows: Ints
+    spread: Floats
+    cpu_spread: Floats
+    dependent: Floats
+    trend: Floats
+    suitable: NDArray[np.bool_]
+    reasons: tuple[str, ...]
+
+
+def screen_container(
+    batch: batches.Batch,
+    window: int,
+    parameters: ScreenParameters,
+    known_heaps: tuple[guards.JavaHeap | None, ...] | None = None,
+) -> Screen:
+    """Look at the past of every container.
+
+    Args:
+        batch: Usage of many containers.
+        window: Points of a window; of a batch of runs each row is one.
+        parameters: Where suitable ends.
+        known_heaps: Java heaps by container, where they are known.
+    """
+    memory = _by_container(batch, batch.memory_bytes, window)
+    cpu = _by_container(batch, batch.cpu_cores, window)
+    windows = window_statistics.counts(memory)
+    spread, cpu_spread = _spread(memory), _spread(cpu)
+    trend = _trends(memory)
+    dependent = batch.largest(_dependence(batch.memory_bytes))
+    java = known_heaps or (None,) * len(batch.names)
+    reasons = tuple(
+        _reason(int(windows[k]), float(spread[k]), float(trend[k]), java[k], parameters, batch.runs)
+        for k in range(len(batch.names))
+    )
+    suitable = np.array([not reason for reason in reasons], dtype=np.bool_)
+    return Screen(windows, spread, cpu_spread, dependent, trend, suitable, reasons)
+
+
+def _reason(
+    windows: int,
+    spread: float,
+    trend: float,
+    heap: guards.JavaHeap | None,
+    parameters: ScreenParameters,
+    runs: bool,
+) -> str:
+    found = []
+    what = "run" if runs else "window"
+    if windows < parameters.least_windows:
+        found.append(f"{what}s: {windows}, {parameters.least_windows} needed")
+    if spread > parameters.most_spread:
+        found.append(f"peaks vary by {100 * spread:.0f} %")
+    if trend > parameters.most_trend:
+        found.append(f"memory grows {100 * trend:.0f} % per {what}")
+    if heap is not None and heap.max_bytes is None:
+        found.append(f"Java ({heap.why}), heap unknown")
+    return "; ".join(found)
+
+
+def _by_container(batch: batches.Batch, values: Floats, window: int) -> Floats:
+    """Return peaks by container and window: the largest pod's; of runs, each run's."""
+    count = len(batch.names)
+    if batch.runs:
+        peaks = window_statistics.largest(values)
+        places = np.arange(len(peaks)) - np.searchsorted(batch.owners, batch.owners)
+        found = np.full((count, int(places.max(initial=-1)) + 1), np.nan)
+        found[batch.owners, places] = peaks
+        return found
+    peaks_by_row = window_statistics.peaks(values, window)
+    found = np.full((count, peaks_by_row.shape[1]), -np.inf)
+    np.maximum.at(found, batch.owners, np.where(np.isnan(peaks_by_row), -np.inf, peaks_by_row))
+    return np.where(np.isneginf(found), np.nan, found)
+
+
+def _spread(peaks: Floats) -> Floats:
+    """Return the coefficient of variation of each row; nought with fewer than two values."""
+    known = ~np.isnan(peaks)
+    count = known.sum(axis=1)
+    total = np.where(known, peaks, 0.0).sum(axis=1)
+    mean = total / np.maximum(count, 1)
+    squares = np.where(known, (peaks - mean[:, np.newaxis]) ** 2, 0.0).sum(axis=1)
+    deviation = np.sqrt(squares / np.maximum(count - 1, 1))
+    return np.where((count > 1) & (mean > 0.0), deviation / np.where(mean > 0.0, mean, 1.0), 0.0)
+
+
+def _trends(peaks: Floats) -> Floats:
+    found = np.zeros(len(peaks))
+    _fill_trends(peaks, found)
+    return found
+
+
+@compiled
+def _fill_trends(peaks: Floats, found: Floats) -> None:
+    """Fit a line to each row; keep slopes of more than three standard errors."""
+    for row in range(len(peaks)):
+        line = peaks[row]
+        places = np.flatnonzero(~np.isnan(line))
+        count = len(places)
+        if count < 4:
+            continue
+        values, times = line[places], places.astype(np.float64)
+        times -= times.mean()
+        mean = values.mean()
+        squares = (times**2).sum()
+        slope = (times * values).sum() / squares
+        rest = ((values - mean - slope * times) ** 2).sum() / (count - 2)
+        if mean > 0.0 and slope > 3.0 * (rest / squares) ** 0.5:
+            found[row] = slope / mean
+
+
+def _dependence(values: Floats) -> Floats:
+    found = np.zeros(len(values))
+    _fill_dependence(values, found)
+    return found
+
+
+@compiled
+def _fill_dependence(values: Floats, found: Floats) -> None:
+    """Return the share of autocorrelations outside the band, by row; gaps are left out."""
+    for row in range(len(values)):
+        line = values[row]
+        known = line[~np.isnan(line)]
+        count = len(known)
+        if count < 3 * _LAGS:
+            continue
+        known = known - known.mean()
+        variance = (known**2).sum()
+        if variance <= 0.0:
+            continue
+        band = _BAND / count**0.5
+        outside = 0
+        for lag in range(1, _LAGS + 1):
+            if abs((known[lag:] * known[:-lag]).sum() / variance) > band:
+                outside += 1
+        found[row] = outside / _LAGS

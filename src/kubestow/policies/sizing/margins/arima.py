@@ -1,0 +1,228 @@
+"""The recommender ``arima-margin``: a short ARIMA forecast and a margin for its error.
+
+Theses/000 2.11 (Schubert 2023, 5.7 to 5.16): the last two hours by the minute are differenced once,
+ARMA orders are searched by iterated least squares (``arima_margin_kernels``), five steps are
+forecast, and a margin grows with the deviation of the forecast error. The largest of the five is
+request and limit. A point is taken for a minute, whatever the step of the batch is.
+
+Stated where the thesis says nothing: an order is refused if its residuals are larger than the
+differences themselves or its changes grow by more than 2 % a step; where all are refused, or a row
+has too few points, the last value is the forecast and changes are taken for independent. Gaps
+carry the last value on. An amount is never negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.model import decoding
+from kubestow.model.arrays import Floats, Ints
+from kubestow.policies.sizing import batches, estimates
+from kubestow.policies.sizing.margins import arima_kernels, last_points
+
+ARIMA_MARGIN = "arima-margin"
+MIB: Final = 2.0**20
+
+Amount = Annotated[float, decoding.ValueBounds(least=0.0)]
+Count = Annotated[int, decoding.ValueBounds(least=1)]
+Variance = Literal["printed", "exact"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArimaMarginParameters:
+    """How safe, and how models are searched; the search is that of theses/000 2.11.
+
+    Attributes:
+        memory_safety: The n of 5.13: standard deviations, and as often 2 MiB (2: its figure 5.9).
+        cpu_safety: The n of 5.16 (7: the safest that was tried).
+        variance: ``printed`` sums the variances of differences as 5.13 does; ``exact`` is the
+            variance of the level.
+        points: How much of the past is read.
+        steps: How far is forecast.
+        start_order: Order of the autoregression that gives the first residuals.
+        least_order: The least p and q that are tried.
+        most_order: The largest p and q that are tried.
+        rounds: Regressions per order.
+    """
+
+    memory_safety: Amount = 2.0
+    cpu_safety: Amount = 7.0
+    variance: Variance = "printed"
+    points: Count = 120
+    steps: Count = 5
+    start_order: Count = 48
+    least_order: Count = 2
+    most_order: Count = 9
+    rounds: Count = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fits:
+    """Models and forecasts by row; NaN where nothing was measured.
+
+    Attributes:
+        levels: Forecasts by row and step.
+        printed: Standard deviations by row and step, as 5.13 has them.
+        exact: Those of the level of an ARIMA(p,1,q).
+        p: Autoregressive order; nought without a model.
+        q: Order of the moving average; nought without a model.
+        outcomes: What became of a row, as named in ``arima_margin_kernels``; -1 without points.
+        refused: How many orders were refused.
+        r_squared: Share of the differences' variance the model explains; NaN without a model.
+        residuals: Residuals of the model, by row; NaN where there are none.
+    """
+
+    levels: Floats
+    printed: Floats
+    exact: Floats
+    p: Ints
+    q: Ints
+    outcomes: Ints
+    refused: Ints
+    r_squared: Floats
+    residuals: Floats
+
+    def amounts(self, sigmas: float, added: float, variance: Variance) -> Floats:
+        """Return the largest safe forecast of each row; constant rows get their value and more.
+
+        Args:
+            sigmas: Standard deviations above the forecast.
+            added: Added to every forecast.
+            variance: Which deviations.
+        """
+        spread = self.printed if variance == "printed" else self.exact
+        found: Floats = np.maximum((self.levels + sigmas * spread + added).max(axis=1), 0.0)
+        return found
+
+
+def memory_margin(safety: float) -> tuple[float, float]:
+    """Return standard deviations and bytes of 5.13.
+
+    >>> memory_margin(2.0)
+    (2.0, 4194304.0)
+    """
+    return safety, safety * 2.0 * MIB
+
+
+def cpu_margin(safety: float) -> tuple[float, float]:
+    """Return standard deviations and cores of 5.16.
+
+    >>> sigmas, cores = cpu_margin(1.0)
+    >>> round(sigmas, 6), round(cores, 6)
+    (0.5, 0.002)
+    """
+    return 0.15 * safety + 0.35, 0.0005 * safety + 0.0015
+
+
+def fit(values: Floats, parameters: ArimaMarginParameters) -> Fits:
+    """Fit a model to the last points of every row and forecast.
+
+    Args:
+        values: By row and point; NaN where nothing was measured.
+        parameters: How.
+    """
+    p = parameters
+    most = max(p.most_order, p.least_order)
+    windows, counts = last_points.gather(values, p.points)
+    known = counts > 0
+    size = int(known.sum())
+    shape = np.array([max(p.start_order, most), p.least_order, most, p.rounds], dtype=np.int64)
+    levels, spreads = np.empty((size, p.steps)), np.empty((size, p.steps, 2))
+    orders = np.empty((size, 4), dtype=np.int64)
+    quality, residuals = np.empty((size, 2)), np.empty((size, p.points - 1))
+    arima_kernels.forecast_rows(
+        windows[known], counts[known], shape, levels, spreads, orders, quality, residuals
+    )
+    states = _spread_rows(known, orders.astype(np.float64), (0.0, 0.0, -1.0, 0.0))
+    whole = states.astype(np.int64)
+    return Fits(
+        levels=_spread_rows(known, levels),
+        printed=_spread_rows(known, spreads[:, :, 0]),
+        exact=_spread_rows(known, spreads[:, :, 1]),
+        p=whole[:, 0],
+        q=whole[:, 1],
+        outcomes=whole[:, 2],
+        refused=whole[:, 3],
+        r_squared=_spread_rows(known, quality)[:, 0],
+        residuals=_spread_rows(known, residuals),
+    )
+
+
+def _spread_rows(
+    known: NDArray[np.bool_], found: Floats, other: tuple[float, ...] = (np.nan,)
+) -> Floats:
+    """Return rows at their places among all; others are NaN, or as given."""
+    whole = np.empty((len(known), found.shape[1]))
+    whole[:] = other
+    whole[known] = found
+    return whole
+
+
+@dataclass(frozen=True, slots=True)
+class ArimaMargin:
+    """Estimates by forecast and margin."""
+
+    parameters: ArimaMarginParameters = ArimaMarginParameters()
+    name: str = ARIMA_MARGIN
+
+    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+        """Return the largest safe forecast of the largest pod.
+
+        Requests below the forecast itself are too small to keep; those beyond twice the margin
+        are too large.
+        """
+        cpu, memory = (
+            fit(values, self.parameters) for values in (batch.cpu_cores, batch.memory_bytes)
+        )
+        low, usual, high = (
+            [batch.largest(part) for part in self._amounts(cpu, memory, times)]
+            for times in (0.0, 1.0, 2.0)
+        )
+        reasons = tuple(
+            f"cpu {first}; memory {second}"
+            for first, second in zip(_say(batch, cpu), _say(batch, memory), strict=True)
+        )
+        numbers = _numbers(batch, "cpu", cpu) | _numbers(batch, "memory", memory)
+        return estimates.Estimates(
+            usual[0], usual[1], low[0], low[1], high[0], high[1], reasons, numbers
+        )
+
+    def _amounts(self, cpu: Fits, memory: Fits, times: float) -> tuple[Floats, Floats]:
+        p = self.parameters
+        cpu_sigmas, cores = cpu_margin(p.cpu_safety)
+        memory_sigmas, amount = memory_margin(p.memory_safety)
+        return (
+            cpu.amounts(times * cpu_sigmas, times * cores, p.variance),
+            memory.amounts(times * memory_sigmas, times * amount, p.variance),
+        )
+
+
+_WORDS: Final = {
+    arima_kernels.FITTED: "by a fitted model",
+    arima_kernels.CONSTANT: "constant",
+    arima_kernels.SHORT: "by its last value: too few points for a model",
+    arima_kernels.EXPLODED: "by its last value: no order is stable",
+    -1: "not measured",
+}
+
+
+def _say(batch: batches.Batch, found: Fits) -> list[str]:
+    """Return what became of each container: that of its worst row."""
+    worst = np.full(len(batch.names), -1, dtype=np.int64)
+    np.maximum.at(worst, batch.owners, found.outcomes)
+    return [_WORDS[int(outcome)] for outcome in worst]
+
+
+def _numbers(batch: batches.Batch, what: str, found: Fits) -> dict[str, Floats]:
+    fallen = found.outcomes >= arima_kernels.SHORT
+    return {
+        f"{what}_p": batch.largest(found.p.astype(np.float64)),
+        f"{what}_q": batch.largest(found.q.astype(np.float64)),
+        f"{what}_refused_orders": batch.largest(found.refused.astype(np.float64)),
+        f"{what}_fallbacks": batch.largest(fallen.astype(np.float64)),
+        f"{what}_r_squared": batch.largest(found.r_squared),
+    }

@@ -1,0 +1,178 @@
+"""The recommender ``short-margin``: the amount for the next few points that costs least.
+
+It answers the question of theses/000 2.11 (two hours by the minute, what holds for the next five
+points?) without a model of time. For every row a level is chosen among a few (the last value,
+fading means, recent peaks): the one from which the row's own next peaks differed least. How far
+peaks went beyond that level, in units of a local deviation, are the row's *scores*. What may come
+is then a weighted sample: the row's own scores, those of the whole batch in the same units, and
+those of the batch in units of size, since rare jumps grow with a container and not with its noise.
+
+A shortage has a price, in units of unused reservation; the amount with the least expected cost is
+taken. With one price for all, large containers run a little more risk than small ones, which is
+what makes shortages few and the unused sum small at the same time; the amount that is missing grows
+by it (``price_unit``). Scores come from the past of the given points alone. Weights were chosen on
+half of public series; docs/evidence/schubert-forecast reports the other half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.model import decoding
+from kubestow.model.arrays import Floats, Ints
+from kubestow.policies.sizing import batches, estimates
+from kubestow.policies.sizing.margins import last_points, short_kernels
+
+SHORT_MARGIN = "short-margin"
+
+Amount = Annotated[float, decoding.ValueBounds(least=0.0)]
+Positive = Annotated[float, decoding.ValueBounds(above=0.0)]
+Count = Annotated[int, decoding.ValueBounds(least=1)]
+Unit = Literal["fleet", "own"]
+
+# Quantiles that stand for the scores of a batch: even ones, and more of them towards the top,
+# where amounts are decided; the last one is the largest score.
+_EVEN: Final = (np.arange(180) + 0.5) / 200.0
+_TOP: Final = 1.0 - 0.1 * np.exp(-np.linspace(0.0, 7.0, 60))
+_SHARES: Final = np.append(np.concatenate([_EVEN, _TOP]), 1.0)
+_EDGES: Final = np.concatenate([[0.0], (_SHARES[1:] + _SHARES[:-1]) / 2.0, [1.0]])
+_WEIGHTS: Final = np.diff(_EDGES)
+# How much further bounds lie: requests are kept while a price so much lower or higher gives them.
+_BOUND_FACTOR: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ShortMarginParameters:
+    """What a shortage costs, and how the past is looked at.
+
+    Attributes:
+        memory_price: Unused memory that is as bad as one shortage, in units of a mean container
+            (see ``price_unit``). Stated, not derived: more than for CPU, since memory kills.
+        cpu_price: As above, for CPU.
+        price_unit: ``fleet`` counts prices in the mean size of all rows, so that the unused sum is
+            least; ``own`` in each row's own size, so that large and small rows run the same risk.
+        points: How much of the past is read (two hours by the minute, theses/000 2.11).
+        steps: For how many points the amount should hold (as above).
+        fleet_weight: How many own scores the batch's scores count for.
+        jump_weight: As above, for scores in units of size.
+        fading: Weight of a change in the local deviation, relative to the one after it.
+        local_share: Share of the local deviation in the unit of scores; the rest is the row's own
+            mean deviation from its level.
+        stretch: Factor on scores of the batch, since the largest one yet is not the largest ever.
+        grain: Least unit of scores, as a share of a row's size.
+        most_factor: Nothing is answered beyond so many times the largest value of the past; 0 for
+            no such cap. Rare jumps of a few rows widen the margins of all: where hardly anything
+            may be short, a cap costs less than that.
+    """
+
+    memory_price: Positive = 3.0
+    cpu_price: Positive = 1.0
+    price_unit: Unit = "fleet"
+    points: Count = 120
+    steps: Count = 5
+    fleet_weight: Amount = 60.0
+    jump_weight: Amount = 5.0
+    fading: Annotated[float, decoding.ValueBounds(above=0.0, below=1.0)] = 0.93
+    local_share: Annotated[float, decoding.ValueBounds(least=0.0, most=1.0)] = 0.5
+    stretch: Positive = 1.5
+    grain: Positive = 1e-4
+    most_factor: Amount = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlooks:
+    """What may come, by row.
+
+    Attributes:
+        known: Which rows have points.
+        samples: Largest values of the next points that are held possible, ascending; by known row.
+        weights: Their weights, which sum to one.
+        sizes: Largest value of the past, by known row.
+        kinds: Which level was chosen, by known row.
+    """
+
+    known: NDArray[np.bool_]
+    samples: Floats
+    weights: Floats
+    sizes: Floats
+    kinds: Ints
+
+    def amounts(self, price: float, unit: Unit, most_factor: float = 0.0) -> Floats:
+        """Return the amount of least expected cost by row; NaN for rows without points."""
+        mean = self.sizes.mean() if len(self.sizes) else 0.0
+        prices = price * (self.sizes if unit == "own" else np.full(len(self.sizes), mean))
+        found = np.full(len(self.known), np.nan)
+        chosen = self._choose(prices)
+        if most_factor > 0.0:
+            chosen = np.minimum(chosen, most_factor * self.sizes)
+        found[self.known] = chosen
+        return found
+
+    def _choose(self, prices: Floats) -> Floats:
+        chosen = np.empty(len(prices))
+        short_kernels.choose(self.samples, self.weights, prices, chosen)
+        return np.maximum(chosen, 0.0)
+
+
+def forecast_amounts(values: Floats, parameters: ShortMarginParameters) -> Outlooks:
+    """Return what may come next for every row.
+
+    Args:
+        values: By row and point; NaN where nothing was measured.
+        parameters: How the past is looked at.
+    """
+    p = parameters
+    windows, counts = last_points.gather(values, p.points)
+    known = counts > 0
+    rows = int(known.sum())
+    origins = max(p.points - short_kernels.FIRST - p.steps + 1, 0)
+    scores, jumps = np.full((rows, origins), np.nan), np.full((rows, origins), np.nan)
+    now, kinds = np.empty((rows, 3)), np.empty(rows, dtype=np.int64)
+    short_kernels.score(
+        windows[known], counts[known], p.steps, p.fading, p.local_share, p.grain, scores, jumps,
+        now, kinds,
+    )  # fmt: skip
+    fleet, fleet_jumps = (p.stretch * _describe(part) for part in (scores, jumps))
+    shape = (rows, origins + 2 * len(_SHARES))
+    samples, weights = np.empty(shape), np.empty(shape)
+    short_kernels.mix(
+        now, scores, fleet, fleet_jumps, np.concatenate([p.fleet_weight * _WEIGHTS,
+        p.jump_weight * _WEIGHTS]), samples, weights,
+    )  # fmt: skip
+    return Outlooks(known, samples, weights, now[:, 2], kinds)
+
+
+def _describe(scores: Floats) -> Floats:
+    """Return quantiles of all scores; nought where there are none."""
+    found = scores[np.isfinite(scores)]
+    if not len(found):
+        return np.zeros(len(_SHARES))
+    quantiles: Floats = np.quantile(found, _SHARES)
+    return quantiles
+
+
+@dataclass(frozen=True, slots=True)
+class ShortMargin:
+    """Estimates of least expected cost for the next few points."""
+
+    parameters: ShortMarginParameters = ShortMarginParameters()
+    name: str = SHORT_MARGIN
+
+    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+        """Return the amounts of the largest pod; bounds are those of other prices."""
+        p = self.parameters
+        cpu, memory = (
+            forecast_amounts(values, p) for values in (batch.cpu_cores, batch.memory_bytes)
+        )
+        usual, low, high = (
+            (
+                batch.largest(cpu.amounts(p.cpu_price * factor, p.price_unit, p.most_factor)),
+                batch.largest(memory.amounts(p.memory_price * factor, p.price_unit, p.most_factor)),
+            )
+            for factor in (1.0, 1.0 / _BOUND_FACTOR, _BOUND_FACTOR)
+        )
+        return estimates.Estimates(*usual, *low, *high)

@@ -1,0 +1,62 @@
+"""The recommender ``percentile``: a percentile of what was used, and a margin.
+
+What people write into a dashboard, and what VPA and krr are variants of. The percentile is taken
+per pod and the largest pod counts, since requests hold per pod.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from kubestow.model import decoding
+from kubestow.policies.sizing import batches, estimates, window_statistics
+
+NAME = "percentile"
+
+Percent = Annotated[float, decoding.ValueBounds(least=0.0, most=100.0)]
+Share = Annotated[float, decoding.ValueBounds(least=0.0)]
+
+
+@dataclass(frozen=True, slots=True)
+class PercentileParameters:
+    """Which percentiles, and how much is added.
+
+    Attributes:
+        cpu_percentile: Of the CPU samples.
+        memory_percentile: Of the memory samples; 100 is the largest.
+        cpu_margin: Share added to it.
+        memory_margin: Share added to it.
+        lower_percentile: Requests below this one, with the margin, are too small to keep.
+        upper_margin: Requests so much larger, as a share, are too large to keep.
+    """
+
+    cpu_percentile: Percent = 95.0
+    memory_percentile: Percent = 100.0
+    cpu_margin: Share = 0.15
+    memory_margin: Share = 0.15
+    lower_percentile: Percent = 50.0
+    upper_margin: Share = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile:
+    """Estimates by percentiles."""
+
+    parameters: PercentileParameters = PercentileParameters()
+    name: str = NAME
+
+    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+        """Return the percentile of the largest pod, with the margin."""
+        p = self.parameters
+        found = []
+        for values, percentile, margin in (
+            (batch.cpu_cores, p.cpu_percentile, p.cpu_margin),
+            (batch.memory_bytes, p.memory_percentile, p.memory_margin),
+        ):
+            shares = (percentile / 100.0, min(p.lower_percentile, percentile) / 100.0)
+            both = window_statistics.several_quantiles(values, shares)
+            found.append([batch.largest(part) * (1.0 + margin) for part in both.T])
+        (cpu, low_cpu), (memory, low_memory) = found
+        more = 1.0 + p.upper_margin
+        return estimates.Estimates(cpu, memory, low_cpu, low_memory, cpu * more, memory * more)

@@ -1,0 +1,152 @@
+"""Agents of ``q-learning``: one per container and resource, one evaluation per run.
+
+Train once, walk from the present request, then the safety rules: memory never stays below its
+maximum (theses/001 F21), CPU that is below its average or was short goes a quarter of the way from
+average to maximum (3.9). Beyond the thesis: a request after a shortage always is larger than the
+one that failed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from kubestow.model.arrays import Floats, Words
+from kubestow.policies.compiling import compiled
+from kubestow.policies.sizing.q_learning import rewards, tables
+from kubestow.policies.sizing.q_learning.parameters import QSettings
+from kubestow.policies.sizing.q_learning.rewards import Band
+
+# How often ``converging`` trains again before the safety rules alone decide.
+_ROUNDS: Final = 5
+
+
+@compiled
+def grow(values: Floats, states: int) -> Floats:
+    """Return a table with more states, of which nothing is known; never with fewer."""
+    if states <= len(values):
+        return values
+    grown = np.zeros((states, 3))
+    grown[: len(values)] = values
+    return grown
+
+
+@compiled
+def protect(
+    request: float, average: float, largest: float, band: Band, settings: QSettings
+) -> float:
+    """Return the request after the safety rules."""
+    step = settings.step
+    short = band.failed > 0.0
+    if settings.memory and (request < largest or request <= band.failed):
+        buffered = largest + rewards.buffer_of(largest, settings)
+        request = rewards.round_up(buffered, step)
+    if not settings.memory and (request < average or short):
+        request = max(average + settings.quarter * (largest - average), step)
+    if short and request <= band.failed:
+        request = rewards.step_above(band.failed, step)
+    return request
+
+
+@compiled
+def search(values: Floats, state: int, band: Band, settings: QSettings, seed: Words) -> int:
+    """Return where an agent that converges comes to rest; it trains again if outside the band."""
+    found = tables.follow(values, state, band, settings)
+    for _ in range(_ROUNDS):
+        if rewards.is_inside(rewards.amount_of(found, settings.step), band):
+            break
+        tables.train(values, band, settings, seed)
+        found = tables.follow(values, state, band, settings)
+    return found
+
+
+@compiled
+def evaluate(
+    values: Floats,
+    request: float,
+    average: float,
+    largest: float,
+    failed: float,
+    settings: QSettings,
+    seed: Words,
+) -> tuple[float, Floats]:
+    """Evaluate a run: return the new request and the table, which is changed in place if it fits.
+
+    Args:
+        values: The table; empty before the first training.
+        request: What is requested; NaN if nothing is.
+        average: Average use.
+        largest: Largest use.
+        failed: Request of the run if it was short, else 0.
+        settings: Of the agent's resource.
+        seed: Of random numbers; moved on.
+    """
+    step = settings.step
+    band = rewards.find_band(average, largest, failed, settings)
+    if np.isnan(request):
+        # Nobody has asked for anything: begin with what was used.
+        request = rewards.round_up(max(largest, failed), step)
+    states = rewards.count_states(max(request, failed), largest, step, settings.most_states)
+    first = len(values) == 0
+    values = grow(values, states)
+    if first:
+        tables.train(values, band, settings, seed)
+    state = rewards.find_state(request, step, len(values))
+    if settings.strict:
+        state = tables.walk(values, state, band, settings)
+    else:
+        state = search(values, state, band, settings, seed)
+    found = rewards.amount_of(state, step)
+    return protect(found, average, largest, band, settings), values
+
+
+@compiled
+def replay(
+    averages: Floats,
+    maxima: Floats,
+    failures: Floats,
+    requests: Floats,
+    settings: QSettings,
+    seeds: Words,
+    found: Floats,
+) -> None:
+    """Evaluate the runs of many agents in order.
+
+    Args:
+        averages: By agent and run; NaN where a run was not measured.
+        maxima: As above.
+        failures: Requests of runs that were short, by agent and run; 0 for the others.
+        requests: What is requested before the first run; NaN if nothing is.
+        settings: Of the agents' resource.
+        seeds: One per agent.
+        found: Filled with the request after each run; NaN before the first one.
+    """
+    runs = averages.shape[1]
+    for agent in range(len(averages)):
+        values = np.zeros((0, 3))
+        request = requests[agent]
+        seed = seeds[agent : agent + 1].copy()
+        for run in range(runs):
+            if not np.isnan(maxima[agent, run]):
+                average, largest = look_back(
+                    averages[agent], maxima[agent], run, settings.last_runs
+                )
+                failed = failures[agent, run]
+                request, values = evaluate(
+                    values, request, average, largest, failed, settings, seed
+                )
+            found[agent, run] = request
+
+
+@compiled
+def look_back(averages: Floats, maxima: Floats, run: int, count: int) -> tuple[float, float]:
+    """Return the mean of averages and the largest maximum of the last measured runs."""
+    total, largest, seen, place = 0.0, 0.0, 0, run
+    while place >= 0 and seen < count:
+        if not np.isnan(maxima[place]):
+            total += averages[place]
+            largest = max(largest, maxima[place])
+            seen += 1
+        place -= 1
+    return total / seen, largest

@@ -1,0 +1,118 @@
+"""What ``q-learning`` remembers of a container, and what it is told about a run.
+
+The thesis keeps tables in a database, one row per state (theses/001 3.6); here they are plain
+values for any store. Beyond the thesis the statistics of the last runs are kept as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from kubestow.model import decoding
+from kubestow.model.arrays import Floats
+from kubestow.policies.sizing.q_learning import tables
+
+_PLACE: Final = "q-learning memory"
+_NOTHING: Final = np.zeros((0, len(tables.ACTIONS)))
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceUse:
+    """Use of one resource in one run, in units of the grid.
+
+    Attributes:
+        average: Average use.
+        largest: Largest use.
+        failed: What was requested, if that was too little (OOM kill, throttling); else nought.
+    """
+
+    average: float
+    largest: float
+    failed: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatistics:
+    """What a run used: millicores, megabytes of 10^6 bytes; ``None`` if it was not measured."""
+
+    cpu: ResourceUse | None = None
+    memory: ResourceUse | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgentMemory:
+    """What one agent remembers.
+
+    Attributes:
+        request: What is requested; ``None`` before anything is.
+        values: Its table, a row per state from one step on; empty before training.
+        averages: Of the last runs, oldest first.
+        maxima: Of the last runs, oldest first.
+    """
+
+    request: float | None = None
+    values: Floats = field(default_factory=lambda: _NOTHING)
+    averages: tuple[float, ...] = ()
+    maxima: tuple[float, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the memory as plain values; the table as in the thesis, by place of the state."""
+        states = [dict(zip(tables.ACTIONS, row, strict=True)) for row in self.values.tolist()]
+        return {
+            "request": self.request,
+            "states": states,
+            "averages": list(self.averages),
+            "maxima": list(self.maxima),
+        }
+
+    @classmethod
+    def read(cls, value: decoding.Field) -> AgentMemory:
+        """Read what ``as_json`` has written.
+
+        Raises:
+            InputError: If something else stands there.
+        """
+        rows = [
+            [row[action].number() for action in tables.ACTIONS] for row in value["states"].items()
+        ]
+        request = value["request"]
+        return cls(
+            None if request.missing else request.number(),
+            np.array(rows, dtype=np.float64).reshape(-1, len(tables.ACTIONS)),
+            tuple(item.number() for item in value["averages"].items()),
+            tuple(item.number() for item in value["maxima"].items()),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QMemory:
+    """What is remembered of one container: one agent per resource."""
+
+    cpu: AgentMemory = field(default_factory=AgentMemory)
+    memory: AgentMemory = field(default_factory=AgentMemory)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the memory as plain values, ready for JSON."""
+        return {"cpu": self.cpu.as_json(), "memory": self.memory.as_json()}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> QMemory:
+        """Return the memory that ``as_json`` has written.
+
+        Raises:
+            InputError: If something else stands there.
+        """
+        read = decoding.Field(dict(value), _PLACE)
+        return cls(AgentMemory.read(read["cpu"]), AgentMemory.read(read["memory"]))
+
+
+@dataclass(frozen=True, slots=True)
+class QRequest:
+    """What a container should request: millicores, megabytes; ``None`` if nothing is known."""
+
+    cpu_m: float | None
+    memory_mb: float | None

@@ -1,0 +1,120 @@
+"""The recommender ``q-learning``: one table-keeping agent per container and resource.
+
+Boettcher 2023 (theses/001 3.8 to 3.10): amounts on a grid of 64 units, actions more, less and stay,
+rewards for memory between maximum and maximum with a buffer and CPU between average and maximum.
+``begin`` and ``evaluate`` are for hosts that see runs one by one and keep the memory; ``estimate``
+replays all runs of a batch in order. It is here to be reproduced and compared: ``closed_forms``
+gives where the agents end without any learning.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from kubestow.model.arrays import Floats, Words
+from kubestow.policies.sizing import batches, estimates
+from kubestow.policies.sizing.q_learning import agents, parameters, rewards, statistics
+from kubestow.policies.sizing.q_learning.memory import (
+    AgentMemory,
+    QMemory,
+    QRequest,
+    ResourceUse,
+    RunStatistics,
+)
+from kubestow.policies.sizing.q_learning.parameters import QParameters, QSettings
+
+Q_LEARNING = "q-learning"
+
+
+_LARGEST_SEED: Final = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class QLearning:
+    """Requests by agents that learn."""
+
+    parameters: QParameters = field(default_factory=QParameters)
+    name: str = Q_LEARNING
+
+    def begin(self, cpu_m: float | None = None, memory_mb: float | None = None) -> QMemory:
+        """Return the memory of a container of which only its requests are known."""
+        return QMemory(AgentMemory(cpu_m), AgentMemory(memory_mb))
+
+    def evaluate(
+        self, memory: QMemory, run: RunStatistics, rng: np.random.Generator
+    ) -> tuple[QRequest, QMemory]:
+        """Return what to request after a run, and the new memory; the old one stays as it is."""
+        p = self.parameters
+        cpu = _evaluate(memory.cpu, run.cpu, parameters.settle(p, memory=False), rng)
+        ram = _evaluate(memory.memory, run.memory, parameters.settle(p, memory=True), rng)
+        return QRequest(cpu.request, ram.request), QMemory(cpu, ram)
+
+    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+        """Return what each container requests after all its runs; a window of a pod is a run."""
+        runs = statistics.collect(batch, self.parameters.window_s)
+        killed = batch.killed_bytes / statistics.BYTES_PER_MB
+        cpu = self._size(batch, runs.cpu_mean_m, runs.cpu_peak_m, np.zeros(len(killed)))
+        ram = self._size(batch, runs.memory_peak_mb, runs.memory_peak_mb, killed, memory=True)
+        cores = [part / 1000.0 for part in cpu]
+        sizes = [part * statistics.BYTES_PER_MB for part in ram]
+        return estimates.Estimates(cores[0], sizes[0], cores[1], sizes[1], cores[2], sizes[2])
+
+    def _size(
+        self,
+        batch: batches.Batch,
+        averages: Floats,
+        maxima: Floats,
+        killed: Floats,
+        *,
+        memory: bool = False,
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return request and band after the last run, by container."""
+        settings = parameters.settle(self.parameters, memory=memory)
+        found = np.full(maxima.shape, np.nan)
+        failures = np.zeros(maxima.shape)
+        last = statistics.last_known(maxima)
+        containers = np.flatnonzero(last >= 0)
+        # In which run a container was killed is not known any more: it counts as the last.
+        failures[containers, last[containers]] = killed[containers]
+        unknown = np.full(len(maxima), np.nan)
+        seeds = derive_seeds(batch.names, memory=memory)
+        agents.replay(averages, maxima, failures, unknown, settings, seeds, found)
+        answers = np.full((3, len(maxima)), np.nan)
+        for container in containers.tolist():
+            run = int(last[container])
+            average, largest = agents.look_back(
+                averages[container], maxima[container], run, settings.last_runs
+            )
+            band = rewards.find_band(average, largest, float(killed[container]), settings)
+            request = found[container, run]
+            answers[:, container] = request, min(band.low, request), max(band.high, request)
+        return answers[0], answers[1], answers[2]
+
+
+def derive_seeds(names: tuple[str, ...], *, memory: bool) -> Words:
+    """Return seeds of agents from the names of their containers, the same everywhere."""
+    kind = "memory" if memory else "cpu"
+    return np.array([zlib.crc32(f"{name}/{kind}".encode()) for name in names], dtype=np.uint64)
+
+
+def _evaluate(
+    agent: AgentMemory, use: ResourceUse | None, settings: QSettings, rng: np.random.Generator
+) -> AgentMemory:
+    """Return an agent's memory after a run; a run that was not measured changes nothing."""
+    if use is None:
+        return agent
+    averages = (*agent.averages, use.average)[-settings.last_runs :]
+    maxima = (*agent.maxima, use.largest)[-settings.last_runs :]
+    average, largest = agents.look_back(
+        np.array(averages), np.array(maxima), len(maxima) - 1, settings.last_runs
+    )
+    seed = np.array([rng.integers(_LARGEST_SEED)], dtype=np.uint64)
+    present = np.nan if agent.request is None else float(agent.request)
+    request, values = agents.evaluate(
+        agent.values.copy(), present, average, largest, float(use.failed), settings, seed
+    )
+    return AgentMemory(float(request), values, averages, maxima)

@@ -1,0 +1,98 @@
+"""What ``q-learning`` rewards: the rules of theses/001 3.8 with the numbers of 3.10.
+
+Memory shall lie between the maximum and the maximum with a buffer, CPU between average and maximum.
+What was too little in a run that failed is never enough.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kubestow.policies.compiling import compiled
+from kubestow.policies.sizing.q_learning.parameters import QSettings
+
+
+@compiled
+def round_up(amount: float, step: float) -> float:
+    """Return the smallest amount of the grid that is not below, at least one step."""
+    # A millionth of a step is noise of floating point, not usage.
+    return max(float(np.ceil(amount / step - 1e-6)), 1.0) * step
+
+
+@compiled
+def step_above(amount: float, step: float) -> float:
+    """Return the smallest amount of the grid that is larger."""
+    return (float(np.floor(amount / step + 1e-6)) + 1.0) * step
+
+
+@compiled
+def count_states(request: float, largest: float, step: float, most: int) -> int:
+    """Return how many states an agent has: up to twice what is requested or used."""
+    wanted = int(np.ceil(2.0 * max(request, largest) / step))
+    return min(max(wanted, 2), most)
+
+
+@compiled
+def find_state(amount: float, step: float, states: int) -> int:
+    """Return the state nearest to an amount."""
+    nearest = int(np.floor(amount / step + 0.5)) - 1
+    return min(max(nearest, 0), states - 1)
+
+
+@compiled
+def amount_of(state: int, step: float) -> float:
+    """Return the amount a state stands for."""
+    return (state + 1.0) * step
+
+
+class Band(NamedTuple):
+    """What a request should be.
+
+    Attributes:
+        low: Not less than this.
+        high: Not more than this.
+        failed: More than this: the request of a run that was short; 0 if none was.
+    """
+
+    low: float
+    high: float
+    failed: float
+
+
+@compiled
+def find_band(average: float, largest: float, failed: float, settings: QSettings) -> Band:
+    """Return the band for what was used; it contains a state in any case."""
+    if settings.memory:
+        low, high = largest, largest + buffer_of(largest, settings)
+    else:
+        low, high = average, largest
+    high = max(high, round_up(low, settings.step))
+    if failed > 0.0:
+        high = max(high, step_above(failed, settings.step))
+    return Band(low, high, failed)
+
+
+@compiled
+def buffer_of(largest: float, settings: QSettings) -> float:
+    """Return how far above its maximum memory may lie."""
+    return max(settings.buffer_least, settings.buffer_share * largest)
+
+
+@compiled
+def is_inside(amount: float, band: Band) -> bool:
+    """Tell whether an amount is what it should be."""
+    return band.low <= amount <= band.high and amount > band.failed
+
+
+@compiled
+def reward(amount: float, band: Band, settings: QSettings) -> float:
+    """Return what reaching an amount pays."""
+    if amount <= band.failed or amount < band.low:
+        return settings.too_small
+    if amount > band.high:
+        return settings.too_large
+    width = band.high - band.low
+    share = (amount - band.low) / width if width > 0.0 else 0.0
+    return 1.0 - settings.slope * share

@@ -1,0 +1,105 @@
+"""Runs of containers as ``q-learning`` sees them: average and maximum of each.
+
+A run is a row of a batch of runs, in the order in which they began; of pods that do not end, it is
+a window, in which the largest pod counts. Closed forms work on the same numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kubestow.model.arrays import Floats, Ints
+from kubestow.policies.sizing import batches, window_statistics
+
+BYTES_PER_MB: Final = 1e6
+MILLICORES: Final = 1000.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """Statistics by container and run, oldest first; NaN where there is none.
+
+    Attributes:
+        cpu_mean_m: Average CPU use, in millicores.
+        cpu_peak_m: Largest CPU use, in millicores.
+        memory_peak_mb: Largest memory use, in megabytes of 10^6 bytes.
+    """
+
+    cpu_mean_m: Floats
+    cpu_peak_m: Floats
+    memory_peak_mb: Floats
+
+
+def collect(batch: batches.Batch, window_s: float) -> Runs:
+    """Return the runs of all containers.
+
+    Args:
+        batch: Usage up to now.
+        window_s: What counts as a run of a pod that does not end.
+    """
+    if not batch.points:
+        nothing = np.empty((len(batch.names), 0))
+        return Runs(nothing, nothing, nothing)
+    parts = _by_run(batch) if batch.runs else _by_window(batch, window_s)
+    mean, peak, memory = parts
+    return Runs(mean * MILLICORES, peak * MILLICORES, memory / BYTES_PER_MB)
+
+
+def last_known(values: Floats) -> Ints:
+    """Return the place of the last value of each row that is known; -1 where none is."""
+    known = ~np.isnan(values)
+    if not values.shape[1]:
+        return np.full(len(values), -1)
+    place = values.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
+    return np.where(known.any(axis=1), place, -1)
+
+
+def _by_run(batch: batches.Batch) -> tuple[Floats, Floats, Floats]:
+    known = ~(np.isnan(batch.cpu_cores) & np.isnan(batch.memory_bytes))
+    order = np.lexsort((np.argmax(known, axis=1), batch.owners))
+    owners = batch.owners[order]
+    places = np.arange(len(owners)) - np.searchsorted(owners, owners)
+    shape = (len(batch.names), int(places.max(initial=-1)) + 1)
+
+    def spread(values: Floats) -> Floats:
+        found = np.full(shape, np.nan)
+        found[owners, places] = values[order]
+        return found
+
+    return (
+        spread(means(batch.cpu_cores)),
+        spread(window_statistics.largest(batch.cpu_cores)),
+        spread(window_statistics.largest(batch.memory_bytes)),
+    )
+
+
+def _by_window(batch: batches.Batch, window_s: float) -> tuple[Floats, Floats, Floats]:
+    # What is shorter than a window is taken for one: better than no answer.
+    points = min(max(round(window_s / batch.step_s), 1), batch.points)
+    windows = batch.points // points
+    shaped = batch.cpu_cores[:, batch.points - windows * points :].reshape(-1, points)
+    return (
+        _join(batch, means(shaped).reshape(-1, windows)),
+        _join(batch, window_statistics.peaks(batch.cpu_cores, points)),
+        _join(batch, window_statistics.peaks(batch.memory_bytes, points)),
+    )
+
+
+def _join(batch: batches.Batch, values: Floats) -> Floats:
+    """Return the largest pod's value by container and window."""
+    found = np.full((len(batch.names), values.shape[1]), np.nan)
+    present, starts = np.unique(batch.owners, return_index=True)
+    if len(present):
+        found[present] = np.fmax.reduceat(values, starts, axis=0)
+    return found
+
+
+def means(values: Floats) -> Floats:
+    """Return the mean of what is known of each row; NaN where nothing is."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=1)
+    total = np.where(known, values, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

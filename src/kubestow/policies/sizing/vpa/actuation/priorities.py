@@ -1,0 +1,183 @@
+"""Which pods to update, and which first (``pkg/updater/priority``, VPA 1.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kubestow.model import resources
+from kubestow.model.quantities import Quantity
+from kubestow.policies.sizing import container_policies
+from kubestow.policies.sizing.recommendations import ContainerRecommendation
+from kubestow.policies.sizing.vpa.actuation import policies
+from kubestow.policies.sizing.vpa.actuation.pods import UpdaterPod
+from kubestow.policies.sizing.vpa.actuation.policies import UpdatePolicy, UpdaterParameters
+
+Recommended = tuple[ContainerRecommendation, ...]
+
+_NONE = Quantity(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Priority:
+    """How urgent an update is.
+
+    Attributes:
+        outside: Whether a request is outside its bounds, or missing.
+        grows: Whether a container needs more than it requests.
+        difference: Sum over resources of the relative change of the pod's requests.
+    """
+
+    outside: bool
+    grows: bool
+    difference: float
+
+
+def update_priority(pod: UpdaterPod, recommended: Recommended) -> Priority:
+    """Return how urgent it is to give a pod its recommendation."""
+    outside = grows = False
+    requested: dict[str, int] = {}
+    wanted: dict[str, int] = {}
+    by_name = {sized.container: sized for sized in reversed(recommended)}
+    for container in pod.containers:
+        sized = by_name.get(container.name)
+        if sized is None or not pod.sees(container.name):
+            continue
+        for name, target in sized.target.items():
+            wanted[name] = wanted.get(name, 0) + target.milli()
+            request = container.resources.requests.get(name)
+            if request is None:
+                outside = grows = True
+                continue
+            requested[name] = requested.get(name, 0) + request.milli()
+            grows = grows or target.milli() > request.milli()
+            outside = outside or _outside(request, name, sized)
+    return Priority(outside, grows, _difference(requested, wanted))
+
+
+def _outside(request: Quantity, name: str, sized: ContainerRecommendation) -> bool:
+    below = name in sized.lower and request < sized.lower[name]
+    return below or (name in sized.upper and request > sized.upper[name])
+
+
+def _difference(requested: dict[str, int], wanted: dict[str, int]) -> float:
+    total = 0.0
+    for name, amount in wanted.items():
+        request = max(float(requested.get(name, 0)), 1.0)
+        total += abs(request - float(amount)) / request
+    return total
+
+
+def quick_oom(
+    pod: UpdaterPod, policies: container_policies.Policies, threshold_s: float, now_s: float
+) -> bool:
+    """Tell whether a container was OOM killed soon after its start, and not long ago."""
+    return any(
+        ended.reason == "OOMKilled"
+        and ended.finished_s - ended.started_s < threshold_s
+        and now_s - ended.finished_s < threshold_s
+        for name, ended in pod.terminations.items()
+        if pod.sees(name) and not container_policies.find(policies, name).off
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRules:
+    """What decides on an update beside the pod.
+
+    Attributes:
+        policies: What the user allows per container.
+        policy: What the VPA object says about updates.
+        parameters: Flags of the updater.
+        now_s: Now.
+    """
+
+    policies: container_policies.Policies
+    policy: UpdatePolicy
+    parameters: UpdaterParameters
+    now_s: float
+
+
+def deserves(pod: UpdaterPod, found: Priority, rules: UpdateRules) -> bool:
+    """Tell whether a pod is to be updated.
+
+    It is if a request is outside its bounds; if it has lived for twelve hours and changes by ten
+    per cent; or after a quick OOM kill, provided that something changes.
+
+    Args:
+        pod: The pod.
+        found: How urgent the update is.
+        rules: What else decides.
+    """
+    threshold_s = policies.oom_threshold_s(rules.policy, rules.parameters)
+    quick = quick_oom(pod, rules.policies, threshold_s, rules.now_s)
+    if not found.outside and not quick:
+        if pod.started_s is None or rules.now_s < pod.started_s + rules.parameters.lifetime_s:
+            return False
+        if found.difference < rules.parameters.threshold:
+            return False
+    return not quick or found.difference != 0
+
+
+def judge(pod: UpdaterPod, recommended: Recommended, rules: UpdateRules) -> Priority | None:
+    """Return the priority of a pod that is to be updated; ``None`` if it is to be left.
+
+    Args:
+        pod: The pod.
+        recommended: What is recommended for this pod, already capped.
+        rules: What else decides.
+    """
+    found = update_priority(pod, recommended)
+    return found if deserves(pod, found, rules) else None
+
+
+def order(judged: Iterable[tuple[UpdaterPod, Priority]]) -> list[UpdaterPod]:
+    """Return pods most urgent first: growing ones before others, then by difference.
+
+    Upstream leaves the order of equal ones open; here it is that of the input.
+    """
+    ranked = sorted(judged, key=lambda pair: (not pair[1].grows, -pair[1].difference))
+    return [pod for pod, _ in ranked]
+
+
+def admitted(pod: UpdaterPod, recommended: Recommended, policy: UpdatePolicy) -> bool:
+    """Tell whether the eviction requirements allow the update of a pod.
+
+    A container suffices that lacks a CPU or memory request, or for which all requirements hold.
+    """
+    if policy.requirements is None:
+        return True
+    by_name = {sized.container: sized for sized in reversed(recommended)}
+    return any(
+        _fulfils(container.resources.requests, by_name[container.name].target, policy)
+        for container in pod.containers
+        if container.name in by_name
+    )
+
+
+def _fulfils(
+    requests: resources.ResourceList, target: resources.ResourceList, policy: UpdatePolicy
+) -> bool:
+    if resources.CPU not in requests or resources.MEMORY not in requests:
+        return True
+    for requirement in policy.requirements or ():
+        higher = requirement.change == "TargetHigherThanRequests"
+        changes = [
+            target.get(name, _NONE).milli() - requests.get(name, _NONE).milli()
+            for name in requirement.resources
+        ]
+        if not any(change > 0 if higher else change < 0 for change in changes):
+            return False
+    return True
+
+
+def has_lower(before: Recommended, after: Recommended) -> bool:
+    """Tell whether a target has fallen, so that a resize the node refused is worth another try."""
+    old = {sized.container: sized.target for sized in before}
+    return any(
+        amount < old[sized.container][name]
+        for sized in after
+        if sized.container in old
+        for name, amount in sized.target.items()
+        if name in old[sized.container]
+    )

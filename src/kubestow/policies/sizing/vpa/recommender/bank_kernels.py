@@ -1,0 +1,324 @@
+"""Compiled loops of the array form: the same operations in the same order as the scalar form.
+
+Instants are nanoseconds since the Unix epoch in 64 bits, ``UNSET`` standing for never. What each
+function does is explained at its scalar twin in ``histograms``, ``containers`` and ``estimators``.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kubestow.model.arrays import Floats, Ints
+from kubestow.policies.compiling import buried, compiled
+from kubestow.policies.sizing.vpa.recommender.floats import inlined_exp2, inlined_log, inlined_power
+from kubestow.policies.sizing.vpa.recommender.histograms import EPSILON, LEAST_WEIGHT, MOST_EXPONENT
+
+UNSET = -(2**63)
+_MOST = 10**14  # amounts.MOST
+
+
+class Bank(NamedTuple):
+    """Decaying histograms of one resource, a row each."""
+
+    weights: Floats
+    total: Floats
+    first: Ints
+    last: Ints
+    reference: Ints
+    starts: Floats
+    width: float
+    ratio: float
+    log_ratio: float
+    half_life: int
+    offset: int
+
+
+class Slots(NamedTuple):
+    """Containers: the row each belongs to, and its memory interval."""
+
+    row: Ints
+    last_cpu: Ints
+    last_memory: Ints
+    window_end: Ints
+    peak: Ints
+    oom_peak: Ints
+
+
+class Rows(NamedTuple):
+    """First and last CPU sample of each row, and how many there were."""
+
+    first: Ints
+    last: Ints
+    number: Ints
+
+
+class BankRules(NamedTuple):
+    """How samples are gathered (``parameters.Gathering``)."""
+
+    interval: int
+    oom_ratio: float
+    oom_min: int
+    constant_weights: bool
+    oom_age_by_sample: bool
+
+
+@buried
+def find_bucket(value: float, width: float, ratio: float, log_ratio: float, count: int) -> int:
+    """Return the bucket of a value."""
+    if value < width:
+        return 0
+    return min(int(inlined_log(value * (ratio - 1.0) / width + 1.0) / log_ratio), count - 1)
+
+
+@buried
+def bucket_in(bank: Bank, value: float) -> int:
+    """Return the bucket of a value in the histograms of a bank."""
+    return find_bucket(value, bank.width, bank.ratio, bank.log_ratio, bank.starts.size)
+
+
+@buried
+def tighten(bank: Bank, row: int) -> None:
+    """Move the first and the last bucket past those that have become empty."""
+    weights = bank.weights[row]
+    while weights[bank.first[row]] < EPSILON and bank.first[row] < weights.size - 1:
+        bank.first[row] += 1
+    while weights[bank.last[row]] < EPSILON and bank.last[row] > 0:
+        bank.last[row] -= 1
+
+
+@buried
+def shift(bank: Bank, row: int, time: int) -> None:
+    """Move the reference instant to the nearest multiple of the half-life."""
+    rest = (time % bank.half_life + bank.offset) % bank.half_life
+    reference = time - rest if rest + rest < bank.half_life else time + bank.half_life - rest
+    if bank.reference[row] != UNSET:  # one that was never set holds nothing to scale
+        passed = float(bank.reference[row] - reference) / float(bank.half_life)
+        factor = math.ldexp(1.0, math.floor(passed + 0.5))
+        for bucket in range(bank.first[row], bank.last[row] + 1):
+            bank.weights[row, bucket] *= factor
+        bank.total[row] *= factor
+        tighten(bank, row)
+    bank.reference[row] = reference
+
+
+@buried
+def decay_factor(bank: Bank, row: int, time: int) -> float:
+    """Return what a weight of an instant is multiplied by; may move the reference instant."""
+    reference = bank.reference[row]
+    if reference == UNSET or time > reference + bank.half_life * MOST_EXPONENT:
+        shift(bank, row, time)
+    return inlined_exp2(float(time - bank.reference[row]) / float(bank.half_life))
+
+
+@buried
+def add_weight(bank: Bank, row: int, value: float, weight: float, time: int) -> None:
+    """Add a sample to a histogram."""
+    scaled = weight * decay_factor(bank, row, time)
+    bucket = bucket_in(bank, value)
+    bank.weights[row, bucket] += scaled
+    bank.total[row] += scaled
+    if bank.weights[row, bucket] >= EPSILON:
+        bank.first[row] = min(bank.first[row], bucket)
+        bank.last[row] = max(bank.last[row], bucket)
+
+
+@buried
+def subtract_weight(bank: Bank, row: int, value: float, weight: float, time: int) -> None:
+    """Take a sample out of a histogram again."""
+    scaled = weight * decay_factor(bank, row, time)
+    bucket = bucket_in(bank, value)
+    total = bank.total[row] - scaled
+    bank.total[row] = 0.0 if total < EPSILON else total
+    left = bank.weights[row, bucket] - scaled
+    bank.weights[row, bucket] = 0.0 if left < EPSILON else left
+    tighten(bank, row)
+
+
+@buried
+def add_memory(
+    bank: Bank, slots: Slots, rules: BankRules, slot: int, time: int, use: int, oom: bool
+) -> None:
+    """Add a memory sample of a container, in bytes."""
+    if use < 0 or (not oom and time < slots.last_memory[slot]):
+        return
+    slots.last_memory[slot] = time
+    row = slots.row[slot]
+    if slots.window_end[slot] == UNSET:
+        slots.window_end[slot] = time
+    if time < slots.window_end[slot]:
+        highest = max(slots.peak[slot], slots.oom_peak[slot])
+        if highest == 0 or use <= highest:
+            return
+        subtract_weight(bank, row, float(highest), 1.0, slots.window_end[slot])
+    else:
+        passed = (time - slots.window_end[slot]) // rules.interval
+        slots.window_end[slot] += (passed + 1) * rules.interval
+        slots.peak[slot] = 0
+        slots.oom_peak[slot] = 0
+    add_weight(bank, row, float(use), 1.0, slots.window_end[slot])
+    if oom:
+        slots.oom_peak[slot] = use
+    else:
+        slots.peak[slot] = use
+
+
+@compiled
+def add_cpu_samples(
+    bank: Bank,
+    rows: Rows,
+    slots: Slots,
+    constant_weights: bool,
+    which: Ints,
+    times: Ints,
+    cpu_m: Ints,
+    request_m: Ints,
+) -> None:
+    """Add CPU samples of containers in the given order; negative amounts were not measured.
+
+    The innermost loop of all: arrays are taken out of their bundles once, since every passing on
+    of a bundle costs more than the sum it serves.
+    """
+    row_of, last_cpu = slots.row, slots.last_cpu
+    weights, total, first, last = bank.weights, bank.total, bank.first, bank.last
+    reference, half_life, count = bank.reference, bank.half_life, bank.starts.size
+    width, ratio, log_ratio = bank.width, bank.ratio, bank.log_ratio
+    first_time, last_time, number = rows.first, rows.last, rows.number
+    for n in range(which.size):
+        slot, time = which[n], times[n]
+        if cpu_m[n] < 0 or time <= last_cpu[slot]:
+            continue
+        last_cpu[slot] = time
+        row = row_of[slot]
+        if reference[row] == UNSET or time > reference[row] + half_life * MOST_EXPONENT:
+            shift(bank, row, time)
+        weight = LEAST_WEIGHT
+        if not constant_weights:
+            weight = max(float(request_m[n]) / 1000.0, LEAST_WEIGHT)
+        weight *= inlined_exp2(float(time - reference[row]) / float(half_life))
+        bucket = find_bucket(float(cpu_m[n]) / 1000.0, width, ratio, log_ratio, count)
+        weights[row, bucket] += weight
+        total[row] += weight
+        if weights[row, bucket] >= EPSILON:
+            first[row] = min(first[row], bucket)
+            last[row] = max(last[row], bucket)
+        last_time[row] = max(last_time[row], time)
+        if first_time[row] == UNSET or time < first_time[row]:
+            first_time[row] = time
+        number[row] += 1
+
+
+@compiled
+def add_memory_samples(
+    bank: Bank, slots: Slots, rules: BankRules, which: Ints, times: Ints, memory_bytes: Ints
+) -> None:
+    """Add memory samples of containers in the given order; negative amounts were not measured."""
+    last_memory, window_end = slots.last_memory, slots.window_end
+    peak, oom_peak = slots.peak, slots.oom_peak
+    for n in range(which.size):
+        slot, time, use = which[n], times[n], memory_bytes[n]
+        if use < 0 or time < last_memory[slot]:
+            continue
+        highest = max(peak[slot], oom_peak[slot])
+        if time < window_end[slot] and (highest == 0 or use <= highest):
+            last_memory[slot] = time  # no new peak, as nearly always
+        else:
+            add_memory(bank, slots, rules, slot, time, use, False)
+
+
+@compiled
+def add_ooms(
+    memory: Bank, slots: Slots, rules: BankRules, which: Ints, times: Ints, requests: Ints
+) -> None:
+    """Take up OOM kills of containers in the given order."""
+    for n in range(which.size):
+        slot, time = which[n], times[n]
+        seen = slots.last_memory[slot] if rules.oom_age_by_sample else slots.window_end[slot]
+        if seen != UNSET and time < seen - rules.interval:
+            continue
+        used = max(requests[n], slots.peak[slot])
+        needed = max(used + rules.oom_min, whole(float(used) * rules.oom_ratio))
+        add_memory(memory, slots, rules, slot, time, needed, True)
+
+
+@buried
+def whole(amount: float) -> int:
+    """Cut a number to a whole amount (``amounts.from_float``)."""
+    if math.isnan(amount):
+        return UNSET
+    if amount > _MOST:
+        return _MOST
+    return 0 if amount < 0.0 else int(amount)
+
+
+@buried
+def percentiles(bank: Bank, row: int, shares: Floats, found: Floats) -> None:
+    """Write the ends of the buckets in which ascending or other shares are reached."""
+    weights = bank.weights[row]
+    found[:] = 0.0
+    if weights[bank.first[row]] < EPSILON:
+        return
+    reached = 0.0
+    open_shares = shares.size
+    done = np.zeros(shares.size, dtype=np.bool_)
+    for bucket in range(bank.first[row], bank.last[row] + 1):
+        reached += weights[bucket]
+        for n in range(shares.size):
+            ends = bucket == bank.last[row] or reached >= shares[n] * bank.total[row]
+            if ends and not done[n]:
+                done[n] = True
+                found[n] = bank.starts[min(bucket + 1, bank.starts.size - 1)]
+                open_shares -= 1
+        if open_shares == 0:
+            return
+
+
+@buried
+def trust(rows: Rows, row: int, interval: int, minutes: float) -> float:
+    """Return how far a history can be trusted (``estimators.confidence``)."""
+    lifespan = 0.0
+    if rows.number[row]:
+        lifespan = float(rows.last[row] - rows.first[row]) / float(interval)
+    return min(lifespan, float(rows.number[row]) / minutes)
+
+
+@compiled
+def estimate_rows(
+    bank: Bank,
+    rows: Rows,
+    which: Ints,
+    shares: Floats,
+    unit: float,
+    margin: float,
+    interval: int,
+    minutes: float,
+    least: Ints,
+    estimates: Ints,
+) -> None:
+    """Write target, lower and upper estimate of rows.
+
+    Args:
+        bank: Histograms of one resource.
+        rows: Times and numbers of samples.
+        which: The rows.
+        shares: Percentiles of target, lower and upper estimate.
+        unit: 1000 for cores, which become millicores; 1 for bytes.
+        margin: Safety margin.
+        interval: History that counts as one unit of trust.
+        minutes: The same in minutes.
+        least: Floor of each row.
+        estimates: Result, one line of three per row.
+    """
+    found = np.zeros(3)
+    for n in range(which.size):
+        row = which[n]
+        percentiles(bank, row, shares, found)
+        share = trust(rows, row, interval, minutes)
+        for part in range(3):
+            amount = whole(found[part] * unit)
+            amount += whole(float(amount) * margin)
+            if part == 1:
+                amount = whole(float(amount) * inlined_power(1.0 + 0.001 / share, -2))
+            elif part == 2:
+                amount = whole(float(amount) * (1.0 + 1.0 / share))
+            estimates[n, part] = max(amount, least[n])

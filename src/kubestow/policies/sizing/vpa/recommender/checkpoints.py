@@ -1,0 +1,193 @@
+"""Checkpoints: aggregates as upstream keeps them in VerticalPodAutoscalerCheckpoint objects.
+
+Weights are written as whole numbers up to 10000, relative to the heaviest bucket, and instants in
+whole seconds, so that a restored history is close to the saved one but not equal
+(``SaveToChekpoint`` in ``pkg/recommender/util/histogram.go``, VPA 1.7).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from kubestow.model import decoding, errors
+from kubestow.policies.sizing.vpa.recommender import aggregates, instants
+from kubestow.policies.sizing.vpa.recommender.aggregates import Aggregate
+from kubestow.policies.sizing.vpa.recommender.containers import VpaContainer
+from kubestow.policies.sizing.vpa.recommender.histograms import DecayingHistogram, Histogram
+from kubestow.policies.sizing.vpa.recommender.parameters import Gathering
+
+VERSION: Final = "v3"
+MOST_WEIGHT: Final = 10_000
+
+
+def save(aggregate: Aggregate, now_ns: int) -> dict[str, Any]:
+    """Return an aggregate in the shape of a checkpoint's status."""
+    return {
+        "lastUpdateTime": instants.to_text(now_ns),
+        "version": VERSION,
+        "cpuHistogram": save_histogram(aggregate.cpu),
+        "memoryHistogram": save_histogram(aggregate.memory),
+        "firstSampleStart": instants.to_text(aggregate.first_ns),
+        "lastSampleStart": instants.to_text(aggregate.last_ns),
+        "totalSamplesCount": aggregate.count,
+    }
+
+
+def load(status: decoding.Field, gathering: Gathering, now_ns: int) -> Aggregate:
+    """Read a checkpoint's status.
+
+    Raises:
+        InputError: If it has another version or its histograms do not fit.
+    """
+    status["version"].choice((VERSION,))
+    aggregate = aggregates.make(gathering, now_ns)
+    aggregate.count = status["totalSamplesCount"].integer(0)
+    aggregate.first_ns = _instant(status["firstSampleStart"])
+    aggregate.last_ns = _instant(status["lastSampleStart"])
+    load_histogram(aggregate.memory, status["memoryHistogram"])
+    load_histogram(aggregate.cpu, status["cpuHistogram"])
+    return aggregate
+
+
+def save_histogram(histogram: DecayingHistogram) -> dict[str, Any]:
+    """Return a histogram in the shape of a checkpoint."""
+    saved = save_weights(histogram.plain)
+    saved["referenceTimestamp"] = instants.to_text(histogram.reference_ns)
+    return saved
+
+
+def save_weights(histogram: Histogram) -> dict[str, Any]:
+    """Return weights relative to the heaviest, without those that round to nought."""
+    used = range(histogram.first, histogram.last + 1)
+    heaviest = max((histogram.weights[bucket] for bucket in used), default=0.0)
+    weights = {}
+    if heaviest > 0.0:
+        factor = float(MOST_WEIGHT) / heaviest
+        for bucket in used:
+            weight = math.floor(histogram.weights[bucket] * factor + 0.5)
+            if weight > 0:
+                weights[str(bucket)] = weight
+    return {"bucketWeights": weights, "totalWeight": histogram.total}
+
+
+def load_histogram(histogram: DecayingHistogram, saved: decoding.Field) -> None:
+    """Add the weights of a checkpoint to a histogram and take over its reference instant."""
+    load_weights(histogram.plain, saved)
+    histogram.reference_ns = _instant(saved["referenceTimestamp"])
+
+
+def load_weights(histogram: Histogram, saved: decoding.Field) -> None:
+    """Add the weights of a checkpoint to a histogram."""
+    if saved.missing:
+        raise saved.refuse("expected a mapping")
+    total = _number(saved["totalWeight"])
+    weights = {
+        _bucket(name, histogram, member): member.integer(least=0)
+        for name, member in saved["bucketWeights"].members()
+    }
+    whole = sum(weights.values())
+    if whole == 0:
+        return
+    factor = total / float(whole)
+    for bucket, weight in weights.items():
+        histogram.first = min(histogram.first, bucket)
+        histogram.last = max(histogram.last, bucket)
+        histogram.weights[bucket] += float(weight) * factor
+    histogram.total += total
+    # Weights next to epsilon may have fallen below it by rounding.
+    histogram.tighten()
+
+
+def _bucket(name: str, histogram: Histogram, member: decoding.Field) -> int:
+    most = histogram.buckets.count - 1
+    if not name.isdecimal() or int(name) > most:
+        raise errors.InputError(
+            f"{member.place}: {member.path}", f"{name!r}: expected a bucket from 0 to {most}"
+        )
+    return int(name)
+
+
+def _number(field: decoding.Field) -> float:
+    if field.missing:
+        return 0.0
+    if isinstance(field.value, bool) or not isinstance(field.value, int | float):
+        raise field.refuse("expected a number")
+    if field.value < 0:
+        raise field.refuse("must be >= 0")
+    return float(field.value)
+
+
+def _instant(field: decoding.Field) -> int:
+    if field.missing:
+        return instants.UNSET_NS
+    try:
+        return instants.from_text(field.text())
+    except ValueError as err:
+        raise field.refuse("expected an instant such as 2023-11-14T22:13:20Z") from err
+
+
+_INSTANTS = ("first_ns", "last_ns", "count", "created_ns")
+_CONTAINER = ("last_cpu_ns", "last_memory_ns", "window_end_ns", "peak_bytes", "oom_peak_bytes")
+
+
+def write_aggregate(aggregate: Aggregate) -> dict[str, Any]:
+    """Return an aggregate as plain values."""
+    return {
+        "cpu": _write_histogram(aggregate.cpu),
+        "memory": _write_histogram(aggregate.memory),
+        **{name: getattr(aggregate, name) for name in _INSTANTS},
+    }
+
+
+def read_aggregate(saved: decoding.Field, gathering: Gathering) -> Aggregate:
+    """Read what ``write_aggregate`` returned."""
+    aggregate = aggregates.make(gathering)
+    _read_histogram(aggregate.cpu, saved["cpu"])
+    _read_histogram(aggregate.memory, saved["memory"])
+    for name in _INSTANTS:
+        setattr(aggregate, name, saved[name].integer())
+    return aggregate
+
+
+def write_container(container: VpaContainer) -> list[int]:
+    """Return a container as a list of numbers."""
+    return [getattr(container, name) for name in _CONTAINER]
+
+
+def read_container(saved: decoding.Field) -> VpaContainer:
+    """Read what ``write_container`` returned."""
+    numbers = [item.integer() for item in saved.items()]
+    if len(numbers) != len(_CONTAINER):
+        raise saved.refuse(f"expected {len(_CONTAINER)} numbers")
+    return VpaContainer(*numbers)
+
+
+def _write_histogram(histogram: DecayingHistogram) -> dict[str, Any]:
+    plain = histogram.plain
+    return {
+        "reference_ns": histogram.reference_ns,
+        "total": plain.total,
+        "first": plain.first,
+        "last": plain.last,
+        "weights": {str(n): weight for n, weight in enumerate(plain.weights) if weight},
+    }
+
+
+def _read_histogram(histogram: DecayingHistogram, saved: decoding.Field) -> None:
+    plain = histogram.plain
+    most = plain.buckets.count - 1
+    histogram.reference_ns = saved["reference_ns"].integer()
+    plain.total = _exact_number(saved["total"])
+    plain.first = saved["first"].integer(least=0, most=most)
+    plain.last = saved["last"].integer(least=0, most=most)
+    for name, weight in saved["weights"].members():
+        if not name.isdecimal() or int(name) > most:
+            raise weight.refuse(f"expected a bucket from 0 to {most} as key")
+        plain.weights[int(name)] = _exact_number(weight)
+
+
+def _exact_number(saved: decoding.Field) -> float:
+    if isinstance(saved.value, bool) or not isinstance(saved.value, int | float):
+        raise saved.refuse("expected a number")
+    return float(saved.value)

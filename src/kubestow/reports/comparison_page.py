@@ -1,0 +1,177 @@
+"""The report of a comparison: table with intervals, Pareto front, measures, time lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubestow.reports import comparison_charts, pages
+from kubestow.workflows import comparing
+
+
+def make_page(found: comparing.Comparison) -> str:
+    """Return the whole report as HTML."""
+    shown = [m for m in comparing.MEASURES if any(m.path in one.summary for one in found.results)]
+    differing = [m for m in shown if found.varies(m)]
+    blocks: list[pages.Block] = [
+        pages.Paragraph(_introduction(found)),
+        _front_table(found, differing),
+        pages.Heading("Cost against quality"),
+        pages.make_figure(
+            comparison_charts.pareto_chart(found),
+            f"Means of {found.axes[0].title} and {found.axes[1].title} over seeds with 95 % "
+            "intervals; the line joins the variants no other variant beats in both.",
+        ),
+        pages.Heading("Measures"),
+    ]
+    if differing:
+        figure = comparison_charts.dot_chart(found, differing)
+        note = "Mean over seeds and 95 % interval. Black: the baseline."
+        if len(found.results) == 1 or len(found.seeds) == 1:
+            note = "One seed, no intervals. Black: the baseline."
+        blocks.append(pages.make_figure(figure, note))
+    same = [m for m in shown if m not in differing]
+    if same:
+        listed = ", ".join(f"{m.title} {m.text(_mean(found.results[0], m))}" for m in same)
+        blocks.append(pages.Paragraph(f"The same in all runs: {listed}."))
+    if len(found.results) > 1:
+        blocks += [pages.Heading("Differences to the baseline"), *_differences(found, differing)]
+    drawn = comparison_charts.drawn(found)
+    left = len(found.results) - len(drawn)
+    note = f" {left} variants are left out." if left else ""
+    blocks += [
+        pages.Heading("Time lines"),
+        pages.make_figure(
+            comparison_charts.timeline_chart(found, drawn),
+            f"The run with seed {found.seeds[0]} of every variant; CPU used is in % of requests, "
+            f"of services.{note}",
+        ),
+    ]
+    return pages.render(f"Comparison of {found.scenario}", blocks)
+
+
+def _introduction(found: comparing.Comparison) -> str:
+    count = len(found.seeds)
+    paths = ", ".join(found.results[0].changes)
+    text = f"{len(found.results)} variants of {found.scenario}, varying {paths}. "
+    if count == 1:
+        return text + f"Only seed {found.seeds[0]} was run: no intervals, no tests."
+    return text + (
+        f"Every variant ran with seeds {found.seeds[0]} to {found.seeds[-1]}; differences are "
+        f"paired by seed against the baseline {found.baseline!r}, tested with a paired t-test and "
+        "corrected for the number of all tests (Holm)."
+    )
+
+
+def _mean(one: comparing.ComparisonResult, measure: comparing.RunMeasure) -> float | None:
+    summary = one.summary.get(measure.path)
+    return None if summary is None else summary.mean
+
+
+def _front_table(
+    found: comparing.Comparison, differing: Sequence[comparing.RunMeasure]
+) -> pages.PageTable:
+    head = [m for m in comparing.HEADLINE if m in differing]
+    rows, marks = [], {}
+    for index, one in enumerate(found.results):
+        cells = [one.label]
+        for measure in head:
+            mark = _mark(one, measure)
+            if mark:
+                marks[index, len(cells)] = mark
+            cells.append(interval_text(one, measure))
+        rows.append([*cells, "yes" if one.pareto else ""])
+    return pages.PageTable(
+        ("variant", *(_column(m) for m in head), "front"),
+        rows,
+        "Means and 95 % intervals; coloured where better (green) or worse (red) than the baseline "
+        "after correction. Mean and p95 are response times; front: on the Pareto front below.",
+        marks,
+    )
+
+
+def _column(measure: comparing.RunMeasure) -> str:
+    title = measure.short or measure.title
+    return f"{title} ({measure.unit})" if measure.unit else title
+
+
+def interval_text(one: comparing.ComparisonResult, measure: comparing.RunMeasure) -> str:
+    """Return mean and half-width of a measure of a variant, for tables."""
+    summary = one.summary.get(measure.path)
+    if summary is None:
+        return "-"
+    return measure.interval(summary.mean, summary.half_width)
+
+
+def _mark(one: comparing.ComparisonResult, measure: comparing.RunMeasure) -> str | None:
+    entry = one.against.get(measure.path)
+    if (
+        entry is None
+        or not comparing.differs_from_baseline(entry)
+        or measure.better == comparing.NEITHER
+    ):
+        return None
+    risen = entry["difference"] > 0.0
+    return "good" if risen == (measure.better == comparing.HIGHER) else "bad"
+
+
+def _differences(
+    found: comparing.Comparison, differing: Sequence[comparing.RunMeasure]
+) -> list[pages.PageTable]:
+    score = comparing.RunMeasure(
+        comparing.SUM_SCORE, "use plus quality (S)", digits=3, better=comparing.HIGHER
+    )
+    tables = []
+    for one in found.results:
+        if one.label == found.baseline:
+            continue
+        rows: list[list[str]] = []
+        marks = {}
+        for measure in (*differing, score):
+            entry = one.against.get(measure.path)
+            if entry is None:
+                continue
+            mark = _mark(one, measure)
+            if mark:
+                marks[len(rows), 1] = mark
+            rows.append([measure.title, *_entry(measure, entry)])
+        columns = ("measure", "difference", "95 % interval", "ratio", "p", "p (Holm)",
+                   "p (signed rank)", "effect", "")  # fmt: skip
+        tables.append(
+            pages.PageTable(
+                columns, rows, f"{one.label} minus {found.baseline}", marks, folded=True
+            )
+        )
+    return tables
+
+
+def _entry(measure: comparing.RunMeasure, entry: dict[str, object]) -> list[str]:
+    low, high = _number(entry["low"]), _number(entry["high"])
+    interval = "-"
+    if low is not None and high is not None:
+        ends = [measure.number(end, signed=True) for end in (low, high)]
+        interval = " to ".join(ends)
+    verdict = str(entry["verdict"])
+    if entry.get("interval") == "bootstrap over minutes":
+        verdict = "interval over minutes of one run"
+    return [
+        measure.text(_number(entry["difference"]), signed=True),
+        interval,
+        _shape("{:.3f}", _number(entry.get("ratio"))),
+        _p_text(_number(entry["p"])),
+        _p_text(_number(entry["p_holm"])),
+        _p_text(_number(entry["p_signed_rank"])),
+        _shape("{:+.2f}", _number(entry["effect"])),
+        "" if verdict == comparing.TESTED else verdict,
+    ]
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _shape(shape: str, value: float | None) -> str:
+    return "-" if value is None else shape.format(value)
+
+
+def _p_text(p: float | None) -> str:
+    return "-" if p is None else "< 0.0001" if p < 1e-4 else f"{p:.4f}"

@@ -1,0 +1,259 @@
+"""The report of ``kubestow recommend``: request against use, waste, and why.
+
+The figures of theses/000 E1: requests against use with the line y = x, per-namespace totals; and
+for the containers that matter most what was used, what is requested, what is recommended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import altair as alt
+import numpy as np
+
+from kubestow.reports import figures, pages
+from kubestow.workflows import recommending
+from kubestow.workflows.recommending import CPU, MEMORY, ORDER, Advice
+
+_GIB: Final = float(2**30)
+_SHOWN: Final = 12
+_POINTS: Final = 300
+_PARTS: Final = ["requested", "used", "recommended"]
+_UNITS: Final = {CPU: ("cores", 1000.0), MEMORY: ("GiB", _GIB)}
+
+Row = dict[str, Any]
+
+
+def make_page(result: recommending.RecommendResult, totals: recommending.Totals) -> str:
+    """Return the whole report as HTML."""
+    first = (
+        f"{totals.containers} containers, {totals.suitable} of them with a past that is a guide; "
+        f"strategy {result.strategy}. {_freed(totals)}"
+    )
+    blocks: list[pages.Block] = [
+        pages.Paragraph(first),
+        pages.Heading("Request against use, now and then"),
+        pages.make_figure(
+            scatter_chart(result.advices),
+            "One point per container; on the line a container requests what it uses (95th "
+            "percentile of CPU, largest memory). Above it is waste, below it is risk.",
+        ),
+        pages.Heading("Waste by namespace"),
+        pages.make_figure(
+            namespace_chart(result.advices),
+            "What all pods request and use on average, and what they would request.",
+        ),
+        pages.Heading("The containers that matter most"),
+        pages.make_figure(
+            usage_chart(result),
+            "Memory that was used, with the request as it is and as it should be.",
+        ),
+        pages.Heading("All advice"),
+        advice_table(result.advices),
+    ]
+    if result.notes:
+        blocks += [pages.Heading("Notes"), *(pages.Paragraph(note) for note in result.notes)]
+    return pages.render("Recommended requests", blocks)
+
+
+def _freed(totals: recommending.Totals) -> str:
+    text = (
+        f"All pods together would give back {totals.cpu_freed_m / 1000:.1f} of "
+        f"{totals.cpu_now_m / 1000:.1f} cores and {totals.memory_freed_bytes / _GIB:.1f} of "
+        f"{totals.memory_now_bytes / _GIB:.1f} GiB."
+    )
+    if totals.nodes_now is not None:
+        text += f" Packed, they take {totals.nodes_now} nodes now and {totals.nodes_then} then."
+    return text
+
+
+def scatter_chart(found: Sequence[Advice]) -> alt.TopLevelMixin:
+    """Return requests against use on logarithmic axes, with the line y = x."""
+    charts = []
+    for name, (unit, size) in _UNITS.items():
+        rows = [row for one in found for row in _scatter_rows(one, name, size)]
+        ends = [value for row in rows for value in (row["used"], row["requested"])] or [1.0]
+        line = [{"x": edge, "y": edge} for edge in (min(ends), max(ends))]
+        scale = alt.Scale(type="log")
+        points = (
+            alt.Chart(alt.InlineData(rows))
+            .mark_point(filled=True, opacity=0.6, size=30)
+            .encode(
+                x=alt.X("used:Q", title=f"used ({unit})", scale=scale),
+                y=alt.Y("requested:Q", title=f"requested ({unit})", scale=scale),
+                color=alt.Color(
+                    "when:N", title=None, scale=alt.Scale(range=list(figures.PALETTE[:2]))
+                ),
+                tooltip=["container:N", "when:N", "used:Q", "requested:Q"],
+            )
+        )
+        diagonal = (
+            alt.Chart(alt.InlineData(line))
+            .mark_line(color="#888", strokeDash=[4, 3])
+            .encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))
+        )
+        charts.append(alt.layer(diagonal, points).properties(width=330, height=300, title=name))
+    found_chart: alt.TopLevelMixin = alt.hconcat(*charts)
+    return found_chart
+
+
+def _scatter_rows(one: Advice, name: str, size: float) -> list[Row]:
+    used = one.cpu_p95_cores if name == CPU else one.peak_bytes / size
+    pairs = (("now", one.current_amount(name)), ("recommended", one.requests.get(name)))
+    return [
+        {"container": str(one.key), "when": when, "used": used, "requested": amount / size}
+        for when, amount in pairs
+        if amount and used > 0.0
+    ]
+
+
+def namespace_chart(found: Sequence[Advice]) -> alt.TopLevelMixin:
+    """Return bars of what namespaces request, use, and would request."""
+    sums: dict[tuple[str, str, str], float] = {}
+    for one in found:
+        for name, (_, size) in _UNITS.items():
+            used = one.cpu_mean_cores if name == CPU else one.memory_mean_bytes / size
+            parts = {
+                "requested": (one.current_amount(name) or 0) / size,
+                "used": used,
+                "recommended": one.requests.get(name, 0) / size,
+            }
+            for part, amount in parts.items():
+                key = (one.key.namespace, name, part)
+                sums[key] = sums.get(key, 0.0) + amount * one.replicas
+    charts = []
+    for name, (unit, _) in _UNITS.items():
+        rows = [
+            {"namespace": space, "part": part, "amount": amount}
+            for (space, resource, part), amount in sums.items()
+            if resource == name
+        ]
+        charts.append(
+            alt.Chart(alt.InlineData(rows))
+            .mark_bar()
+            .encode(
+                y=alt.Y("namespace:N", title=None),
+                x=alt.X("amount:Q", title=unit),
+                yOffset=alt.YOffset("part:N", sort=_PARTS),
+                color=alt.Color(
+                    "part:N",
+                    title=None,
+                    sort=_PARTS,
+                    scale=alt.Scale(range=list(figures.PALETTE[:3])),
+                ),
+                tooltip=["namespace:N", "part:N", "amount:Q"],
+            )
+            .properties(width=330, title=name)
+        )
+    found_chart: alt.TopLevelMixin = alt.hconcat(*charts)
+    return found_chart
+
+
+def most_urgent(found: Sequence[Advice], count: int) -> list[int]:
+    """Return the places of the advice that matters most."""
+    ranks = {word: rank for rank, word in enumerate(ORDER)}
+    order = sorted(
+        range(len(found)),
+        key=lambda place: (
+            ranks[recommending.severity(found[place])],
+            -abs(found[place].freed(MEMORY)),
+        ),
+    )
+    return order[:count]
+
+
+def usage_chart(result: recommending.RecommendResult) -> alt.TopLevelMixin:
+    """Return memory over time of the containers that matter most."""
+    table, rows, rules = result.table, [], []
+    starts = np.searchsorted(table.owners, np.arange(len(table.containers) + 1))
+    stride = max(table.cpu_cores.shape[1] // _POINTS, 1)
+    for number in most_urgent(result.advices, _SHOWN):
+        advice, place = result.advices[number], result.places[number]
+        block = table.memory_bytes[starts[place] : starts[place + 1]]
+        if not block.size:
+            continue
+        cut = block[:, block.shape[1] % stride :]
+        peaks = np.fmax.reduce(cut.reshape(len(cut), -1, stride), axis=(0, 2))
+        hours = -np.arange(len(peaks) - 1, -1, -1) * stride * table.step_s / 3600.0
+        name = f"{advice.key.namespace}/{advice.key.workload}/{advice.key.container}"
+        rows += [
+            {"container": name, "hours": float(hour), "GiB": float(peak) / _GIB}
+            for hour, peak in zip(hours, peaks, strict=True)
+            if np.isfinite(peak)
+        ]
+        for kind, amount in (
+            ("requested", advice.current_amount(MEMORY)),
+            ("recommended", advice.requests.get(MEMORY)),
+        ):
+            if amount:
+                rules.append({"container": name, "kind": kind, "GiB": amount / _GIB})
+    return _facet(rows, rules)
+
+
+def _facet(rows: Sequence[Row], rules: Sequence[Row]) -> alt.TopLevelMixin:
+    """Return one small panel per container; rows and rules share one table, as facets want it."""
+    merged = [{**row, "what": "used"} for row in rows]
+    merged += [{**rule, "what": rule["kind"]} for rule in rules]
+    base = alt.Chart(alt.InlineData(merged))
+    # The same colours as in the figure above.
+    colour = alt.Color(
+        "what:N", title=None, scale=alt.Scale(domain=_PARTS, range=list(figures.PALETTE[:3]))
+    )
+    used = (
+        base.transform_filter("datum.what == 'used'")
+        .mark_line(strokeWidth=1)
+        .encode(
+            x=alt.X("hours:Q", title="hours before now"),
+            y=alt.Y("GiB:Q", title="GiB"),
+            color=colour,
+        )
+    )
+    rule = (
+        base.transform_filter("datum.what != 'used'")
+        .mark_rule(strokeWidth=2)
+        .encode(
+            y="GiB:Q",
+            color=colour,
+        )
+    )
+    both = alt.layer(used, rule).properties(width=220, height=110)
+    faceted = both.facet(alt.Facet("container:N", title=None), columns=3)
+    found: alt.TopLevelMixin = faceted.resolve_scale(y="independent")
+    return found
+
+
+def advice_table(found: Sequence[Advice]) -> pages.PageTable:
+    """Return all advice as a table, the most urgent first."""
+    head = [
+        "container", "CPU now", "CPU", "memory now", "memory", "pods", "severity", "missed",
+        "slack", "why",
+    ]  # fmt: skip
+    shown = []
+    for place in most_urgent(found, len(found)):
+        one = found[place]
+        now, then = texts(one)
+        shown.append(
+            [
+                str(one.key), now[CPU], then[CPU], now[MEMORY], then[MEMORY], str(one.replicas),
+                recommending.severity(one).value, percent(one.backtest.miss_rate),
+                percent(one.backtest.slack), one.why,
+            ]
+        )  # fmt: skip
+    caption = "The most urgent first."
+    return pages.PageTable(head, shown, caption=caption, folded=len(shown) > 50)
+
+
+def texts(one: Advice) -> tuple[dict[str, str], dict[str, str]]:
+    """Return requests as they are and as they should be, in words."""
+    now = {name: amount for name in (CPU, MEMORY) if (amount := one.current_amount(name))}
+    before, after = recommending.format_amount(now), recommending.format_amount(one.requests)
+    return (
+        {name: before.get(name, "-") for name in (CPU, MEMORY)},
+        {name: after.get(name, "-") for name in (CPU, MEMORY)},
+    )
+
+
+def percent(share: float | None) -> str:
+    """Return a share in words."""
+    return "-" if share is None else f"{100 * share:.0f} %"

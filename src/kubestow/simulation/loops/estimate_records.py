@@ -1,0 +1,165 @@
+"""Records of changed requests: sizes, reasons, what the guards did, and the back-test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.model import decisions, resources
+from kubestow.model.arrays import Floats
+from kubestow.policies.sizing import batches, estimates, guards, judging
+from kubestow.simulation import world
+from kubestow.simulation.loops import sizing_context
+from kubestow.simulation.world import LiveWorkload
+
+_OVER, _PEAK, _MEMORY = 5, 3, 1  # places in what ``arenas.judge`` returns
+_OFTEN = 0.05  # CPU that holds for 95 % of the samples holds
+
+
+@dataclass(slots=True, eq=False)
+class Track:
+    """Answers of one estimator about some containers.
+
+    Attributes:
+        containers: How many.
+        asked_s: When the last answer was given.
+    """
+
+    containers: int
+    asked_s: float = 0.0
+    _last: estimates.Estimates | None = None
+    _judged: Floats = field(init=False)
+    _over: Floats = field(init=False)
+    _missed: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._judged, self._over, self._missed = np.zeros((3, self.containers))
+
+    def keep(self, found: estimates.Estimates, now_s: float) -> None:
+        """Remember an answer until it can be judged."""
+        self._last, self.asked_s = found, now_s
+
+    def judge(
+        self, news: batches.Batch, killed: NDArray[np.bool_] | None = None
+    ) -> tuple[int, int, int]:
+        """Put the last answer beside what came after it.
+
+        Args:
+            news: What was seen since.
+            killed: Who was killed since: no sample shows the memory that killed it.
+
+        Returns:
+            How many containers were judged, and how many went beyond in CPU and in memory.
+        """
+        if self._last is None or not news.points or not len(news.owners):
+            return 0, 0, 0
+        found = judging.backtest(news, self._last)
+        over, peak, memory = found[_OVER], found[_PEAK], found[_MEMORY]
+        known = np.isfinite(over) & np.isfinite(peak) & np.isfinite(memory)
+        self._judged += known
+        self._over += np.where(known, over, 0.0)
+        missed = known & (peak > memory)
+        if killed is not None:
+            missed |= known & killed
+        self._missed += missed
+        often = known & (over > _OFTEN)
+        return int(known.sum()), int(often.sum()), int(missed.sum())
+
+    def backtest(self, place: int) -> dict[str, float]:
+        """Return how answers about one container did; nothing where none was judged.
+
+        ``cpu_over`` is the mean share of CPU samples beyond the answer, ``memory_missed`` the share
+        of answers that memory went beyond.
+        """
+        judged = float(self._judged[place])
+        if not judged:
+            return {}
+        return {
+            "judged": judged,
+            "cpu_over": float(self._over[place]) / judged,
+            "memory_missed": float(self._missed[place]) / judged,
+        }
+
+
+KILLED = "was killed for its memory"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Basis:
+    """What a change goes back to.
+
+    Attributes:
+        found: Estimates of many containers.
+        track: How earlier ones did.
+        place: Of the workload's first container among them.
+    """
+
+    found: estimates.Estimates
+    track: Track
+    place: int
+
+
+def make(
+    workload: LiveWorkload,
+    policy: str,
+    guarded: guards.GuardedPod,
+    basis: Basis | None,
+    time_s: float,
+) -> decisions.DecisionRecord:
+    """Return the record of a change.
+
+    Args:
+        workload: Whose requests change.
+        policy: Name of the recommender.
+        guarded: The new sizes.
+        basis: Where they come from; ``None`` if an OOM kill alone led to them.
+        time_s: When.
+    """
+    names = [plan.name for plan in world.containers_of(workload.spec)]
+    places = {sized.container: names.index(sized.container) for sized in guarded}
+    return decisions.DecisionRecord(
+        kind="sizing",
+        subject=f"workload/{workload.key}",
+        policy=policy,
+        outcome="; ".join(_tell(sized, places[sized.container], basis) for sized in guarded),
+        parameters={"mode": workload.sizing.mode},
+        time=time_s,
+        rejected={
+            f"{sized.container} as estimated": "; ".join(sized.notes)
+            for sized in guarded
+            if sized.notes
+        },
+        numbers=dict(_numbers(guarded, places, basis)),
+        backtest={
+            f"{name}/{key}": value
+            for name, place in places.items()
+            for key, value in (basis.track.backtest(basis.place + place) if basis else {}).items()
+        },
+    )
+
+
+def _tell(sized: guards.SizedContainer, place: int, basis: Basis | None) -> str:
+    amounts = ", ".join(
+        f"{name} {sizing_context.quantity(name, amount)}" for name, amount in sized.requests.items()
+    )
+    reason = KILLED
+    if basis is not None:
+        reasons = basis.found.reasons
+        reason = reasons[basis.place + place] if reasons else ""
+    return f"{sized.container} {amounts}" + (f" ({reason})" if reason else "")
+
+
+def _numbers(
+    guarded: guards.GuardedPod, places: dict[str, int], basis: Basis | None
+) -> Iterator[tuple[str, float]]:
+    for sized in guarded:
+        for name, amount in sized.requests.items():
+            cores = amount / 1000.0 if name == resources.CPU else float(amount)
+            yield f"{sized.container}/{name}", cores
+        for key, values in (basis.found.numbers if basis else {}).items():
+            value = float(values[basis.place + places[sized.container]]) if basis else np.nan
+            if np.isfinite(value):
+                yield f"{sized.container}/{key}", value

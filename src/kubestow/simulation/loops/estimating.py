@@ -1,0 +1,273 @@
+"""The loop that hosts any estimator: use seen so far in, guarded requests out.
+
+At every scrape the newest samples go into a bounded history (``usage_books``). Once per interval
+all containers are estimated as one batch (runs of jobs as another), each workload's answer goes
+through the guards, and new pods get it. In the modes that change running pods these are resized in
+place where the API allows it and the node has room, else evicted one by one. What containers were
+killed at is known at once and needs no estimate. Every answer is judged by what came next; that
+back-test stands in the record of every change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kubestow.model import resources
+from kubestow.model.arrays import Ints
+from kubestow.policies.sizing import conformal, estimates, guards, protocols, registry
+from kubestow.simulation import scenarios as spec
+from kubestow.simulation import world
+from kubestow.simulation.loops import estimate_records, sizing_context, updating, usage_history
+from kubestow.simulation.loops.observations import Observer
+from kubestow.simulation.world import LivePod, LiveWorkload, Phase, World
+
+_RUNS = (spec.JOB, spec.PIPELINE)
+_JUDGED = ("sizing_judged", "sizing_cpu_missed", "sizing_memory_missed")
+_PARTS = ((resources.CPU, "cpu_cores"), (resources.MEMORY, "memory_bytes"))
+
+
+@dataclass(slots=True, eq=False)
+class Watched:
+    """A workload and what is known of its sizes.
+
+    Attributes:
+        live: The workload.
+        first: Number of its first container; the others follow.
+        current: What its new pods request and are limited to.
+        estimated: The last answer by container and resource, in millicores and bytes.
+        killed_bytes: Largest limit (or request) each container was killed at.
+    """
+
+    live: LiveWorkload
+    first: int
+    current: dict[str, protocols.ContainerResources]
+    estimated: dict[str, dict[str, int]] = field(default_factory=dict)
+    killed_bytes: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class EstimatorSamples:
+    """Which containers are read, as arrays; made again when a pod has changed."""
+
+    version: int
+    units: Ints
+    streams: Ints
+    rows: Ints
+
+
+@dataclass(slots=True, eq=False)
+class EstimateLoop:
+    """The recommender for all workloads that share settings."""
+
+    world: World
+    observer: Observer
+    workloads: list[LiveWorkload]
+    parameters: Any
+    book: usage_history.UsageBook = field(init=False)
+    watched: list[Watched] = field(default_factory=list)
+    _estimator: estimates.Estimator = field(init=False)
+    _guards: guards.GuardParameters = field(init=False)
+    _tracks: dict[bool, estimate_records.Track] = field(default_factory=dict)
+    _updater: updating.Updater = field(init=False)
+    _samples: EstimatorSamples | None = None
+    _series: dict[int, usage_history.SeenSeries] = field(default_factory=dict)  # by stream
+    _done: dict[int, int] = field(default_factory=dict)  # finished pods by workload
+    _urgent: dict[int, Watched] = field(default_factory=dict)
+    _struck: set[int] = field(default_factory=set)  # containers killed since the last answer
+
+    def start(self) -> None:
+        """Look at every scrape, and estimate in the rhythm the scenario asks for."""
+        sizing = self.workloads[0].sizing
+        self._estimator = registry.RECOMMENDERS.get(sizing.recommender).make_estimator(
+            self.parameters
+        )
+        self._guards = sizing_context.guard_parameters(sizing.guards)
+        self._updater = updating.Updater(self.world)
+        owners = 0
+        for workload in self.workloads:
+            self.watched.append(Watched(workload, owners, sizing_context.stated(workload)))
+            owners += len(world.containers_of(workload.spec))
+        metrics = self.world.spec.metrics
+        grid_s = max(sizing.grid, metrics.scrape)
+        self.book = usage_history.UsageBook(grid_s, sizing.history)
+        self.world.on(world.KILLED, self._kill)
+        self.world.on(world.GONE, self._release)
+        clock = self.world.clock
+        clock.every(metrics.scrape, self._look, first_s=metrics.scrape, priority=world.CONTROL)
+        clock.every(sizing.interval, self._round, first_s=sizing.interval, priority=world.CONTROL)
+
+    def _look(self) -> None:
+        """Take up the newest samples; give more to whom was killed, and retry what was put off."""
+        version = sum(workload.version for workload in self.workloads)
+        if self._samples is None or self._samples.version != version:
+            self._samples = self._find(version)
+        found = self._samples
+        seen = self.observer.read(found.units, found.streams)
+        if seen.time_s > 0.0:  # time goes on even where nothing was seen
+            rows = found.rows[seen.present]
+            self.book.add(rows, seen.time_s, seen.cpu[seen.present], seen.memory[seen.present])
+        urgent, self._urgent = self._urgent, {}
+        for watched in urgent.values():
+            self._apply(watched)
+        for workload in self.workloads:
+            self._updater.update(workload)
+
+    def _find(self, version: int) -> EstimatorSamples:
+        units: list[int] = []
+        rows: list[int] = []
+        for watched in self.watched:
+            for pod in watched.live.pods.values():
+                if pod.units and pod.phase in (Phase.READY, Phase.STARTING):
+                    units += pod.units
+                    rows += [
+                        self._series_of(watched, pod, index).row for index in range(len(pod.units))
+                    ]
+        at = np.array(units, dtype=np.int64)
+        return EstimatorSamples(
+            version, at, self.observer.streams(at), np.array(rows, dtype=np.int64)
+        )
+
+    def _series_of(self, watched: Watched, pod: LivePod, index: int) -> usage_history.SeenSeries:
+        stream = int(self.world.units.rows["stream"][pod.units[index]])
+        if stream not in self._series:
+            self._series[stream] = self.book.open(watched.first + index)
+        return self._series[stream]
+
+    def _round(self) -> None:
+        """Estimate all containers and take up what has changed."""
+        for runs in (False, True):
+            members = [w for w in self.watched if (w.live.spec.kind in _RUNS) == runs]
+            if members:
+                self._estimate(members, runs=runs)
+
+    def _estimate(self, members: list[Watched], *, runs: bool) -> None:
+        names, owners, killed = [], [], []
+        for watched in members:
+            for index, plan in enumerate(world.containers_of(watched.live.spec)):
+                names.append(f"{watched.live.key}/{plan.name}")
+                owners.append(watched.first + index)
+                killed.append(float(watched.killed_bytes.get(plan.name, 0)))
+        track = self._tracks.setdefault(runs, estimate_records.Track(len(names)))
+        at_s = self.world.now_s
+        news = self.book.batch(names, owners, np.array(killed), runs=runs, since_s=track.asked_s)
+        struck = np.array([owner in self._struck for owner in owners])
+        self._struck.difference_update(owners)
+        for what, times in zip(_JUDGED, track.judge(news, struck), strict=True):
+            self.world.ledger.count(what, times)
+        batch = self.book.batch(names, owners, np.array(killed), runs=runs)
+        if not len(batch.owners) or not batch.points:
+            return
+        found = self._estimator.estimate(batch)
+        track.keep(found, at_s)
+        place = 0
+        for watched in members:
+            count = len(watched.current)
+            self._take(watched, found, place)
+            self._apply(watched, estimate_records.Basis(found, track, place))
+            place += count
+
+    def _take(self, watched: Watched, found: estimates.Estimates, place: int) -> None:
+        """Write down what was estimated; what lies between the bounds is kept as it is."""
+        for offset, (name, current) in enumerate(watched.current.items()):
+            amounts = watched.estimated.setdefault(name, {})
+            for resource, part in _PARTS:
+                target = getattr(found, part)[place + offset]
+                if not np.isfinite(target):
+                    continue
+                asked = current.requests.get(resource)
+                present = np.array(float(asked) if asked is not None else np.nan)
+                kept = conformal.hold_requests(
+                    present,
+                    target,
+                    getattr(found, f"lower_{part}")[place + offset],
+                    getattr(found, f"upper_{part}")[place + offset],
+                )
+                amounts[resource] = sizing_context.amount_of(resource, float(kept))
+
+    def _apply(self, watched: Watched, basis: estimate_records.Basis | None = None) -> None:
+        """Send the last estimates through the guards, and give the result to new pods."""
+        sized = tuple(
+            guards.SizedContainer(name, self._wanted(watched, name))
+            for name in watched.current
+            if self._wanted(watched, name)
+        )
+        if not sized:
+            return
+        facts = sizing_context.find(self.world, watched.live, watched.current, watched.killed_bytes)
+        guarded = guards.guard(sized, facts, self._guards)
+        current = _resized(watched.current, guarded)
+        if current == watched.current:
+            return
+        watched.current = current
+        mode = watched.live.sizing.mode
+        self.world.ledger.decide(
+            lambda: estimate_records.make(
+                watched.live, self._estimator.name, guarded, basis, self.world.now_s
+            )
+        )
+        if mode == "off":
+            return
+        watched.live.requests = {name: one.requests for name, one in current.items()}
+        watched.live.limits = {name: one.limits for name, one in current.items()}
+        self._updater.update(watched.live)
+
+    def _wanted(self, watched: Watched, name: str) -> Mapping[str, int]:
+        """Return what was estimated; of one that only was killed, what it has."""
+        found = watched.estimated.get(name, {})
+        if name in watched.killed_bytes and resources.MEMORY not in found:
+            asked = watched.current[name].requests.get(resources.MEMORY)
+            return {**found, resources.MEMORY: asked.value() if asked is not None else 0}
+        return found
+
+    def _kill(self, found: tuple[LivePod, int]) -> None:
+        pod, row = found
+        watched = next((w for w in self.watched if w.live is pod.workload), None)
+        if watched is None:
+            return
+        index = pod.units.index(row)
+        container = pod.pod.spec.containers[index]
+        self._struck.add(watched.first + index)
+        limit = container.limits.get(resources.MEMORY)
+        if limit is None:
+            limit = container.requests.get(resources.MEMORY)
+        at = limit.value() if limit is not None else 0
+        known = watched.killed_bytes.get(container.name, 0)
+        watched.killed_bytes[container.name] = max(known, at)
+        self._urgent[pod.workload.number] = watched
+
+    def _release(self, pod: LivePod) -> None:
+        if not any(pod.workload is workload for workload in self.workloads):
+            return
+        self._updater.forget(pod)
+        number = pod.workload.number
+        finished = pod.workload.done > self._done.get(number, 0)
+        self._done[number] = pod.workload.done
+        for row in pod.units:
+            stream = int(self.world.units.rows["stream"][row])
+            if stream in self._series:
+                series = self._series.pop(stream)
+                self.book.close(series, self.world.now_s, whole=finished)
+
+
+def _resized(
+    before: Mapping[str, protocols.ContainerResources], guarded: guards.GuardedPod
+) -> dict[str, protocols.ContainerResources]:
+    """Return requests and limits of all containers after the guards."""
+    found = dict(before)
+    for sized in guarded:
+        old = before[sized.container]
+        found[sized.container] = protocols.ContainerResources(
+            sizing_context.merge(old.requests, sized.requests),
+            _limits(old.limits, sized),
+        )
+    return found
+
+
+def _limits(before: resources.ResourceList, sized: guards.SizedContainer) -> resources.ResourceList:
+    """Return limits: the guards' for what was sized, the old ones for all else."""
+    kept = {name: q for name, q in before.items() if name not in sized.requests}
+    return sizing_context.merge(kept, sized.limits)

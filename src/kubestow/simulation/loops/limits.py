@@ -1,0 +1,203 @@
+"""The loop of ``limit-follow``: limits of running pods follow their use, requests stay.
+
+Theses/003 3.6: every T (the interval) a sample of each container is taken, every period the pods of
+each node that use most get new limits, written into their cgroups; the API server knows nothing of
+it. A container that is restarted gets the limits its pod states, for its cgroup is a new one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.model import decisions, quantities, resources
+from kubestow.policies.sizing import batches, estimates, limit_follow
+from kubestow.simulation import world
+from kubestow.simulation.loops import sizing_context, usage_history
+from kubestow.simulation.loops.observations import Observer
+from kubestow.simulation.world import LivePod, LiveWorkload, Phase, World
+
+_LEAST_CPU_M = 10  # a quota of 1 ms per 100 ms, the least the kernel takes
+
+
+@dataclass(slots=True, eq=False)
+class LimitLoop:
+    """The adjuster for all workloads that share settings."""
+
+    world: World
+    observer: Observer
+    workloads: list[LiveWorkload]
+    parameters: limit_follow.LimitFollowParameters
+    _book: usage_history.UsageBook = field(init=False)
+    _series: dict[int, usage_history.SeenSeries] = field(default_factory=dict)  # by stream
+    _killed: defaultdict[tuple[int, int], float] = field(
+        default_factory=lambda: defaultdict(float)
+    )  # by workload and container
+
+    def start(self) -> None:
+        """Sample in the rhythm of the interval, set limits in that of the period."""
+        interval_s = self.workloads[0].sizing.interval
+        cells = 2 * self.parameters.samples
+        self._book = usage_history.UsageBook(interval_s, cells * interval_s)
+        self.world.on(world.KILLED, self._kill)
+        self.world.on(world.GONE, self._release)
+        clock = self.world.clock
+        clock.every(interval_s, self._sample, first_s=interval_s, priority=world.CONTROL)
+        period_s = self.parameters.period_s
+        clock.every(period_s, self._adjust, first_s=period_s, priority=world.CONTROL)
+
+    def _units(self) -> list[tuple[LivePod, int]]:
+        return [
+            (pod, index)
+            for workload in self.workloads
+            for pod in workload.pods.values()
+            if pod.units and pod.phase in (Phase.READY, Phase.STARTING)
+            for index in range(len(pod.units))
+        ]
+
+    def _sample(self) -> None:
+        found = self._units()
+        seen = self.observer.read([pod.units[index] for pod, index in found])
+        at = seen.present
+        rows = np.array([self._series_of(*one).row for one in found], dtype=np.int64)
+        # A sample belongs to the look, however late it is: one per look, none twice. Where nothing
+        # was seen, time goes on all the same: what is old must not pass for the last samples.
+        self._book.add(rows[at], self.world.now_s, seen.cpu[at], seen.memory[at])
+
+    def _series_of(self, pod: LivePod, index: int) -> usage_history.SeenSeries:
+        stream = int(self.world.units.rows["stream"][pod.units[index]])
+        if stream not in self._series:
+            self._series[stream] = self._book.open(stream)
+        return self._series[stream]
+
+    def _adjust(self) -> None:
+        """Set the limits of the pods that use most."""
+        if all(workload.sizing.mode == "off" for workload in self.workloads):
+            return
+        units = self._units()
+        if not units:
+            return
+        batch = self._batch(units)
+        found = limit_follow.LimitFollow(self.parameters).estimate(batch)
+        known = self._known(batch)
+        for place in self._busiest(units, batch):
+            if known[place]:
+                self._set(*units[place], found, place)
+
+    def _known(self, batch: batches.Batch) -> NDArray[np.bool_]:
+        """Tell which containers have all samples of both windows.
+
+        Without the first window nothing has risen or fallen; a gap must not pass for a fall.
+        """
+        count = 2 * self.parameters.samples
+        if batch.points < count:
+            return np.zeros(len(batch.names), dtype=np.bool_)
+        both = batch.cpu_cores[:, -count:] + batch.memory_bytes[:, -count:]
+        return np.asarray(np.isfinite(both).all(axis=1), dtype=np.bool_)
+
+    def _batch(self, units: list[tuple[LivePod, int]]) -> batches.Batch:
+        """Return one container of one pod per name: limits are those of a pod, not of all."""
+        names = [f"{pod.key}/{index}" for pod, index in units]
+        owners = [self._series_of(pod, index).owner for pod, index in units]
+        killed = np.array([self._killed[pod.workload.number, index] for pod, index in units])
+        return self._book.batch(names, owners, killed, runs=False)
+
+    def _busiest(self, units: list[tuple[LivePod, int]], batch: batches.Batch) -> list[int]:
+        """Return the containers of those pods that use most of their node."""
+        pods = list({pod.key: pod for pod, _ in units}.values())
+        used = np.zeros(len(pods))
+        places = {pod.key: place for place, pod in enumerate(pods)}
+        hosts = self.world.hosts
+        for place, (pod, _) in enumerate(units):
+            if pod.node is None or not batch.points:
+                continue
+            host = hosts[pod.node.number]
+            share = batch.cpu_cores[place, -1] / host["cores"]
+            share += batch.memory_bytes[place, -1] / host["room"]
+            used[places[pod.key]] += np.nan_to_num(share)
+        nodes = np.array([-1 if pod.node is None else pod.node.number for pod in pods])
+        chosen = limit_follow.busiest(nodes, used, self.parameters.most_pods)
+        keys = {pods[place].key for place in chosen.tolist()}
+        return [place for place, (pod, _) in enumerate(units) if pod.key in keys]
+
+    def _set(self, pod: LivePod, index: int, found: estimates.Estimates, place: int) -> None:
+        if pod.workload.sizing.mode == "off":
+            return
+        before = self._limits(pod, index)
+        after = dict(before)
+        cpu, memory = found.cpu_cores[place], found.memory_bytes[place]
+        if np.isfinite(cpu):
+            amount = sizing_context.amount_of(resources.CPU, float(cpu))
+            after[resources.CPU] = quantities.millis(max(amount, _LEAST_CPU_M))
+        if np.isfinite(memory):
+            amount = sizing_context.amount_of(resources.MEMORY, float(memory))
+            after[resources.MEMORY] = self._above_use(pod, index, amount)
+        if after == before:
+            return
+        world.write_limits(self.world, pod, index, after)
+        self.world.ledger.count("limits_written")
+        self.world.ledger.decide(lambda: self._record(pod, index, before, after))
+
+    def _above_use(self, pod: LivePod, index: int, amount: int) -> quantities.Quantity:
+        """Return a memory limit; unless strict, above what is used at this moment."""
+        if not self.parameters.strict:
+            used = float(self.world.units.rows["memory"][pod.units[index]])
+            least = used * (1.0 + self.parameters.memory_margin)
+            amount = max(amount, sizing_context.amount_of(resources.MEMORY, least))
+        return sizing_context.quantity(resources.MEMORY, amount)
+
+    def _limits(self, pod: LivePod, index: int) -> dict[str, quantities.Quantity]:
+        """Return the limits a container has by now."""
+        rows, unit = self.world.units.rows, pod.units[index]
+        found: dict[str, quantities.Quantity] = {}
+        cpu, memory = float(rows["cpu_limit"][unit]), float(rows["memory_limit"][unit])
+        if np.isfinite(cpu):
+            found[resources.CPU] = quantities.millis(round(cpu * 1000.0))
+        if np.isfinite(memory):
+            found[resources.MEMORY] = sizing_context.quantity(resources.MEMORY, round(memory))
+        return found
+
+    def _record(
+        self,
+        pod: LivePod,
+        index: int,
+        before: Mapping[str, quantities.Quantity],
+        after: Mapping[str, quantities.Quantity],
+    ) -> decisions.DecisionRecord:
+        name = pod.pod.spec.containers[index].name
+        return decisions.DecisionRecord(
+            kind="sizing",
+            subject=f"pod/{pod.key}",
+            policy=limit_follow.NAME,
+            outcome="; ".join(f"{name} limit {key} {value}" for key, value in after.items()),
+            parameters={
+                "strict": self.parameters.strict,
+                "elasticity": self.parameters.elasticity,
+            },
+            time=self.world.now_s,
+            numbers={
+                **{f"{name}/{key}/before": float(value) for key, value in before.items()},
+                **{f"{name}/{key}": float(value) for key, value in after.items()},
+            },
+        )
+
+    def _kill(self, found: tuple[LivePod, int]) -> None:
+        pod, row = found
+        if not any(pod.workload is workload for workload in self.workloads):
+            return
+        index = pod.units.index(row)
+        key = (pod.workload.number, index)
+        limit = float(self.world.units.rows["memory_limit"][row])
+        if np.isfinite(limit):
+            self._killed[key] = max(self._killed[key], limit)
+        world.write_limits(self.world, pod, index)
+
+    def _release(self, pod: LivePod) -> None:
+        for row in pod.units:
+            series = self._series.pop(int(self.world.units.rows["stream"][row]), None)
+            if series is not None:
+                self._book.drop(series)

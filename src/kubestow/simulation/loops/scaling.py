@@ -1,0 +1,311 @@
+"""The loop that hosts scalers: what they see is scraped and late, what they decide is carried out.
+
+Each workload's autoscaler looks at its own moments, spread over the interval as in a real cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kubestow.model import arrays, decoding
+from kubestow.policies.scaling import ahead, hpa, observations, perfect, registry, static
+from kubestow.simulation import kernel, scenarios
+from kubestow.simulation.loops.observations import Observer
+from kubestow.simulation.usage import NONE
+from kubestow.simulation.world import CONTROL, SCALED, LivePod, LiveWorkload, World
+
+RATE = "rps"
+TARGETS = ("cpu", "memory", RATE)
+SCALABLE = (scenarios.DEPLOYMENT, scenarios.STATEFUL_SET)  # the kinds that have a scale subresource
+_CPU, _MEMORY = ("cpu", ""), ("memory", "")
+
+
+@dataclass(slots=True, eq=False)
+class ScalingLoop:
+    """One workload and its scaler."""
+
+    world: World
+    observer: Observer
+    workload: LiveWorkload
+    scaler: registry.AnyScaler
+    memory: Any
+    metrics: tuple[str, ...] = TARGETS
+    crowd: Crowd | None = None
+
+    def start(self) -> None:
+        """Look for the first time somewhere within the first interval, then in its rhythm."""
+        period_s = self.workload.scaling.sync
+        first_s = period_s * (1.0 - kernel.uniform(self.workload.stream, 0))
+        self.world.clock.every(period_s, self.sync, first_s=first_s, priority=CONTROL)
+
+    def sync(self) -> None:
+        """Look, decide, and set the replicas."""
+        decision, self.memory = self.scaler.decide(self.see(), self.memory)
+        self.workload.outlook = decision.outlook
+        if decision.desired == self.workload.replicas:
+            return
+        world = self.world
+        world.ledger.count("scale_actions")
+        world.ledger.decide(decision.record)
+        change = f"{self.workload.replicas} -> {decision.desired}"
+        world.ledger.note(world.now_s, "scaled", self.workload.key, change)
+        self.workload.replicas = decision.desired
+        world.tell(SCALED, self.workload)
+
+    def see(self) -> observations.ScalingObservation:
+        """Return what the scaler sees now."""
+        if self.crowd is None or self.crowd.version != self.workload.version:
+            self.crowd = _crowd(self.workload, self.observer)
+        return observations.ScalingObservation(
+            time_s=self.world.now_s,
+            current_replicas=self.workload.replicas,
+            status_replicas=self.crowd.staying,
+            metrics=self._samples(self.crowd),
+            pods=self.crowd.table,
+        )
+
+    def _samples(self, crowd: Crowd) -> dict[str, observations.Reading]:
+        found = self.observer.read(crowd.rows, crowd.streams)
+        window_s = max(found.window_s, self.world.spec.metrics.scrape)
+        present = crowd.all_of(found.present)
+        readings: dict[str, observations.Reading] = {}
+        for name in self.metrics:
+            if name == RATE:
+                readings[name] = self._rate(crowd.ready, found.time_s, window_s)
+            else:
+                values = crowd.sum_of(found.cpu if name == "cpu" else found.memory)
+                readings[name] = observations.samples(
+                    _milli(values), found.time_s, window_s, present
+                )
+        return readings
+
+    def _rate(self, ready: arrays.Bools, time_s: float, window_s: float) -> observations.Reading:
+        rate = self.observer.request_rate(self.workload.service)
+        if rate is None or not ready.any():
+            return observations.FailedRead("no requests have been measured")
+        per_pod = np.where(ready, rate / ready.sum(), 0.0)
+        return observations.samples(_milli(per_pod), time_s, window_s, ready)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crowd:
+    """The pods of a workload as arrays; made again when one of them has changed.
+
+    Attributes:
+        version: Of the workload, when this was made.
+        rows: Rows of all containers.
+        streams: What tells them apart from others in the same rows.
+        owners: Which pod each container belongs to.
+        plain: Every pod has exactly one container, as most have.
+        table: What a scaler sees of the pods.
+        ready: Which pods are ready.
+        staying: How many are not on their way out.
+    """
+
+    version: int
+    rows: arrays.Ints
+    streams: arrays.Ints
+    owners: arrays.Ints
+    plain: bool
+    table: observations.PodTable
+    ready: arrays.Bools
+    staying: int
+
+    def sum_of(self, values: arrays.Floats) -> arrays.Floats:
+        """Add the containers of each pod up."""
+        if self.plain:
+            return values
+        return np.bincount(self.owners, values, len(self.ready)).astype(np.float64)
+
+    def all_of(self, flags: arrays.Bools) -> arrays.Bools:
+        """Tell of which pods all containers have something; those without any have nothing."""
+        if self.plain:
+            return flags
+        have = np.bincount(self.owners, flags, len(self.ready))
+        lack = np.bincount(self.owners, ~flags, len(self.ready))
+        whole: arrays.Bools = (have > 0) & (lack == 0)
+        return whole
+
+
+def _crowd(workload: LiveWorkload, observer: Observer) -> Crowd:
+    pods = list(workload.pods.values())
+    rows = np.array([row for pod in pods for row in pod.units], dtype=np.int64)
+    return Crowd(
+        version=workload.version,
+        rows=rows,
+        streams=observer.streams(rows),
+        owners=np.array([i for i, pod in enumerate(pods) for _ in pod.units], dtype=np.int64),
+        plain=all(len(pod.units) == 1 for pod in pods),
+        table=_table(pods),
+        ready=np.array([pod.ready_s is not None for pod in pods], dtype=np.bool_),
+        staying=sum(pod.stays for pod in pods),
+    )
+
+
+def _milli(values: arrays.Floats) -> arrays.Ints:
+    # Quantities are whole thousandths, rounded up (Quantity.MilliValue).
+    return np.ceil(values * 1000.0 - 1e-9).astype(np.int64)
+
+
+def _table(pods: list[LivePod]) -> observations.PodTable:
+    pending, running = observations.PENDING, observations.RUNNING
+    ready, not_ready = observations.READY, observations.NOT_READY
+    return observations.PodTable(
+        phases=np.array([pending if pod.bound_s is None else running for pod in pods], np.int8),
+        readies=np.array(
+            [ready if pod.ready_s is not None else not_ready for pod in pods], np.int8
+        ),
+        deleted=np.array([not pod.stays for pod in pods], dtype=np.bool_),
+        started_s=np.array([_started(pod) for pod in pods]),
+        ready_since_s=np.array([pod.changed_s for pod in pods]),
+        requests_milli={
+            _CPU: np.array([pod.requests[0] for pod in pods], dtype=np.int64),
+            _MEMORY: np.array([pod.requests[1] * 1000 for pod in pods], dtype=np.int64),
+        },
+        startups_s=np.array([_startup(pod) for pod in pods]),
+    )
+
+
+def _startup(pod: LivePod) -> float:
+    """Return how long a pod took from its creation until it was ready; NaN if it never was."""
+    if pod.first_ready_s is None:
+        return float("nan")
+    if pod.created_s < 0.0:  # there from the beginning: what its start took before the run
+        startup = pod.workload.spec.pod.startup
+        return kernel.lognormal(pod.stream, 1, startup.mean, startup.jitter)
+    return pod.first_ready_s - pod.created_s
+
+
+def _started(pod: LivePod) -> float:
+    if pod.bound_s is None:
+        return float("nan")
+    return min(pod.bound_s, pod.created_s) if pod.created_s < 0.0 else pod.bound_s
+
+
+def make_scaler(world: World, workload: LiveWorkload) -> registry.AnyScaler:
+    """Return the scaler of a workload, with its parameters.
+
+    Raises:
+        InputError: If the scaler, its target, rules or parameters are not what they should be.
+    """
+    scaling = workload.scaling
+    place = f"workload {workload.key}"
+    entry = registry.SCALERS.get(scaling.scaler)
+    found = _specification(workload, place)
+    raw = decoding.Field(scaling.parameters or {}, place, "scaling.parameters")
+    parameters: Any = decoding.read_structure(entry.parameters, raw)
+    if isinstance(parameters, hpa.HpaParameters):
+        release = world.features.version if raw["version"].missing else parameters.version
+        tolerance = parameters.tolerance if scaling.tolerance is None else scaling.tolerance
+        parameters = replace(parameters, version=release, tolerance=tolerance)
+    if isinstance(parameters, static.StaticParameters):
+        parameters = _informed(world, workload, parameters, raw)
+    if isinstance(parameters, perfect.PerfectParameters):
+        parameters = _foretold(world, workload, parameters)
+    if isinstance(parameters, ahead.QueueingParameters) and raw["sloS"].missing:
+        service = workload.spec.service
+        slo_s = parameters.slo_s if service is None else service.slo_millis / 1000.0
+        parameters = replace(parameters, slo_s=slo_s)
+    return entry.make(found, parameters)
+
+
+def _specification(workload: LiveWorkload, place: str) -> hpa.AutoscalerSpec:
+    scaling = workload.scaling
+    document = {
+        "metadata": {"name": workload.name, "namespace": workload.spec.namespace},
+        "spec": {
+            "minReplicas": scaling.min,
+            "maxReplicas": scaling.max,
+            "metrics": [_metric(name, target) for name, target in scaling.target.items()],
+            "behavior": scaling.behavior,
+        },
+    }
+    features = hpa.hpa_features(hpa.DEFAULT_VERSION)
+    return hpa.read_autoscaler(decoding.Field(document, place), features)
+
+
+def _metric(name: str, target: float) -> dict[str, Any]:
+    if name in ("cpu", "memory"):
+        share = {"type": "Utilization", "averageUtilization": max(round(target * 100), 1)}
+        return {"type": "Resource", "resource": {"name": name, "target": share}}
+    value = {"type": "AverageValue", "averageValue": f"{max(round(target * 1000), 1)}m"}
+    return {"type": "Pods", "pods": {"metric": {"name": name}, "target": value}}
+
+
+def _informed(
+    world: World,
+    workload: LiveWorkload,
+    parameters: static.StaticParameters,
+    raw: decoding.Field,
+) -> static.StaticParameters:
+    """Tell ``static`` what the scenario knows of load and cost, where nothing else is said."""
+    service = workload.spec.service
+    if service is None:
+        return parameters
+    demand = world.demand[workload.service]
+    cpu = workload.spec.pod.requests.get("cpu")
+    known = {
+        "load_max_rps": float(demand.max()),
+        "load_min_rps": float(demand.min()),
+        "load_mean_rps": float(demand.mean()),
+        "cpu_per_request_s": service.cpu_per_request,
+        "request_cores": float(cpu) if cpu else 1.0,
+        "target": workload.scaling.target.get("cpu", parameters.target),
+    }
+    said = {name for name in known if not raw[decoding.key_of(name)].missing}
+    changes: dict[str, Any] = {name: v for name, v in known.items() if name not in said}
+    return replace(parameters, **changes)
+
+
+def _foretold(
+    world: World, workload: LiveWorkload, parameters: perfect.PerfectParameters
+) -> perfect.PerfectParameters:
+    """Tell ``perfect`` all demand to come, and how long pods take to start."""
+    service = workload.spec.service
+    if service is None:
+        return parameters
+    cpu = workload.spec.pod.requests.get("cpu")
+    cost = service.cpu_per_request / (float(cpu) if cpu else 1.0)
+    return replace(
+        parameters,
+        loads=tuple((world.demand[workload.service] * cost).tolist()),
+        step_s=world.spec.step,
+        startup_s=workload.spec.pod.startup.mean,
+        look_s=workload.scaling.sync,
+        target=workload.scaling.target.get("cpu", parameters.target),
+    )
+
+
+def start_scaling(world: World, observer: Observer) -> None:
+    """Give every workload that is scaled its loop."""
+    for workload in world.workloads:
+        if is_scaled(workload):
+            scaler = make_scaler(world, workload)
+            metrics = _metrics(workload)
+            ScalingLoop(world, observer, workload, scaler, scaler.start(), metrics).start()
+
+
+def _metrics(workload: LiveWorkload) -> tuple[str, ...]:
+    """Return what a scaler reads: its targets, and what else it knows how to use."""
+    targets = tuple(workload.scaling.target) or ("cpu",)
+    wishes = () if workload.service == NONE else registry.SCALERS.get(workload.scaling.scaler).reads
+    return (*targets, *(name for name in wishes if name not in targets))
+
+
+def is_scaled(workload: LiveWorkload) -> bool:
+    """Tell whether a scaler looks after a workload: those that serve requests, by default."""
+    if workload.spec.kind not in SCALABLE or workload.scaling.scaler == scenarios.NO_SCALER:
+        return False
+    return workload.spec.scaling is not None or workload.service != NONE
+
+
+def set_static(world: World) -> None:
+    """Begin with the replicas a static scaler wants, so that nothing has to grow first."""
+    for workload in world.workloads:
+        if is_scaled(workload) and workload.scaling.scaler == static.Static.name:
+            scaler = make_scaler(world, workload)
+            if isinstance(scaler, static.Static):
+                workload.replicas = scaler.replicas

@@ -1,0 +1,100 @@
+"""What guards have to know of a workload in the simulator, and sizes as quantities.
+
+``estimate_loops`` sends what was estimated through the guards with these facts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import cast
+
+from kubestow.model import pods, quantities, requests, resources
+from kubestow.policies.sizing import guards, protocols
+from kubestow.simulation import scenarios
+from kubestow.simulation.loops import scaling
+from kubestow.simulation.world import LiveWorkload, World, make_spec
+
+Current = Mapping[str, protocols.ContainerResources]
+
+
+def find(
+    world: World, workload: LiveWorkload, current: Current, killed_bytes: Mapping[str, int]
+) -> guards.GuardContext:
+    """Return what is known of a workload beside its usage.
+
+    Args:
+        world: The world.
+        workload: The workload.
+        current: What its containers request and are limited to.
+        killed_bytes: What they were killed at.
+    """
+    return guards.GuardContext(
+        current=current,
+        replicas=workload.replicas,
+        killed_bytes=killed_bytes,
+        node=largest_node(world, workload),
+        autoscaled=autoscaled(workload),
+        quality=requests.qos_class(make_spec(workload.spec, workload.name)),
+    )
+
+
+def guard_parameters(stated_guards: scenarios.SizingGuards) -> guards.GuardParameters:
+    """Return what the guards go by: what the scenario says, and their own defaults."""
+    return guards.GuardParameters(
+        min_change=stated_guards.min_change,
+        memory_limit=cast("guards.LimitRule", stated_guards.memory_limit),
+        cpu_limit=cast("guards.LimitRule", stated_guards.cpu_limit),
+        node_share=stated_guards.node_share,
+    )
+
+
+def stated(workload: LiveWorkload) -> dict[str, protocols.ContainerResources]:
+    """Return what the scenario says a workload's containers request."""
+    made = make_spec(workload.spec, workload.name)
+    return {c.name: protocols.ContainerResources(c.requests, c.limits) for c in made.containers}
+
+
+def autoscaled(workload: LiveWorkload) -> dict[str, int]:
+    """Return the targets of an autoscaler on the same resources, in percent."""
+    if not scaling.is_scaled(workload):
+        return {}
+    counted = (resources.CPU, resources.MEMORY)
+    targets = workload.scaling.target or {resources.CPU: 0.8}  # the API server's default
+    return {name: round(100.0 * share) for name, share in targets.items() if name in counted}
+
+
+def largest_node(world: World, workload: LiveWorkload) -> dict[str, int]:
+    """Return what the largest node has left for a pod once daemons run on it."""
+    taken = {resources.CPU: 0, resources.MEMORY: 0}
+    for other in world.workloads:
+        if other.spec.kind == scenarios.DAEMON_SET and other is not workload:
+            found = resources.amounts(requests.pod_requests(pods.Pod("", other.pod_spec())))
+            for name in taken:
+                taken[name] += found.get(name, 0)
+    pools = world.spec.cluster.nodes
+    return {
+        name: max(resources.amount(name, pool.allocatable[name]) for pool in pools) - amount
+        for name, amount in taken.items()
+    }
+
+
+def amount_of(resource: str, estimated: float) -> int:
+    """Return an estimate in cores or bytes in whole millicores or bytes, rounded up."""
+    scaled = estimated * 1000.0 if resource == resources.CPU else estimated
+    # A millionth of a unit is noise of floating point, not usage.
+    return max(math.ceil(scaled - 1e-6), 0)
+
+
+def merge(
+    before: resources.ResourceList, amounts: Mapping[str, int]
+) -> dict[str, quantities.Quantity]:
+    """Return a list of resources with new amounts of some of them."""
+    return {**before, **{name: quantity(name, amount) for name, amount in amounts.items()}}
+
+
+def quantity(resource: str, amount: int) -> quantities.Quantity:
+    """Return whole millicores or bytes as a quantity."""
+    if resource == resources.CPU:
+        return quantities.millis(amount)
+    return quantities.units(amount, quantities.QuantityFormat.BINARY_SI)

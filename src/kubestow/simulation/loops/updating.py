@@ -1,0 +1,109 @@
+"""Bringing running pods to what their workload's new pods request.
+
+In place where the API server would take the change (same quality-of-service class, no limit taken
+away) and the node has room; else by eviction, one pod of a workload at a time, as the budget allows
+and only while all others are ready. Pods of jobs are never evicted: their work would be lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kubestow.model import pods, requests
+from kubestow.policies.sizing.vpa import UpdaterParameters
+from kubestow.simulation import scenarios as spec
+from kubestow.simulation.world import (
+    LivePod,
+    LiveWorkload,
+    Resizer,
+    World,
+    counted_replicas,
+    may_evict,
+    stop_pod,
+)
+
+RECREATE, IN_PLACE = "recreate", "in-place-or-recreate"
+_RULES = UpdaterParameters()  # least replicas and patience are those of VPA's updater
+_KEPT = (spec.JOB, spec.PIPELINE)
+
+
+@dataclass(slots=True, eq=False)
+class Updater:
+    """Changes running pods."""
+
+    world: World
+    _resizer: Resizer = field(init=False)
+    _settled: dict[int, tuple[int, object]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._resizer = Resizer(self.world)
+
+    def forget(self, pod: LivePod) -> None:
+        """Put off nothing for a pod that is gone."""
+        self._resizer.forget(pod)
+
+    def update(self, workload: LiveWorkload) -> None:
+        """Change the pods of a workload that are not as new ones would be."""
+        mode = workload.sizing.mode
+        if mode not in (RECREATE, IN_PLACE):
+            return
+        version, sizes = self._settled.get(workload.number, (-1, None))
+        if version == workload.version and sizes is workload.requests:
+            return  # nothing has happened since all were found to be as they should
+        template = workload.pod_spec()
+        differing = [
+            pod
+            for pod in workload.staying()
+            if pod.node is not None and not _same(pod.pod.spec, template)
+        ]
+        left = [pod for pod in differing if not (mode == IN_PLACE and self._resize(pod))]
+        if not left:
+            self._settled[workload.number] = (workload.version, workload.requests)
+            return
+        self._evict(workload, left, mode)
+
+    def _resize(self, pod: LivePod) -> bool:
+        """Resize a pod in place; tell whether that was done."""
+        if not resizable(pod.pod.spec, pod.workload.pod_spec()):
+            return False
+        self._resizer.resize(pod)
+        return pod.key not in self._resizer.deferred
+
+    def _evict(self, workload: LiveWorkload, left: list[LivePod], mode: str) -> None:
+        if workload.spec.kind in _KEPT or workload.replicas < _RULES.min_replicas:
+            return
+        if sum(pod.ready_s is not None for pod in workload.staying()) < workload.replicas:
+            return
+        for pod in left:
+            if (mode == RECREATE or self._is_due(pod)) and may_evict(pod):
+                self.world.ledger.count("sizing_evictions")
+                stop_pod(self.world, pod, "resized-by-eviction")
+                return
+
+    def _is_due(self, pod: LivePod) -> bool:
+        """Tell whether a pod that cannot be resized in place has to go.
+
+        One that only shrinks stays: what it has too much is no reason to restart it.
+        """
+        asked = counted_replicas(pod.workload.pod_spec())
+        if all(new <= old for new, old in zip(asked, pod.requests, strict=True)):
+            return False
+        since_s = self._resizer.deferred.get(pod.key)
+        return since_s is None or self.world.now_s - since_s >= _RULES.deferred_timeout_s
+
+
+def resizable(before: pods.PodSpec, after: pods.PodSpec) -> bool:
+    """Tell whether the API server takes a resize: same class, no request or limit taken away."""
+    if requests.qos_class(before) != requests.qos_class(after):
+        return False
+    return all(
+        set(old.limits) <= set(new.limits) and set(old.requests) <= set(new.requests)
+        for old, new in zip(before.containers, after.containers, strict=True)
+    )
+
+
+def _same(one: pods.PodSpec, other: pods.PodSpec) -> bool:
+    return all(
+        a.requests == b.requests and a.limits == b.limits
+        for a, b in zip(one.containers, other.containers, strict=True)
+    )

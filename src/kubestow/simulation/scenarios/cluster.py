@@ -1,0 +1,137 @@
+"""The machines of a scenario, and what happens to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from kubestow.model import decoding, quantities
+from kubestow.model.decoding import OneOf, Seconds, ValueBounds
+
+_EVICTION = quantities.parse("100Mi")  # the kubelet's default, memory.available<100Mi
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTaint:
+    """A taint of all nodes of a pool."""
+
+    key: str
+    effect: Annotated[str, OneOf(("NoSchedule", "PreferNoSchedule", "NoExecute"))]
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Nodes of one shape.
+
+    Attributes:
+        name: Nodes are called name-0, name-1 and so on; a pool of one keeps the bare name.
+        count: Nodes at the start.
+        allocatable: What pods can have of a node.
+        capacity: What a node really has; the same as allocatable if left out.
+        labels: Labels of the nodes; a hostname is added.
+        zones: Nodes are dealt out to these zones in turn.
+        taints: Taints of the nodes.
+        min: Fewest nodes the autoscaler keeps; the count if left out.
+        max: Most nodes the autoscaler may have; the count if left out.
+        provision: From ordering a node to its being ready.
+        cost: Price of a node per hour.
+        eviction_memory: The kubelet evicts when less memory than this is left.
+    """
+
+    name: str
+    allocatable: dict[str, quantities.Quantity]
+    count: Annotated[int, ValueBounds(least=0, most=100_000)] = 1
+    capacity: dict[str, quantities.Quantity] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    zones: tuple[str, ...] = ()
+    taints: tuple[NodeTaint, ...] = ()
+    min: Annotated[int, ValueBounds(least=0)] | None = None
+    max: Annotated[int, ValueBounds(least=0)] | None = None
+    provision: Seconds = 120.0
+    cost: Annotated[float, ValueBounds(least=0)] = 1.0
+    eviction_memory: quantities.Quantity = _EVICTION
+
+    def names(self) -> list[str]:
+        """Return the names nodes of this pool have, or may have once it has grown."""
+        most = self.count if self.max is None else self.max
+        return [self.name] if self.count == most == 1 else [f"{self.name}-{i}" for i in range(most)]
+
+    def check(self, place: decoding.Field) -> None:
+        """Refuse pools without processor, memory or room for pods, and bounds that exclude."""
+        if not self.name:
+            raise place["name"].refuse("expected a name")
+        for name in ("cpu", "memory", "pods"):
+            if name not in self.allocatable or self.allocatable[name].nano <= 0:
+                raise place["allocatable"][name].refuse("every node needs cpu, memory and pods")
+        for name, offered in self.allocatable.items():
+            if name in self.capacity and self.capacity[name].nano < offered.nano:
+                raise place["capacity"][name].refuse(f"must not be below allocatable {offered}")
+        if self.min is not None and self.min > self.count:
+            raise place["min"].refuse(f"must not be above the count {self.count}")
+        if self.max is not None and self.max < self.count:
+            raise place["max"].refuse(f"must not be below the count {self.count}")
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """The cluster.
+
+    Attributes:
+        nodes: Pools of nodes.
+        from_: Manifests or a snapshot to take nodes and pods from.
+    """
+
+    nodes: tuple[Pool, ...] = ()
+    from_: str | None = None
+
+    def check(self, place: decoding.Field) -> None:
+        """Refuse a cluster without nodes, and pools whose names or nodes' names are the same."""
+        if not self.nodes and self.from_ is None:
+            raise place["nodes"].refuse("a cluster needs nodes")
+        names: set[str] = set()
+        taken: set[str] = set()
+        for pool, inner in zip(self.nodes, place["nodes"].items(), strict=True):
+            if pool.name in names:
+                raise inner["name"].refuse("is the name of another pool")
+            names.add(pool.name)
+            both = taken.intersection(pool.names())
+            if both:
+                raise inner["name"].refuse(f"another pool has a node {min(both)}, too")
+            taken.update(pool.names())
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A node that dies, and perhaps comes back.
+
+    Attributes:
+        node: Its name.
+        at: When.
+        duration: How long it is gone; for good if left out.
+    """
+
+    node: str
+    at: Seconds
+    duration: Seconds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """Nodes are drained one after another, kept out of service for a while, and given back.
+
+    Attributes:
+        start: When it begins.
+        pool: Only nodes of this pool; all if left out.
+        parallel: Nodes at a time.
+        hold: How long an empty node is worked on.
+        timeout: After how long pods that may not be evicted are evicted all the same.
+        pause: Time between a node's return and the next one.
+    """
+
+    start: Seconds
+    pool: str | None = None
+    parallel: Annotated[int, ValueBounds(least=1)] = 1
+    hold: Seconds = 300.0
+    timeout: Seconds = 3600.0
+    pause: Seconds = 0.0

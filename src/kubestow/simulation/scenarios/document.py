@@ -1,0 +1,124 @@
+"""A whole scenario, read from a decoded document, and the schema of such documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from kubestow.model import decoding
+from kubestow.model.decoding import OneOf, ValueBounds
+from kubestow.simulation.scenarios.cluster import Failure, Machines, Maintenance
+from kubestow.simulation.scenarios.policies import Metrics, Policies
+from kubestow.simulation.scenarios.workloads import PositiveSeconds, ScenarioWorkload
+
+API_VERSION = "kubestow.io/v1alpha1"
+KIND = "Scenario"
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioMetadata:
+    """What the scenario is called.
+
+    Attributes:
+        name: Its name.
+        description: What it is about.
+    """
+
+    name: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What is written down.
+
+    Attributes:
+        nodes: Time between two rows per node in the time line.
+        workloads: Time between two rows per workload in the time line.
+        decisions: How many decisions are kept with all their numbers.
+    """
+
+    nodes: PositiveSeconds = 300.0
+    workloads: PositiveSeconds = 60.0
+    decisions: Annotated[int, ValueBounds(least=0)] = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioSpec:
+    """What happens.
+
+    Attributes:
+        duration: How long is simulated.
+        cluster: The machines.
+        workloads: What runs on them.
+        seed: Decides everything that is random.
+        step: Use is computed once per step; changes of state happen at any time.
+        metrics: How use is measured.
+        policies: What steers the cluster.
+        failures: Nodes that die.
+        maintenance: Nodes that are drained.
+        recording: What is written down.
+    """
+
+    duration: PositiveSeconds
+    cluster: Machines
+    workloads: tuple[ScenarioWorkload, ...]
+    seed: Annotated[int, ValueBounds(least=0)] = 1
+    step: PositiveSeconds = 15.0
+    metrics: Metrics = field(default_factory=Metrics)
+    policies: Policies = field(default_factory=Policies)
+    failures: tuple[Failure, ...] = ()
+    maintenance: tuple[Maintenance, ...] = ()
+    recording: Recording = Recording()
+
+    def check(self, place: decoding.Field) -> None:
+        """Refuse names given twice and times that do not fit the step."""
+        if self.step > self.duration:
+            raise place["step"].refuse("must not be longer than the duration")
+        for name in ("scrape", "window", "lag"):
+            if not _is_multiple(getattr(self.metrics, name), self.step):
+                inner = place["metrics"][name]
+                shown = decoding.Field(getattr(self.metrics, name), inner.place, inner.path)
+                raise shown.refuse(f"must be a multiple of the step, {self.step:g} s")
+        names: set[tuple[str, str]] = set()
+        for workload, inner in zip(self.workloads, place["workloads"].items(), strict=True):
+            own = {(workload.namespace, name) for name in workload.names()}
+            if own & names:
+                raise inner["name"].refuse("is the name of another workload")
+            names |= own
+        pools = {pool.name for pool in self.cluster.nodes}
+        for plan, inner in zip(self.maintenance, place["maintenance"].items(), strict=True):
+            if plan.pool is not None and plan.pool not in pools:
+                raise inner["pool"].refuse(f"expected one of {', '.join(sorted(pools))}")
+
+
+def _is_multiple(time_s: float, step_s: float) -> bool:
+    return abs(time_s / step_s - round(time_s / step_s)) < 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A cluster, what runs on it, what happens to it, and the policies that steer it."""
+
+    api_version: Annotated[str, OneOf((API_VERSION,))]
+    kind: Annotated[str, OneOf((KIND,))]
+    metadata: ScenarioMetadata
+    spec: ScenarioSpec = field()
+
+
+def read_scenario(value: Any, place: str) -> Scenario:
+    """Read a scenario from a decoded document.
+
+    Raises:
+        InputError: With path, value and expectation, for the first thing that is wrong.
+    """
+    return decoding.read_structure(Scenario, decoding.Field(value, place))
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of scenario files."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "kubestow scenario",
+        **decoding.structure_schema(Scenario),
+    }

@@ -1,0 +1,182 @@
+"""Room for requests that are played one by one, and a step of all services that ask for it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kubestow.model.arrays import Floats, Ints
+from kubestow.policies.compiling import compiled
+from kubestow.simulation.usage import requests as usage_requests
+from kubestow.simulation.usage import serving
+from kubestow.simulation.usage.containers import NONE, RecordArray
+
+_FIRST_ROOM = 8
+SERVED, TIMED_OUT, LATE, RESPONSE, REFUSED, PAUSED_S = range(6)
+
+
+class PlayTable(NamedTuple):
+    """Pods whose requests are played, and the requests of the service at hand."""
+
+    states: RecordArray  # [pods]
+    finish: Floats  # [pods, requests]: heap, by the pod's virtual clock
+    arrived: Floats  # [pods, requests]: when they came
+    times: Floats  # requests of one service in one step
+    works: Floats
+    chosen: Ints
+    candidates: Ints
+    sums: Floats
+
+
+class PlayedRequests:
+    """The pods whose requests are played."""
+
+    def __init__(self, most_requests: int) -> None:
+        """Make room.
+
+        Args:
+            most_requests: Requests of one service in one step, at most; 0 if nothing is played.
+        """
+        rows = _FIRST_ROOM if most_requests else 0
+        self.table = _make(rows, most_requests, 1)
+        self._free = list(range(rows - 1, -1, -1))
+
+    def add(self, units: int) -> int:
+        """Take a row for a pod.
+
+        Args:
+            units: Containers there are, so that there is room for all of them to choose from.
+        """
+        if not self._free:
+            self._grow()
+        if len(self.table.candidates) < units:
+            self.table = self.table._replace(candidates=np.zeros(2 * units, dtype=np.int64))
+        row = self._free.pop()
+        self.reset(row)
+        return row
+
+    def reset(self, row: int) -> None:
+        """Empty a pod; its clock starts again."""
+        self.table.states[row] = 0
+
+    def leave(self, row: int) -> None:
+        """Give a row back."""
+        self._free.append(row)
+
+    def _grow(self) -> None:
+        old = self.table
+        size = len(old.states)
+        new = _make(2 * size, len(old.times), len(old.candidates))
+        for name in ("states", "finish", "arrived"):
+            getattr(new, name)[:size] = getattr(old, name)
+        self.table = new
+        self._free = list(range(2 * size - 1, size - 1, -1))
+
+
+def _make(rows: int, requests: int, units: int) -> PlayTable:
+    return PlayTable(
+        states=np.zeros(rows, dtype=usage_requests.PLAY),
+        finish=np.zeros((rows, usage_requests.ROOM)),
+        arrived=np.zeros((rows, usage_requests.ROOM)),
+        times=np.zeros(requests),
+        works=np.zeros(requests),
+        chosen=np.zeros(requests, dtype=np.int64),
+        candidates=np.zeros(units, dtype=np.int64),
+        sums=np.zeros(6),
+    )
+
+
+@compiled
+def serve_played(
+    top: int,
+    step: int,
+    start_s: float,
+    step_s: float,
+    units: RecordArray,
+    services: RecordArray,
+    hosts: RecordArray,
+    histograms: Floats,
+    table: PlayTable,
+) -> None:
+    """Play the requests of this step of all services that ask for it.
+
+    Args:
+        top: Rows of ``units`` to look at.
+        step: Number of the step.
+        start_s: When it began.
+        step_s: How long it was.
+        units: The containers, changed.
+        services: The services, changed.
+        hosts: The nodes.
+        histograms: Response times per service, changed.
+        table: The pods' requests, changed.
+    """
+    for row in range(len(services)):
+        service = services[row]
+        if not service.played:
+            continue
+        count = usage_requests.draw_arrivals(
+            service, step, start_s, step_s, table.times, table.works
+        )
+        usage_requests.deal(
+            row,
+            service,
+            count,
+            step,
+            start_s,
+            table.times,
+            units,
+            top,
+            table.candidates,
+            table.chosen,
+        )
+        service.offered = count
+        service.dropped = 0.0
+        for index in range(count):
+            lost = table.chosen[index] == NONE or units[table.chosen[index]].lost
+            service.dropped += 1.0 if lost else 0.0
+        table.sums[:] = 0.0
+        service.queue = 0.0
+        for unit_row in range(top):
+            unit = units[unit_row]
+            if not unit.used or unit.service != row or unit.lost or unit.running_s <= 0.0:
+                continue
+            running = unit.running_s / step_s
+            cores = serving.cores_within_reach(
+                unit.cpu, unit.own, unit.cpu_limit, unit.cpu_weight, running, hosts[unit.node]
+            )
+            # Under a limit more cores than the limit may run at once, until the quota is gone.
+            at_once = max(cores, min(unit.parallel, hosts[unit.node].cores))
+            begin_s = max(start_s, min(unit.running_from, start_s + step_s - unit.running_s))
+            paused_s = table.sums[PAUSED_S]
+            used_s = usage_requests.play(
+                unit_row,
+                count,
+                table.times,
+                table.works,
+                table.chosen,
+                begin_s,
+                begin_s + unit.running_s,
+                at_once if unit.cpu_limit < unit.parallel else min(cores, unit.parallel),
+                unit.cpu_limit if unit.cpu_limit < unit.parallel else np.inf,
+                serving.PERIOD_S,
+                service.threads,
+                service.slo_s,
+                service.timeout_s,
+                table.states[unit.play],
+                table.finish[unit.play],
+                table.arrived[unit.play],
+                histograms[row],
+                table.sums,
+            )
+            taken = used_s / step_s
+            unit.cpu = taken + min(unit.own, max(unit.cpu - taken, 0.0))
+            unit.throttling = min((table.sums[PAUSED_S] - paused_s) / unit.running_s, 1.0)
+            unit.in_system = table.states[unit.play].inside
+            service.queue += unit.in_system
+        service.served = table.sums[SERVED]
+        service.timed_out = table.sums[TIMED_OUT]
+        service.late = table.sums[LATE]
+        service.response_sum = table.sums[RESPONSE]
+        service.dropped += table.sums[REFUSED]

@@ -1,0 +1,159 @@
+"""Who wants how much of a node, and who gets it.
+
+Cores are shared by weight (``cpu.weight``), nobody gets more than it wants or than its limit
+(``cpu.max``), and what one does not need goes to the others. Network and disk are shared in
+proportion to what is wanted.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kubestow.policies.compiling import compiled
+from kubestow.simulation import kernel
+from kubestow.simulation.usage.containers import NONE, RecordArray
+
+CPU_NOISE, MEMORY_NOISE = 0, 1
+
+
+@compiled
+def noise_factor(
+    state: float, spread: float, kept: float, stream: int, counter: int
+) -> tuple[float, float]:
+    """Return the next state of a container's noise, and the factor it means (mean 1)."""
+    fresh = kernel.normal(stream, counter)
+    # A new container starts in the steady state.
+    state = fresh if state == 0.0 else kept * state + math.sqrt(1.0 - kept * kept) * fresh
+    return state, math.exp(spread * state - spread * spread / 2.0)
+
+
+@compiled
+def deal_out(top: int, step_s: float, units: RecordArray, services: RecordArray) -> None:
+    """Find out who receives requests, and drop those that come while nobody does."""
+    for service_row in range(len(services)):
+        service = services[service_row]
+        service.shares_s = 0.0
+        service.received_s = 0.0
+        service.stopped_s = 0.0
+    for row in range(top):
+        unit = units[row]
+        if unit.used and unit.service != NONE:
+            service = services[unit.service]
+            service.shares_s += unit.serving_s
+            if unit.serving_from < math.inf:
+                service.received_s = max(service.received_s, unit.serving_s)
+            else:
+                service.stopped_s = max(service.stopped_s, unit.serving_s)
+    for service_row in range(len(services)):
+        service = services[service_row]
+        service.offered = service.rate * step_s
+        # Who stopped received from the beginning on, who receives did so up to the end.
+        received_s = min(service.received_s + service.stopped_s, step_s)
+        service.taken = service.offered * (received_s / step_s)
+        service.dropped = service.offered - service.taken
+
+
+@compiled
+def arrivals(serving_s: float, shares_s: float, taken: float) -> float:
+    """Return the requests that go to a container that received for so long."""
+    return taken * serving_s / shares_s if shares_s > 0.0 else 0.0
+
+
+@compiled
+def want(
+    top: int,
+    step: int,
+    step_s: float,
+    units: RecordArray,
+    signals: RecordArray,
+    services: RecordArray,
+    hosts: RecordArray,
+) -> None:
+    """Work out what everyone wants of cores, network and disk."""
+    for host_row in range(len(hosts)):
+        host = hosts[host_row]
+        host.wanted = 0.0
+        host.weight = 0.0
+        host.network_wanted = 0.0
+        host.disk_wanted = 0.0
+    for row in range(top):
+        unit = units[row]
+        if not unit.used:
+            continue
+        running = unit.running_s / step_s
+        own = unit.startup_cpu * unit.starting_s / step_s
+        network, disk = 0.0, 0.0
+        if unit.cpu_signal != NONE:
+            signal = signals[unit.cpu_signal]
+            factor = 1.0
+            if signal.noise > 0.0:
+                unit.cpu_noise, factor = noise_factor(
+                    unit.cpu_noise, signal.noise, signal.kept, unit.stream, 2 * step + CPU_NOISE
+                )
+            own += running * signal.value * factor
+        if unit.network_signal != NONE:
+            network = signals[unit.network_signal].value * running
+        if unit.disk_signal != NONE:
+            disk = signals[unit.disk_signal].value * running
+        working = max(unit.running_s - unit.starting_s, 0.0) / step_s
+        wanted = min(unit.work_cores, unit.work_left / step_s) * working
+        if unit.service != NONE:
+            service = services[unit.service]
+            own += service.base_cpu * running
+            if not unit.lost:
+                due = unit.in_system + arrivals(unit.serving_s, service.shares_s, service.taken)
+                wanted += due * service.work_s / step_s
+                network += due * service.network / step_s
+                disk += due * service.disk / step_s
+        unit.own = own
+        most = unit.cpu_limit * running if running > 0.0 else 0.0
+        unit.throttling = 1.0 if own + wanted > most * (1.0 + 1e-9) else 0.0
+        unit.wanted = min(own + wanted, most)
+        unit.cpu = unit.wanted
+        unit.network = network
+        unit.disk = disk
+        host = hosts[unit.node]
+        host.network_wanted += network
+        host.disk_wanted += disk
+        if unit.wanted > 0.0:
+            host.wanted += unit.wanted
+            host.weight += unit.cpu_weight
+
+
+@compiled
+def share_cores(top: int, units: RecordArray, hosts: RecordArray) -> None:
+    """Share the cores of crowded nodes by weight, round by round."""
+    again = False
+    for host_row in range(len(hosts)):
+        host = hosts[host_row]
+        host.crowded = host.wanted > host.cores
+        again = again or host.crowded
+        host.left = host.cores
+        host.left_weight = host.weight
+    if not again:
+        return
+    for row in range(top):
+        unit = units[row]
+        unit.settled = not (unit.used and unit.wanted > 0.0 and hosts[unit.node].crowded)
+    while again:
+        again = False
+        for host_row in range(len(hosts)):
+            host = hosts[host_row]
+            host.fair = host.left / host.left_weight if host.left_weight > 0.0 else 0.0
+        for row in range(top):
+            unit = units[row]
+            if unit.settled:
+                continue
+            host = hosts[unit.node]
+            unit.cpu = min(unit.wanted, host.fair * unit.cpu_weight)
+            if unit.wanted <= host.fair * unit.cpu_weight:
+                unit.settled = True
+                host.left -= unit.wanted
+                host.left_weight -= unit.cpu_weight
+                again = True
+
+
+@compiled
+def link_share(wanted: float, offered: float) -> float:
+    """Return the share of the bytes wanted on a node that a link can move."""
+    return offered / wanted if wanted > offered else 1.0

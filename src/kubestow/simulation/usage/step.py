@@ -1,0 +1,213 @@
+"""One step of use: all containers of all nodes at once.
+
+First everyone says what it wants, then each node shares what it has, then requests are served,
+memory follows, and counters are moved on. What happens as a consequence (a container killed, a node
+short of memory) is left to the life cycle.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kubestow.model.arrays import Floats
+from kubestow.policies.compiling import compiled
+from kubestow.simulation.usage import request_tables, response_times, serving, sharing
+from kubestow.simulation.usage.containers import NONE, Record, RecordArray
+
+CACHE_S = 600.0  # page cache fills by 63 % in so long
+
+
+@compiled
+def advance_usage(
+    top: int,
+    step: int,
+    start_s: float,
+    step_s: float,
+    units: RecordArray,
+    signals: RecordArray,
+    services: RecordArray,
+    hosts: RecordArray,
+    histograms: Floats,
+    table: response_times.ResponseTable,
+    played: request_tables.PlayTable,
+) -> None:
+    """Compute the use of one step.
+
+    Args:
+        top: Rows of ``units`` to look at.
+        step: Number of the step.
+        start_s: When it began.
+        step_s: How long it was.
+        units: The containers, changed.
+        signals: What they use by themselves.
+        services: What requests cost and what became of them, changed.
+        hosts: The nodes, changed.
+        histograms: Response times per service, changed.
+        table: Distribution of response times.
+        played: Requests that are played one by one, changed.
+    """
+    read_watches(top, start_s, step_s, units)
+    sharing.deal_out(top, step_s, units, services)
+    sharing.want(top, step, step_s, units, signals, services, hosts)
+    sharing.share_cores(top, units, hosts)
+    serving.serve(top, step_s, units, services, hosts)
+    request_tables.serve_played(
+        top, step, start_s, step_s, units, services, hosts, histograms, played
+    )
+    remember(top, step, start_s + step_s, step_s, units, signals, services, hosts)
+    settle(services, histograms, table)
+
+
+@compiled
+def read_watches(top: int, start_s: float, step_s: float, units: RecordArray) -> None:
+    """Add the seconds of stopwatches that run; sums may be off in the last digit."""
+    end_s = start_s + step_s
+    for row in range(top):
+        unit = units[row]
+        if unit.running_from < end_s:
+            unit.running_s += end_s - max(unit.running_from, start_s)
+        if unit.starting_from < end_s:
+            unit.starting_s += end_s - max(unit.starting_from, start_s)
+        if unit.serving_from < end_s:
+            unit.serving_s += end_s - max(unit.serving_from, start_s)
+        unit.running_s = min(unit.running_s, step_s)
+        unit.starting_s = min(unit.starting_s, step_s)
+        unit.serving_s = min(unit.serving_s, step_s)
+
+
+@compiled
+def remember(
+    top: int,
+    step: int,
+    end_s: float,
+    step_s: float,
+    units: RecordArray,
+    signals: RecordArray,
+    services: RecordArray,
+    hosts: RecordArray,
+) -> None:
+    """Move memory and counters on, and set the stopwatches' seconds back."""
+    for row in range(len(hosts)):
+        host = hosts[row]
+        host.cpu = 0.0
+        host.memory = 0.0
+        host.cache = 0.0
+    for row in range(top):
+        unit = units[row]
+        if not unit.used:
+            continue
+        host = hosts[unit.node]
+        unit.cpu_total += unit.cpu * step_s
+        host.cpu += unit.cpu
+        if unit.cpu_limit < math.inf:
+            periods = unit.running_s / serving.PERIOD_S
+            unit.periods += periods
+            unit.throttled += periods * unit.throttling
+        unit.running_s = 0.0
+        unit.starting_s = 0.0
+        unit.serving_s = 0.0
+        unit.memory = 0.0
+        unit.cache = 0.0
+        unit.killed = False
+        if not unit.running_from < end_s:
+            continue
+        memory = memory_in_use(unit, step, end_s, signals, services)
+        unit.killed = memory > unit.memory_limit
+        unit.memory = min(memory, unit.memory_limit)
+        unit.peak_memory = max(unit.peak_memory, unit.memory)
+        host.memory += unit.memory
+        if unit.cache_target > 0.0:
+            filled = 1.0 - math.exp(-(end_s - unit.since_s) / CACHE_S)
+            unit.cache = min(unit.cache_target * filled, unit.memory_limit - unit.memory)
+            host.cache += unit.cache
+    shrink_caches(top, units, hosts)
+
+
+@compiled
+def shrink_caches(top: int, units: RecordArray, hosts: RecordArray) -> None:
+    """Let page cache give way where a node is full."""
+    full = False
+    for row in range(len(hosts)):
+        full = full or hosts[row].memory + hosts[row].cache > hosts[row].room
+    if not full:
+        return
+    for row in range(top):
+        unit = units[row]
+        if not unit.used or unit.cache <= 0.0:
+            continue
+        host = hosts[unit.node]
+        if host.memory + host.cache > host.room:
+            unit.cache *= max(host.room - host.memory, 0.0) / host.cache
+    for row in range(len(hosts)):
+        host = hosts[row]
+        host.cache = min(host.cache, max(host.room - host.memory, 0.0))
+
+
+@compiled
+def memory_in_use(
+    unit: Record, step: int, end_s: float, signals: RecordArray, services: RecordArray
+) -> float:
+    """Return the memory a container has in use, page cache apart."""
+    # Containers that are there from the start are as good as new: a leak begins at time 0.
+    memory = unit.leak * (end_s - max(unit.since_s, 0.0)) if unit.leak > 0.0 else 0.0
+    if unit.memory_signal != NONE:
+        signal = signals[unit.memory_signal]
+        factor = 1.0
+        if signal.noise > 0.0:
+            unit.memory_noise, factor = sharing.noise_factor(
+                unit.memory_noise,
+                signal.noise,
+                signal.kept,
+                unit.stream,
+                2 * step + sharing.MEMORY_NOISE,
+            )
+        memory += signal.value * factor
+    if unit.starting_from < end_s:
+        memory += unit.startup_memory
+    if unit.service != NONE:
+        service = services[unit.service]
+        memory += service.base_memory + service.memory * unit.in_system
+    return float(memory)
+
+
+@compiled
+def settle(services: RecordArray, histograms: Floats, table: response_times.ResponseTable) -> None:
+    """Add the step to the totals of every service.
+
+    A client that gives up has waited for the time-out: such requests count with that time among the
+    response times, and among the dropped ones.
+    """
+    for row in range(len(services)):
+        service = services[row]
+        if not service.played:
+            settle_rates(service, histograms[row], table)
+        service.dropped += service.timed_out
+        service.all_offered += service.offered
+        service.all_served += service.served
+        service.all_dropped += service.dropped
+        service.all_late += service.late
+        service.all_response += service.response_sum
+
+
+@compiled
+def settle_rates(service: Record, histogram: Floats, table: response_times.ResponseTable) -> None:
+    """Turn means of a step into a distribution of response times."""
+    service.late = 0.0
+    given_up = service.timed_out
+    if given_up > 0.0:
+        histogram[response_times.bucket_of(service.timeout_s)] += given_up
+        service.response_sum += given_up * service.timeout_s
+    if service.served <= 0.0:
+        return
+    mean_s = (service.response_sum - given_up * service.timeout_s) / service.served
+    square = service.response_squares / service.served
+    variation = max(square / mean_s**2 - 1.0, 1e-4)
+    capped_s = response_times.add(
+        histogram, service.served, mean_s, variation, service.timeout_s, table
+    )
+    service.response_sum -= service.served * (mean_s - capped_s)
+    slow = 1.0 - response_times.share_below(service.slo_s / mean_s, variation, table)
+    too_slow = 1.0 - response_times.share_below(service.timeout_s / mean_s, variation, table)
+    service.late = service.served * max(slow - too_slow, 0.0)
+    service.timed_out += service.served * too_slow
+    service.served -= service.served * too_slow

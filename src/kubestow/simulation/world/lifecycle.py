@@ -1,0 +1,421 @@
+"""The life of a pod: created, bound, starting, ready, perhaps killed and restarted, gone.
+
+Times are those of Kubernetes: a crashed container is restarted at once the first time, then after
+10 s, 20 s and so on up to 300 s, and from the start again when it has run for ten minutes
+(``pkg/kubelet``: container back-off); a pod told to stop receives no requests any more, and is gone
+after its grace period. On a dead node nobody can confirm that a pod is gone. Most controllers do
+not wait for that; a StatefulSet does, for two pods of one identity must never run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from kubestow.model import cgroups, pods, requests, resources
+from kubestow.simulation import kernel, usage
+from kubestow.simulation import scenarios as spec
+from kubestow.simulation.usage import NONE, RUNNING, SERVING, STARTING
+from kubestow.simulation.world import templates
+from kubestow.simulation.world import world as world_world
+from kubestow.simulation.world.actors import LiveNode, LivePod, LiveWorkload, NodePhase, Phase
+from kubestow.simulation.world.world import World
+
+BACK_OFF_FIRST_S, BACK_OFF_MOST_S, BACK_OFF_RESET_S = 10.0, 300.0, 600.0
+LONG_AGO_S = -86400.0  # pods that are there from the start have been there for a day
+
+
+def create_pod(
+    world: World, workload: LiveWorkload, name: str, pod_spec: pods.PodSpec, created_s: float
+) -> LivePod:
+    """Create a pod of a workload; it waits to be bound."""
+    pod = pods.Pod(
+        name=name,
+        spec=pod_spec,
+        namespace=workload.spec.namespace,
+        labels=templates.labels_of(workload.spec, workload.name),
+        owner=templates.owner_of(workload.spec, workload.name),
+        created=created_s,
+    )
+    number = workload.made
+    workload.made += 1
+    live = LivePod(
+        workload=workload,
+        pod=pod,
+        number=number,
+        created_s=created_s,
+        stream=kernel.stream_key(workload.stream, "pod", number),
+        requests=counted_replicas(pod_spec),
+        changed_s=created_s,
+    )
+    workload.pods[name] = live
+    workload.version += 1
+    now_s = world.now_s
+    workload.existing.add(now_s, 1)
+    workload.pending.add(now_s, 1)
+    _reserve(world, live, 1)
+    world.ledger.note(now_s, "created", live.key)
+    world.tell(world_world.CREATED, live)
+    return live
+
+
+def counted_replicas(pod_spec: pods.PodSpec) -> tuple[int, int]:
+    """Return what a pod counts for: CPU in thousandths of a core, memory in bytes."""
+    found = resources.amounts(requests.pod_requests(pods.Pod("", pod_spec)))
+    return found.get(resources.CPU, 0), found.get(resources.MEMORY, 0)
+
+
+def _reserve(world: World, live: LivePod, sign: int) -> None:
+    cpu_m, memory = live.requests
+    live.workload.reserved_cpu_m.add(world.now_s, sign * cpu_m)
+    live.workload.reserved_memory.add(world.now_s, sign * memory)
+
+
+def bind_pod(world: World, live: LivePod, node: LiveNode, *, warm: bool = False) -> None:
+    """Bind a pod to a node, where it starts; a warm one is ready at once."""
+    live.workload.version += 1
+    now_s = world.now_s
+    live.pod = dataclasses.replace(live.pod, node_name=node.name)
+    world.place(live.pod, node)
+    live.node, live.bound_s, live.phase = node, now_s, Phase.STARTING
+    node.pods[live.key] = live
+    live.workload.pending.add(now_s, -1)
+    live.units = tuple(_start_containers(world, live, node))
+    world.ledger.note(now_s, "bound", live.key, node.name)
+    world.tell(world_world.BOUND, live)
+    if warm:
+        for row in live.units:
+            world.units.rows["since_s"][row] = LONG_AGO_S
+        _become_ready(world, live)
+    else:
+        _await_ready(world, live)
+    if node.phase is NodePhase.FAILED:  # nobody has noticed yet
+        lose(world, live)
+
+
+def _start_containers(world: World, live: LivePod, node: LiveNode) -> list[int]:
+    workload = live.workload
+    rows = []
+    plans = templates.containers_of(workload.spec)
+    for index, (plan, container) in enumerate(zip(plans, live.pod.spec.containers, strict=True)):
+        usage = plan.usage or spec.ScenarioUsage()
+        startup = workload.spec.pod.startup
+        main = index == 0
+        rows.append(
+            world.units.add(
+                node=node.number,
+                workload=workload.number,
+                service=workload.service if main else NONE,
+                stream=kernel.stream_key(live.stream, "use", index),
+                **world.unit_signals.get((workload.number, index), {}),
+                **_allowances(container),
+                alone_s=_alone_s(workload, container) if main else 0.0,
+                parallel=_parallel(workload, container),
+                cache_target=float(usage.cache or 0),
+                leak=float(usage.leak or 0) / 3600.0,
+                startup_cpu=float(startup.cpu or 0),
+                startup_memory=float(startup.memory or 0) if main else 0.0,
+                **(_work(live) if main else {}),
+                since_s=world.now_s,
+            )
+        )
+    service = workload.spec.service
+    if service is not None and service.model == spec.REQUESTS:
+        world.units.rows["play"][rows[0]] = world.plays.add(world.units.top)
+    for row in rows:
+        world.owner_of_unit[row] = live
+        world.units.start(RUNNING, row, world.now_s)
+        world.units.start(STARTING, row, world.now_s)
+    return rows
+
+
+def _allowances(container: pods.Container) -> dict[str, float]:
+    """Return weight and ceilings of a container."""
+    cpu = container.requests.get(resources.CPU)
+    cpu_limit = container.limits.get(resources.CPU)
+    memory_limit = container.limits.get(resources.MEMORY)
+    return {
+        "cpu_weight": float(cgroups.cpu_weight(cpu.milli() if cpu else 0)),
+        "cpu_limit": cpu_limit.milli() / 1000.0 if cpu_limit else math.inf,
+        "memory_limit": float(memory_limit.value()) if memory_limit else math.inf,
+    }
+
+
+def _parallel(workload: LiveWorkload, container: pods.Container) -> float:
+    """Return the cores a container can use at once for requests."""
+    service = workload.spec.service
+    if service is not None and service.parallelism is not None:
+        return service.parallelism
+    limit = container.limits.get(resources.CPU)
+    return max(limit.milli() / 1000.0, 1.0) if limit else math.inf
+
+
+def _alone_s(workload: LiveWorkload, container: pods.Container) -> float:
+    service = workload.spec.service
+    if service is None:
+        return 0.0
+    limit = container.limits.get(resources.CPU)
+    cores = limit.milli() / 1000.0 if limit else math.inf
+    return usage.mean_response_alone(
+        service.cpu_per_request / service.threads, cores / service.threads, service.variability
+    )
+
+
+def _work(live: LivePod) -> dict[str, float]:
+    work = live.workload.spec.work
+    if work is None or not work.cpu_seconds:
+        return {}
+    mean = work.cpu_seconds
+    amount = kernel.lognormal(live.stream, 0, mean, mean * work.variability)
+    return {"work_cores": work.cores, "work_left": amount}
+
+
+def _await_ready(world: World, live: LivePod) -> None:
+    startup = live.workload.spec.pod.startup
+    time_s = kernel.lognormal(live.stream, 1 + live.restarts, startup.mean, startup.jitter)
+    live.ticket = world.clock.after(time_s, lambda: _become_ready(world, live), world_world.LIFE)
+
+
+def _become_ready(world: World, live: LivePod) -> None:
+    live.workload.version += 1
+    now_s = world.now_s
+    live.phase, live.ready_s, live.ticket = Phase.READY, now_s, None
+    if live.first_ready_s is not None or live.created_s >= 0.0:  # else ready since its creation
+        live.changed_s = now_s
+    live.workload.ready.add(now_s, 1)
+    if live.first_ready_s is None:
+        live.first_ready_s = now_s
+        if live.created_s >= 0.0:
+            live.workload.startup_times_s.append(now_s - live.created_s)
+    for row in live.units:
+        world.units.stop(STARTING, row, now_s, world.step_start_s)
+    if live.workload.service != NONE:
+        world.units.start(SERVING, live.units[0], now_s)
+    world.ledger.note(now_s, "ready", live.key)
+    work = live.workload.spec.work
+    if work is not None and work.duration:
+        time_s = kernel.lognormal(live.stream, 0, work.duration, work.duration * work.variability)
+        live.ends_s = now_s + time_s
+        if not work.cpu_seconds:
+            live.ticket = world.clock.after(
+                time_s, lambda: finish_pod(world, live), world_world.LIFE
+            )
+    world.tell(world_world.READY, live)
+
+
+def _leave_service(world: World, live: LivePod) -> None:
+    """Send a pod no more requests."""
+    live.workload.version += 1
+    if live.ready_s is not None:
+        live.workload.ready.add(world.now_s, -1)
+        live.ready_s = None
+        live.changed_s = world.now_s
+    if live.units:
+        world.units.stop(SERVING, live.units[0], world.now_s, world.step_start_s)
+
+
+def crash_container(world: World, live: LivePod, row: int) -> None:
+    """Restart a container that was killed for its memory; the pod stays on its node."""
+    live.workload.version += 1
+    now_s = world.now_s
+    live.restarts += 1
+    world.ledger.count("oom_kills")
+    world.ledger.count("restarts")
+    world.ledger.note(now_s, "oom-killed", live.key)
+    world.tell(world_world.KILLED, (live, row))
+    _leave_service(world, live)
+    if row == live.units[0]:  # others serve no requests
+        _drop_requests(world, live)
+    if live.ticket is not None:
+        live.ticket.cancel()
+    for watch in (RUNNING, STARTING):
+        world.units.stop(watch, row, now_s, world.step_start_s)
+    live.phase = Phase.CRASHED
+    wait_s = _back_off(live, row, now_s - float(world.units.rows["since_s"][row]))
+    live.down[row] = world.clock.after(wait_s, lambda: _restart(world, live, row), world_world.LIFE)
+
+
+def _back_off(live: LivePod, row: int, ran_s: float) -> float:
+    """Return how long a container waits before it is started again."""
+    wait_s = live.back_offs_s.get(row, 0.0) if ran_s <= BACK_OFF_RESET_S else 0.0
+    live.back_offs_s[row] = min(max(2 * wait_s, BACK_OFF_FIRST_S), BACK_OFF_MOST_S)
+    return wait_s
+
+
+def _restart(world: World, live: LivePod, row: int) -> None:
+    """Start a container again; the pod starts when none is down any more."""
+    live.workload.version += 1
+    rows = world.units.rows
+    rows["since_s"][row] = world.now_s
+    world.units.start(RUNNING, row, world.now_s)
+    world.units.start(STARTING, row, world.now_s)
+    if rows["work_cores"][row] > 0.0:  # a job begins again
+        rows["work_left"][row] = _work(live)["work_left"]
+    del live.down[row]
+    if not live.down:
+        live.phase = Phase.STARTING
+        _await_ready(world, live)
+
+
+def _drop_requests(world: World, live: LivePod) -> None:
+    """Lose the requests that are in a pod."""
+    service = live.workload.service
+    if live.units and service != NONE:
+        inside = world.units.rows["in_system"]
+        world.services["all_dropped"][service] += inside[live.units[0]]
+        inside[live.units[0]] = 0.0
+        played = int(world.units.rows["play"][live.units[0]])
+        if played != NONE:
+            world.plays.reset(played)
+
+
+def finish_pod(world: World, live: LivePod) -> None:
+    """End a job's pod that has done its work."""
+    live.workload.done += 1
+    world.ledger.note(world.now_s, "finished", live.key)
+    _vanish(world, live)
+
+
+def stop_pod(world: World, live: LivePod, reason: str) -> None:
+    """Tell a pod to stop; it is gone after its grace period, at once if it never started."""
+    live.workload.version += 1
+    if not live.stays:
+        return
+    live.call_off()
+    world.ledger.note(world.now_s, reason, live.key)
+    if live.node is None:
+        live.workload.pending.add(world.now_s, -1)
+        live.phase = Phase.TERMINATING
+        world.tell(world_world.STOPPING, live)
+        _vanish(world, live)
+        return
+    lost = live.phase is Phase.LOST
+    _leave_service(world, live)
+    world.remove(live.pod, live.node)
+    live.pod = dataclasses.replace(live.pod, terminating=True)
+    world.place(live.pod, live.node)
+    live.phase = Phase.TERMINATING
+    if not lost or live.workload.spec.kind != spec.STATEFUL_SET:
+        grace_s = 0.0 if lost else live.workload.spec.pod.grace
+        live.ticket = world.clock.after(grace_s, lambda: _vanish(world, live), world_world.LIFE)
+    world.tell(world_world.STOPPING, live)
+
+
+def evict(world: World, live: LivePod) -> None:
+    """Remove a pod from a node that runs out of memory, without grace."""
+    live.workload.version += 1
+    world.ledger.count("evictions")
+    world.ledger.note(world.now_s, "evicted", live.key)
+    live.call_off()
+    if live.stays:
+        live.phase = Phase.TERMINATING
+        world.tell(world_world.STOPPING, live)
+    _vanish(world, live)
+
+
+def discard(world: World, live: LivePod) -> None:
+    """Remove a pod together with its node."""
+    live.call_off()
+    if live.stays:
+        live.phase = Phase.TERMINATING
+        world.tell(world_world.STOPPING, live)
+    _vanish(world, live)
+
+
+def lose(world: World, live: LivePod) -> None:
+    """Cut a pod off: its node is dead, but requests are still sent to it."""
+    live.workload.version += 1
+    live.call_off()
+    _drop_requests(world, live)
+    for row in live.units:
+        world.units.rows["lost"][row] = True
+        for watch in (RUNNING, STARTING):
+            world.units.stop(watch, row, world.now_s, world.step_start_s)
+    if live.phase is not Phase.TERMINATING:
+        live.phase = Phase.LOST
+
+
+def forget_lost(world: World, live: LivePod) -> None:
+    """Send a pod on a dead node no more requests."""
+    _leave_service(world, live)
+
+
+def recover(world: World, live: LivePod) -> None:
+    """Restart the containers of a pod whose node has come back."""
+    for row in live.units:
+        world.units.rows["lost"][row] = False
+    if live.phase is Phase.LOST:
+        _leave_service(world, live)
+        live.down = dict.fromkeys(live.units)
+        live.restarts += 1
+        world.ledger.count("restarts")
+        for row in live.units:
+            _restart(world, live, row)
+    else:
+        _vanish(world, live)
+
+
+def _vanish(world: World, live: LivePod) -> None:
+    """Remove what is left of a pod."""
+    live.workload.version += 1
+    now_s = world.now_s
+    _leave_service(world, live)
+    if live.node is not None:
+        world.remove(live.pod, live.node)
+        del live.node.pods[live.key]
+    for row in live.units:
+        for watch in (RUNNING, STARTING):
+            world.units.stop(watch, row, now_s, world.step_start_s)
+        world.units.leave(row)
+    del live.workload.pods[live.pod.name]
+    live.workload.existing.add(now_s, -1)
+    _reserve(world, live, -1)
+    live.phase, live.ticket = Phase.GONE, None
+    world.ledger.note(now_s, "gone", live.key)
+    world.tell(world_world.GONE, live)
+
+
+def resize(world: World, live: LivePod, pod_spec: pods.PodSpec) -> None:
+    """Give a running pod other requests and limits in place; the caller has checked the room."""
+    live.workload.version += 1
+    if live.node is None:
+        return
+    world.remove(live.pod, live.node)
+    _reserve(world, live, -1)
+    live.pod = dataclasses.replace(live.pod, spec=pod_spec)
+    live.requests = counted_replicas(pod_spec)
+    _reserve(world, live, 1)
+    world.place(live.pod, live.node)
+    rows = world.units.rows
+    for index, (row, container) in enumerate(zip(live.units, pod_spec.containers, strict=True)):
+        for name, value in _allowances(container).items():
+            rows[name][row] = value
+        if index == 0:
+            rows["alone_s"][row] = _alone_s(live.workload, container)
+        rows["parallel"][row] = _parallel(live.workload, container)
+    world.ledger.count("resizes")
+    world.ledger.note(world.now_s, "resized", live.key)
+    world.tell(world_world.RESIZED, live)
+
+
+def write_limits(
+    world: World, live: LivePod, index: int, limits: resources.ResourceList | None = None
+) -> None:
+    """Write limits into the cgroup of one container; the pod itself says what it said before.
+
+    Args:
+        world: The world.
+        live: The pod.
+        index: Which container.
+        limits: The limits; those of the pod if left out.
+    """
+    live.workload.version += 1
+    container = live.pod.spec.containers[index]
+    if limits is not None:
+        container = dataclasses.replace(container, limits=limits)
+    rows, row = world.units.rows, live.units[index]
+    allowed = _allowances(container)
+    rows["cpu_limit"][row] = allowed["cpu_limit"]
+    rows["memory_limit"][row] = allowed["memory_limit"]
+    if index == 0:
+        rows["alone_s"][row] = _alone_s(live.workload, container)

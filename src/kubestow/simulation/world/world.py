@@ -1,0 +1,166 @@
+"""The world of a run: clock, machines, workloads, and the arrays in which use is computed.
+
+Modules that make things happen (life cycles, controllers, machines, loops) take the world as their
+first argument; those that want to know of something subscribe to it here, so that none of them
+needs to know the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kubestow.model import clusters, pods, states
+from kubestow.model import nodes as node_model
+from kubestow.model.arrays import Floats
+from kubestow.policies.placing import profiles
+from kubestow.simulation import kernel, scenarios, usage
+from kubestow.simulation.world import ledger as world_ledger
+from kubestow.simulation.world import templates
+from kubestow.simulation.world.actors import LiveNode, LivePod, LiveWorkload, NodePhase
+
+# Order of what happens at one time: use of the past step is computed before anything changes it.
+STEP, LIFE, SCRAPE, CONTROL, SCHEDULE = range(5)
+
+CREATED, BOUND, READY, STOPPING, GONE = "created", "bound", "ready", "stopping", "gone"
+NODE_READY, NODE_GONE, NODE_CHANGED = "node-ready", "node-gone", "node-changed"
+SCALED, KILLED, RESIZED, STEPPED = "scaled", "killed", "resized", "stepped"
+Listener = Callable[[Any], None]
+
+
+@dataclass(slots=True, eq=False)
+class World:
+    """Everything that exists in a run.
+
+    Attributes:
+        spec: The scenario.
+        seed: Decides everything that is random.
+        clock: Virtual time.
+        features: The release of Kubernetes.
+        nodes: All nodes there ever were, by number.
+        workloads: All workloads, by number.
+        state: What the scheduler sees.
+        units: The containers in arrays.
+        signals: What containers use by themselves, in this step.
+        signal_values: The same for every step.
+        services: Services and what became of their requests.
+        demand: Requests per second of every service in every step.
+        histograms: Response times of every service.
+        unit_signals: Rows of the signals of a container, by workload and container number.
+        step: Number of the step that is going on.
+        step_start_s: When it began.
+    """
+
+    spec: scenarios.ScenarioSpec
+    seed: int
+    features: profiles.SchedulerFeatures
+    signals: usage.RecordArray
+    signal_values: Floats
+    services: usage.RecordArray
+    demand: Floats
+    histograms: Floats
+    workloads: list[LiveWorkload]
+    ledger: world_ledger.Ledger
+    clock: kernel.Clock = field(default_factory=kernel.Clock)
+    nodes: list[LiveNode] = field(default_factory=list)
+    by_name: dict[str, LiveNode] = field(default_factory=dict)
+    units: usage.ContainerTable = field(default_factory=usage.ContainerTable)
+    table: usage.ResponseTable = field(default_factory=usage.make_response_table)
+    plays: usage.PlayedRequests = field(default_factory=lambda: usage.PlayedRequests(0))
+    hosts: usage.RecordArray = field(default_factory=lambda: np.zeros(0, dtype=usage.HOST))
+    state: states.ClusterState = field(
+        default_factory=lambda: states.from_cluster(clusters.Cluster())
+    )
+    unit_signals: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
+    owner_of_unit: dict[int, LivePod] = field(default_factory=dict)
+    step: int = 0
+    step_start_s: float = 0.0
+    _listeners: dict[str, list[Listener]] = field(default_factory=dict)
+
+    @property
+    def now_s(self) -> float:
+        """Virtual time."""
+        return self.clock.now_s
+
+    def on(self, event: str, listener: Listener) -> None:
+        """Be told of an event."""
+        self._listeners.setdefault(event, []).append(listener)
+
+    def tell(self, event: str, subject: object) -> None:
+        """Tell everyone who wants to know."""
+        for listener in self._listeners.get(event, ()):
+            listener(subject)
+
+    def stream(self, *purpose: str | int) -> int:
+        """Return the key of the random numbers for a purpose."""
+        return kernel.stream_key(self.seed, *purpose)
+
+    def live_nodes(self) -> list[LiveNode]:
+        """Return the nodes that have come and are not gone, failed ones among them."""
+        gone = (NodePhase.ORDERED, NodePhase.GONE)
+        return [node for node in self.nodes if node.phase not in gone]
+
+    def place(self, pod: pods.Pod, node: LiveNode) -> None:
+        """Count a pod on its node."""
+        self.state.place(pod, self.state.rows[node.name])
+
+    def remove(self, pod: pods.Pod, node: LiveNode) -> None:
+        """Count a pod on its node no more."""
+        row = self.state.rows.get(node.name)
+        if row is not None:
+            self.state.remove(pod, row)
+
+    def refresh_nodes(self) -> None:
+        """Take nodes that have come or gone into what the scheduler sees."""
+        known = self.state.rows
+        listed = self.live_nodes()
+        staying = [node for node in listed if node.name in known]
+        coming = [node for node in listed if node.name not in known]
+        kept = np.array([known[node.name] for node in staying], dtype=np.int64)
+        ordered = [*staying, *coming]
+        self.state = self.state.with_nodes(kept, self._cluster(tuple(n.node for n in ordered)))
+        self.hosts = _grown(self.hosts, self.nodes)
+
+    def change_node(self, live: LiveNode, node: node_model.Node) -> None:
+        """Change cordon or taints of a node."""
+        live.node = node
+        row = self.state.rows.get(node.name)
+        if row is not None:
+            self.state.replace_node(row, node)
+
+    def _cluster(self, found: tuple[node_model.Node, ...]) -> clusters.Cluster:
+        services = [templates.service_of(w.spec, w.name) for w in self.workloads]
+        owners = [(w, templates.owner_of(w.spec, w.name)) for w in self.workloads]
+        return clusters.Cluster(
+            nodes=found,
+            services=tuple(service for service in services if service is not None),
+            controllers={
+                (owner.api_version, owner.kind, w.spec.namespace, w.name): templates.controller_of(
+                    w.spec, w.name
+                )
+                for w, owner in owners
+            },
+        )
+
+
+def _grown(hosts: usage.RecordArray, found: list[LiveNode]) -> usage.RecordArray:
+    """Return records for all nodes there ever were."""
+    after = np.zeros(len(found), dtype=usage.HOST)
+    after[: len(hosts)] = hosts
+    for live in found[len(hosts) :]:
+        capacity = {**live.pool.allocatable, **live.pool.capacity}
+        host = after[live.number]
+        host["cores"] = float(capacity["cpu"])
+        host["room"] = float(capacity["memory"])
+        host["reserve"] = float(live.pool.eviction_memory)
+        host["network"] = _offered(capacity, "kubestow.io/network")
+        host["disk"] = _offered(capacity, "kubestow.io/disk-io")
+    return after
+
+
+def _offered(capacity: dict[str, Any], name: str) -> float:
+    """Return what a node offers of a link; without a word about it the link is never full."""
+    return float(capacity[name]) if name in capacity else float("inf")

@@ -1,0 +1,23 @@
+"""Kubernetes objects from manifests: clusters, pods, autoscalers, recorded observations."""
+
+from kubestow.sources.manifests.autoscalers import read_autoscalers
+from kubestow.sources.manifests.cluster import read_cluster, read_node, read_service
+from kubestow.sources.manifests.documents import read_documents
+from kubestow.sources.manifests.expansion import KINDS, read_workload
+from kubestow.sources.manifests.observations import read_observations
+from kubestow.sources.manifests.pod_json import UNREADABLE, PodJsonReader, PodReading, read_uid
+
+__all__ = [
+    "KINDS",
+    "UNREADABLE",
+    "PodJsonReader",
+    "PodReading",
+    "read_autoscalers",
+    "read_cluster",
+    "read_documents",
+    "read_node",
+    "read_observations",
+    "read_service",
+    "read_uid",
+    "read_workload",
+]

@@ -1,0 +1,139 @@
+"""A cluster out of manifests: ``kubectl get ... -o yaml|json`` output, folders, streams.
+
+Deployments, StatefulSets, DaemonSets and Jobs are expanded into the pods they still lack. Kinds
+that have no bearing on placement are passed over; documents that are no Kubernetes objects are
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from kubestow.model import clusters, decoding, nodes, pods, workloads
+from kubestow.sources.manifests import documents, expansion
+from kubestow.sources.manifests import pods as pod_source
+
+_T = TypeVar("_T")
+_EFFECTS = (nodes.NO_SCHEDULE, nodes.PREFER_NO_SCHEDULE, nodes.NO_EXECUTE)
+
+
+def read_cluster(source: str) -> clusters.Cluster:
+    """Read a cluster from a file, a folder, or ``-`` for standard input."""
+    return build(documents.read_documents(source))
+
+
+@dataclass(slots=True)
+class _Found:
+    """What has been read so far."""
+
+    nodes: dict[str, nodes.Node] = field(default_factory=dict)
+    pods: dict[str, pods.Pod] = field(default_factory=dict)
+    namespaces: dict[str, workloads.Namespace] = field(default_factory=dict)
+    services: list[workloads.Service] = field(default_factory=list)
+    workloads: dict[str, workloads.Workload] = field(default_factory=dict)
+
+
+def build(found_documents: Iterable[documents.Document]) -> clusters.Cluster:
+    """Build a cluster from decoded documents.
+
+    Raises:
+        InputError: If an object is malformed, or named twice.
+    """
+    objects = [_object(document) for document in found_documents]
+    reader = pod_source.PodReader(_priorities(objects))
+    found = _Found()
+    readers: dict[str, Callable[[decoding.Field], None]] = {
+        "Node": lambda f: _keep(found.nodes, f["metadata"]["name"].text(), read_node(f), f),
+        "Pod": lambda f: _keep_pod(found.pods, reader.read(f), f),
+        "Namespace": lambda f: _keep_namespace(found.namespaces, f),
+        "Service": lambda f: found.services.append(read_service(f)),
+    }
+    for kind, entry in objects:
+        if kind in readers:
+            readers[kind](entry)
+        elif kind in expansion.KINDS:
+            workload = expansion.read_workload(kind, entry, reader)
+            _keep(found.workloads, workload.key, workload, entry)
+    return _assemble(found)
+
+
+def _object(document: documents.Document) -> tuple[str, decoding.Field]:
+    entry = decoding.Field(document.value, document.place)
+    if not isinstance(document.value, dict):
+        raise entry.refuse("expected a Kubernetes object (a mapping with apiVersion and kind)")
+    entry["apiVersion"].text()
+    return entry["kind"].text(), entry
+
+
+def _priorities(objects: list[tuple[str, decoding.Field]]) -> dict[str, int]:
+    """Return the value of every priority class; the global default stands under the empty name."""
+    # The two classes every cluster has (pkg/apis/scheduling/types.go).
+    found = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+    for kind, entry in objects:
+        if kind == "PriorityClass":
+            value = entry["value"].integer(0)
+            found[entry["metadata"]["name"].text()] = value
+            if entry["globalDefault"].truth():
+                found[""] = value
+    return found
+
+
+def _keep(known: dict[str, _T], name: str, value: _T, entry: decoding.Field) -> None:
+    if name in known:
+        raise entry["metadata"]["name"].refuse(f"duplicate {entry['kind'].text()}")
+    known[name] = value
+
+
+def _keep_pod(known: dict[str, pods.Pod], pod: pods.Pod, entry: decoding.Field) -> None:
+    entry["metadata"]["name"].text()
+    if not pod.status.finished:  # an ended pod occupies nothing and wants nothing
+        _keep(known, pod.key, pod, entry)
+
+
+def _keep_namespace(known: dict[str, workloads.Namespace], entry: decoding.Field) -> None:
+    metadata = entry["metadata"]
+    name = metadata["name"].text()
+    _keep(known, name, workloads.Namespace(name, metadata["labels"].labels()), entry)
+
+
+def read_node(entry: decoding.Field) -> nodes.Node:
+    """Read a node from its document."""
+    metadata, spec, status = entry["metadata"], entry["spec"], entry["status"]
+    offered = status["allocatable"] if not status["allocatable"].missing else status["capacity"]
+    return nodes.Node(
+        name=metadata["name"].text(),
+        labels=metadata["labels"].labels(),
+        allocatable=offered.quantities(),
+        unschedulable=spec["unschedulable"].truth(),
+        taints=tuple(
+            nodes.Taint(t["key"].text(), t["value"].text(""), t["effect"].choice(_EFFECTS))
+            for t in spec["taints"].items()
+        ),
+        images=tuple(
+            nodes.NodeImage(image["names"].texts(), image["sizeBytes"].integer(0, least=0))
+            for image in status["images"].items()
+        ),
+    )
+
+
+def read_service(entry: decoding.Field) -> workloads.Service:
+    """Read a service from its document."""
+    selector = entry["spec"]["selector"]
+    return workloads.Service(
+        name=entry["metadata"]["name"].text(),
+        namespace=entry["metadata"]["namespace"].text("") or "default",
+        selector=None if selector.missing else selector.labels(),
+    )
+
+
+def _assemble(found: _Found) -> clusters.Cluster:
+    cluster = clusters.Cluster(
+        nodes=tuple(found.nodes.values()),
+        pods=tuple(found.pods.values()),
+        namespaces=found.namespaces,
+        services=tuple(found.services),
+    )
+    made, controllers = expansion.expand(found.workloads, cluster)
+    return replace(cluster, pods=(*cluster.pods, *made), controllers=controllers)

@@ -1,0 +1,148 @@
+"""Documents out of files, folders and streams: YAML or JSON, one or many, lists unfolded.
+
+Every document keeps its place (file and number), so that whatever is wrong with it later can be
+told with it. Input is data, never code: only the safe loader is used, and documents that refer to
+themselves or unfold beyond all measure are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kubestow.model import errors
+
+SUFFIXES = (".yaml", ".yml", ".json")
+# Far above any real manifest; a few hundred bytes of nested aliases can unfold to more than memory.
+MAX_UNFOLDED = 20_000_000
+
+_Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A decoded document and where it stands, e.g. ``cluster.yaml#3``."""
+
+    place: str
+    value: Any
+
+
+def read_documents(source: str) -> list[Document]:
+    """Read all documents of a file, of a folder (recursively, sorted), or of ``-``: the input.
+
+    Raises:
+        InputError: If nothing can be read there, or a document is broken.
+    """
+    if source == "-":
+        return parse(sys.stdin.read(), "<stdin>")
+    path = Path(source)
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        if not files:
+            raise errors.InputError(source, "no .yaml, .yml or .json file in this folder")
+        return [doc for p in files for doc in parse(_text(p), str(p.relative_to(path)))]
+    return parse(_text(path), path.name)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise errors.InputError(str(path), "no such file or folder") from None
+    except (OSError, UnicodeDecodeError) as err:
+        raise errors.InputError(str(path), f"cannot be read: {err}") from err
+
+
+def parse(text: str, name: str) -> list[Document]:
+    """Parse a text that holds YAML documents, one JSON document, or JSON lines."""
+    values = _parse_json(text, name) if text.lstrip()[:1] in ("{", "[") else None
+    if values is None:
+        values = list(_parse_yaml(text, name))
+    documents: list[Document] = []
+    for number, value in enumerate(values, start=1):
+        place = f"{name}#{number}"
+        _refuse_unmeasured(value, place)
+        documents.extend(_unfold(Document(place, value)))
+    return documents
+
+
+def _parse_json(text: str, name: str) -> list[Any] | None:
+    """Parse JSON or JSON lines; ``None`` where the text is rather YAML in flow style."""
+    try:
+        return [json.loads(text)]
+    except json.JSONDecodeError as whole:
+        try:
+            return [json.loads(line) for line in text.splitlines() if line.strip()]
+        except json.JSONDecodeError:
+            if name.endswith(".json"):
+                raise errors.InputError(
+                    f"{name}: line {whole.lineno}, column {whole.colno}",
+                    f"broken JSON: {whole.msg}",
+                ) from whole
+            return None
+
+
+def _parse_yaml(text: str, name: str) -> Iterator[Any]:
+    try:
+        for value in yaml.load_all(text, Loader=_Loader):
+            if value is not None:
+                yield value
+    except yaml.MarkedYAMLError as err:
+        mark = err.problem_mark or err.context_mark
+        place = f"{name}: line {mark.line + 1}, column {mark.column + 1}" if mark else name
+        raise errors.InputError(place, f"broken YAML: {err.problem or err.context}") from err
+    except (yaml.YAMLError, ValueError, RecursionError) as err:
+        reason = " ".join(str(err).split()) or type(err).__name__
+        raise errors.InputError(name, f"broken YAML: {reason}") from err
+
+
+def _refuse_unmeasured(value: Any, place: str) -> None:
+    """Refuse cycles and alias bombs; shared parts are measured once."""
+    sizes: dict[int, int] = {}
+    on_path: set[int] = set()
+
+    def size(node: Any, depth: int) -> int:
+        if not isinstance(node, dict | list):
+            return 1
+        key = id(node)
+        if key in on_path:
+            raise errors.InputError(place, "the document contains itself (a cyclic alias)")
+        if key in sizes:
+            return sizes[key]
+        if depth > 200:
+            raise errors.InputError(place, "nested deeper than 200 levels")
+        on_path.add(key)
+        children: Iterable[Any] = node.values() if isinstance(node, dict) else node
+        total = 1 + sum(size(child, depth + 1) for child in children)
+        on_path.discard(key)
+        sizes[key] = total
+        return total
+
+    if size(value, 0) > MAX_UNFOLDED:
+        raise errors.InputError(place, f"unfolds to more than {MAX_UNFOLDED} values")
+
+
+def _unfold(document: Document) -> Iterator[Document]:
+    """Unfold ``kind: List`` and its typed relatives into their items."""
+    value = document.value
+    if isinstance(value, dict) and str(value.get("kind", "")).endswith("List") and "items" in value:
+        items = value["items"] if value["items"] is not None else []
+        if not isinstance(items, list):
+            raise errors.InputError(f"{document.place}: items", "expected a list")
+        item_kind = str(value["kind"]).removesuffix("List")
+        for index, item in enumerate(items):
+            place = f"{document.place}: items[{index}]"
+            if isinstance(item, dict) and item_kind and "kind" not in item:
+                # The API server leaves kind out of the items of a typed list.
+                kinded = {"apiVersion": value.get("apiVersion", ""), "kind": item_kind}
+                yield Document(place, kinded | item)
+            else:
+                yield Document(place, item)
+    else:
+        yield document

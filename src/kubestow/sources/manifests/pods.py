@@ -1,0 +1,219 @@
+"""Pods out of manifests, with the defaults an API server would have filled in.
+
+What is read is what a pod would look like after admission: requests default to limits, host
+network ports to host ports, pod-level requests to what containers and limits say, label keys are
+merged into selectors, and every pod tolerates a short outage of its node
+(``pkg/apis/core/v1/defaults.go``, ``pkg/registry/core/pod/strategy.go``, 1.37).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kubestow.model import affinities, decoding, nodes, pods, quantities, requests, resources
+
+# The DefaultTolerationSeconds admission plugin, on by default, adds these to every pod.
+_OUTAGES = (nodes.NOT_READY, nodes.UNREACHABLE)
+
+
+class PodReader:
+    """Reads pods and lets those with equal specifications share one ``PodSpec``."""
+
+    def __init__(self, priorities: Mapping[str, int] | None = None) -> None:
+        self._priorities = priorities or {}
+        self._known: dict[str, pods.PodSpec] = {}
+
+    def read(self, document: decoding.Field) -> pods.Pod:
+        """Read a pod, or a pod template, from its document."""
+        metadata = document["metadata"]
+        labels = metadata["labels"].labels()
+        status = document["status"]
+        spec_field = document["spec"]
+        return pods.Pod(
+            name=metadata["name"].text(""),
+            namespace=metadata["namespace"].text("") or "default",
+            labels=labels,
+            annotations=metadata["annotations"].labels(),
+            owner=read_owner(metadata),
+            created=_seconds(metadata["creationTimestamp"]),
+            node_name=spec_field["nodeName"].text(""),
+            terminating=not metadata["deletionTimestamp"].missing,
+            spec=self._shared(self._spec(spec_field, labels)),
+            status=read_status(status),
+        )
+
+    def _shared(self, spec: pods.PodSpec) -> pods.PodSpec:
+        return self._known.setdefault(repr(spec), spec)
+
+    def _spec(self, field: decoding.Field, labels: Mapping[str, str]) -> pods.PodSpec:
+        host_network = field["hostNetwork"].truth()
+        containers = tuple(_container(c, host_network) for c in field["containers"].items())
+        if not containers:
+            raise field["containers"].refuse("a pod needs at least one container")
+        affinity = field["affinity"]
+        near, apart = affinity["podAffinity"], affinity["podAntiAffinity"]
+        spec = pods.PodSpec(
+            containers=containers,
+            init_containers=tuple(
+                _container(c, host_network) for c in field["initContainers"].items()
+            ),
+            overhead=field["overhead"].quantities(),
+            node_selector=field["nodeSelector"].labels(),
+            required_nodes=affinities.required_nodes(affinity["nodeAffinity"]),
+            preferred_nodes=affinities.preferred_nodes(affinity["nodeAffinity"]),
+            required_near=affinities.required_pods(near, labels),
+            preferred_near=affinities.preferred_pods(near, labels),
+            required_apart=affinities.required_pods(apart, labels),
+            preferred_apart=affinities.preferred_pods(apart, labels),
+            tolerations=_tolerations(field["tolerations"]),
+            spread=tuple(
+                affinities.spread_constraint(c, labels)
+                for c in field["topologySpreadConstraints"].items()
+            ),
+            image_volumes=tuple(
+                volume["image"]["reference"].text("")
+                for volume in field["volumes"].items()
+                if not volume["image"].missing
+            ),
+            priority=self._priority(field),
+            scheduler_name=field["schedulerName"].text("") or pods.DEFAULT_SCHEDULER,
+            gates=tuple(gate["name"].text() for gate in field["schedulingGates"].items()),
+        )
+        return _with_pod_level(spec, field["resources"])
+
+    def _priority(self, field: decoding.Field) -> int:
+        if not field["priority"].missing:
+            return field["priority"].integer()
+        name = field["priorityClassName"].text("")
+        if not name:
+            return self._priorities.get("", 0)
+        if name not in self._priorities:
+            raise field["priorityClassName"].refuse("no such PriorityClass in the input")
+        return self._priorities[name]
+
+
+def read_owner(metadata: decoding.Field) -> pods.OwnerReference | None:
+    """Return the controlling owner of an object."""
+    for owner in metadata["ownerReferences"].items():
+        if owner["controller"].truth():
+            return pods.OwnerReference(
+                owner["apiVersion"].text(), owner["kind"].text(), owner["name"].text()
+            )
+    return None
+
+
+def _container(field: decoding.Field, host_network: bool) -> pods.Container:
+    limits = field["resources"]["limits"].quantities()
+    requested = field["resources"]["requests"].quantities()
+    for name, quantity in requested.items():
+        if name in limits and quantity > limits[name]:
+            raise field["resources"]["requests"][name].refuse(
+                f"must be less than or equal to its limit {limits[name]}"
+            )
+    return pods.Container(
+        name=field["name"].text(),
+        image=field["image"].text(""),
+        requests={**limits, **requested},  # a limit alone is a request too
+        limits=limits,
+        sidecar=field["restartPolicy"].text("") == "Always",
+        host_ports=tuple(_host_ports(field["ports"], host_network)),
+    )
+
+
+def _host_ports(field: decoding.Field, host_network: bool) -> list[pods.HostPort]:
+    found = []
+    for port in field.items():
+        number = port["hostPort"].integer(0, least=0, most=65535)
+        if host_network and number == 0:
+            number = port["containerPort"].integer(0, least=0, most=65535)
+        if number:
+            found.append(
+                pods.HostPort(
+                    number,
+                    port["protocol"].text("TCP"),
+                    port["hostIP"].text("") or pods.WILDCARD_IP,
+                )
+            )
+    return found
+
+
+def _tolerations(field: decoding.Field) -> tuple[nodes.Toleration, ...]:
+    found = [
+        nodes.Toleration(
+            key=item["key"].text(""),
+            operator=item["operator"].choice(("Equal", "Exists", "Lt", "Gt"), "Equal"),
+            value=item["value"].text(""),
+            effect=item["effect"].text(""),
+        )
+        for item in field.items()
+    ]
+    for key in _OUTAGES:
+        if not any(t.key in ("", key) and t.effect in ("", nodes.NO_EXECUTE) for t in found):
+            found.append(nodes.Toleration(key, "Exists", "", nodes.NO_EXECUTE))
+    return tuple(found)
+
+
+def _with_pod_level(spec: pods.PodSpec, field: decoding.Field) -> pods.PodSpec:
+    """Fill in pod-level requests and limits as ``DefaultPodLevelResources`` does."""
+    requested = field["requests"].quantities()
+    limits = field["limits"].quantities()
+    if not requested and not limits:
+        return spec
+    from_limits = requests.aggregate(spec, lambda container: container.limits)
+    for name, quantity in from_limits.items():
+        if resources.is_huge_page(name) and name not in requested:
+            limits.setdefault(name, quantity)
+    from_requests = requests.aggregate(spec, lambda container: container.requests)
+    for name, quantity in from_requests.items():
+        if name in (resources.CPU, resources.MEMORY):
+            requested.setdefault(name, quantity)
+    for name, quantity in limits.items():
+        if resources.is_pod_level(name):
+            requested.setdefault(name, quantity)
+    return replace(spec, pod_requests=requested, pod_limits=limits)
+
+
+def read_status(field: decoding.Field) -> pods.PodStatus:
+    """Read what the kubelet says of a pod."""
+    containers = [
+        pods.ContainerStatus(
+            name=status["name"].text(),
+            allocated=_resource_list(status["allocatedResources"]),
+            actuated=_resource_list(status["resources"]["requests"]),
+        )
+        for group in ("containerStatuses", "initContainerStatuses")
+        for status in field[group].items()
+    ]
+    pending = [c for c in field["conditions"].items() if c["type"].text("") == "PodResizePending"]
+    return pods.PodStatus(
+        phase=field["phase"].text("Pending"),
+        containers=tuple(
+            c for c in containers if c.allocated is not None or c.actuated is not None
+        ),
+        allocated=_resource_list(field["allocatedResources"]),
+        actuated=_resource_list(field["resources"]["requests"]),
+        resize_infeasible=bool(pending) and pending[0]["reason"].text("") == "Infeasible",
+    )
+
+
+def _resource_list(field: decoding.Field) -> dict[str, quantities.Quantity] | None:
+    return None if field.missing else field.quantities()
+
+
+def _seconds(field: decoding.Field) -> float | None:
+    """Return a timestamp (RFC 3339) as seconds since the epoch."""
+    value = field.value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            value = dt.datetime.fromisoformat(value)
+        except ValueError as err:
+            raise field.refuse("expected a time such as 2026-01-31T12:00:00Z") from err
+    if not isinstance(value, dt.datetime):
+        raise field.refuse("expected a time such as 2026-01-31T12:00:00Z")
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=dt.UTC)
+    return value.timestamp()

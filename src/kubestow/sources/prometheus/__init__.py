@@ -1,0 +1,41 @@
+"""A client of Prometheus' query API: checked queries, bounded requests, strict decoding."""
+
+from kubestow.sources.prometheus.client import PrometheusClient
+from kubestow.sources.prometheus.errors import REFUSED, ReadError
+from kubestow.sources.prometheus.histories import RANGE_S, STEP_S, read_history
+from kubestow.sources.prometheus.pages import PAGE, Steps, align_steps
+from kubestow.sources.prometheus.queries import Query
+from kubestow.sources.prometheus.ranges import Range, join_pages
+from kubestow.sources.prometheus.responses import (
+    InstantSample,
+    Labels,
+    Vector,
+    series_name,
+    shorten_response,
+)
+from kubestow.sources.prometheus.selectors import Matcher, check_label, select_series
+from kubestow.sources.prometheus.settings import PrometheusSettings
+
+__all__ = [
+    "PAGE",
+    "RANGE_S",
+    "REFUSED",
+    "STEP_S",
+    "InstantSample",
+    "Labels",
+    "Matcher",
+    "PrometheusClient",
+    "PrometheusSettings",
+    "Query",
+    "Range",
+    "ReadError",
+    "Steps",
+    "Vector",
+    "align_steps",
+    "check_label",
+    "join_pages",
+    "read_history",
+    "select_series",
+    "series_name",
+    "shorten_response",
+]

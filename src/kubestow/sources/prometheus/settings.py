@@ -1,0 +1,198 @@
+"""Where a Prometheus is, how to show who asks, and how long and how much to wait for.
+
+Secrets are named by files, as Kubernetes mounts them; an address may carry a name and a password,
+which are taken out of it at once. No secret stands in a message or a representation.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from kubestow.model import errors
+from kubestow.sources.prometheus import errors as prometheus_errors
+
+_EXPECTED = "expected http://HOST[:PORT][/PATH] or https://HOST[:PORT][/PATH]"
+_MOST_SECRET_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class PrometheusSettings:
+    """How to reach a Prometheus.
+
+    Attributes:
+        url: Its address, with the path before ``/api/v1`` if there is one.
+        bearer_token_file: File with a token; read anew for each question, since Kubernetes changes
+            mounted tokens while programs run.
+        username: Name for basic authentication.
+        password_file: File with the password that goes with it.
+        ca_file: Certificates that may vouch for the server, instead of the usual ones.
+        certificate_file: Certificate to show to the server.
+        key_file: Its key, if it is not in the same file.
+        insecure: Believe any certificate of the server.
+        headers: Further headers, such as a tenant's name.
+        connect_s: Longest wait for a connection.
+        read_s: Longest silence while an answer comes; the server is told to give up then, too.
+        total_s: Longest time for one answer with all its attempts.
+        most_bytes: Largest answer, unpacked.
+        retries: How often to try again after a failed connection or an error of the server (5xx).
+        backoff_s: Pause before the first new attempt; doubles with each.
+    """
+
+    url: str = field(repr=False)
+    bearer_token_file: Path | None = None
+    username: str = ""
+    password_file: Path | None = None
+    ca_file: Path | None = None
+    certificate_file: Path | None = None
+    key_file: Path | None = None
+    insecure: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    connect_s: float = 5.0
+    read_s: float = 30.0
+    total_s: float = 60.0
+    most_bytes: int = 64 * 1024**2
+    retries: int = 2
+    backoff_s: float = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address and the credentials that stood in it.
+
+    Attributes:
+        base: The address without credentials and without a slash at its end.
+        username: The name that stood in it.
+        password: The password that stood in it.
+    """
+
+    base: str
+    username: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+
+def parse_address(url: str) -> Address:
+    """Take the credentials out of an address.
+
+    >>> parse_address("https://me:secret@example.org/prom/").base
+    'https://example.org/prom'
+
+    Raises:
+        InputError: If it is no address; a text that may hold a password is not repeated.
+    """
+    shown = "the address" if "@" in url else repr(url)
+    try:
+        found = httpx.URL(url)
+    except (httpx.InvalidURL, TypeError):
+        raise errors.InputError("prometheus", f"{shown}: {_EXPECTED}") from None
+    if found.scheme not in ("http", "https") or not found.host or found.query or found.fragment:
+        raise errors.InputError("prometheus", f"{shown}: {_EXPECTED}")
+    bare = found.copy_with(username=None, password=None)
+    return Address(str(bare).rstrip("/"), found.username, found.password)
+
+
+def check(settings: PrometheusSettings, address: Address) -> None:
+    """Refuse settings that contradict each other or cannot be sent.
+
+    Raises:
+        InputError: With the setting.
+    """
+    named = bool(settings.username or address.username)
+    if named and settings.bearer_token_file is not None:
+        raise errors.InputError("prometheus", "a name and a bearer token; expected one of them")
+    if settings.password_file is not None and not named:
+        raise errors.InputError("prometheus", "a password without a name")
+    if settings.key_file is not None and settings.certificate_file is None:
+        raise errors.InputError("prometheus", "a key without a certificate")
+    for name in ("connect_s", "read_s", "total_s", "most_bytes"):
+        if not getattr(settings, name) > 0:
+            raise errors.InputError(f"prometheus: {name}", "must be > 0")
+    if settings.retries < 0 or settings.backoff_s < 0:
+        raise errors.InputError("prometheus: retries", "must be >= 0")
+    for name, value in settings.headers.items():
+        _check_header(name, value, named or settings.bearer_token_file is not None)
+
+
+def _check_header(name: str, value: str, authorized: bool) -> None:
+    place = f"prometheus: header {name!r}"
+    if not name or not all(c.isascii() and (c.isalnum() or c in "-_") for c in name):
+        raise errors.InputError(place, "expected letters, digits and dashes")
+    if not _is_sendable(value):
+        raise errors.InputError(place, "its value is not one line of printable ASCII")
+    if authorized and name.lower() == "authorization":
+        raise errors.InputError(place, "stands beside other credentials; expected one of them")
+
+
+def _is_sendable(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
+def authorize(settings: PrometheusSettings, address: Address) -> httpx.Auth | None:
+    """Return what shows who asks, with secrets as their files hold them now.
+
+    Raises:
+        ReadError: If a file with a secret cannot be read.
+    """
+    if settings.bearer_token_file is not None:
+        return _Bearer(_read_secret(settings.bearer_token_file))
+    name = settings.username or address.username
+    if not name:
+        return None
+    password = address.password
+    if settings.password_file is not None:
+        password = _read_secret(settings.password_file)
+    return httpx.BasicAuth(name, password)
+
+
+class _Bearer(httpx.Auth):
+    """Shows a token."""
+
+    def __init__(self, token: str) -> None:
+        self._header = f"Bearer {token}"
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers["Authorization"] = self._header
+        yield request
+
+
+def _read_secret(path: Path) -> str:
+    kind = prometheus_errors.CREDENTIALS
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_SECRET_BYTES).decode("ascii").strip()
+    except OSError as err:
+        raise prometheus_errors.ReadError(str(path), str(err.strerror), kind) from None
+    except UnicodeDecodeError:
+        text = ""
+    if not text or not _is_sendable(text):
+        problem = "expected one line of printable ASCII"
+        raise prometheus_errors.ReadError(str(path), problem, kind)
+    return text
+
+
+def trust(settings: PrometheusSettings) -> ssl.SSLContext | bool:
+    """Return whom to believe and which certificate to show.
+
+    Raises:
+        InputError: If a file with certificates cannot be used.
+    """
+    if settings.ca_file is None and settings.certificate_file is None and not settings.insecure:
+        return True
+    ca_file = None if settings.ca_file is None else str(settings.ca_file)
+    place = str(settings.ca_file)
+    try:
+        context = ssl.create_default_context(cafile=ca_file)
+        if settings.certificate_file is not None:
+            place = str(settings.certificate_file)
+            context.load_cert_chain(settings.certificate_file, settings.key_file)
+    except (OSError, ssl.SSLError) as err:
+        problem = f"cannot be used as certificate: {err.strerror or err}"
+        raise errors.InputError(place, problem) from None
+    if settings.insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

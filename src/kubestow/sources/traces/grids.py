@@ -1,0 +1,104 @@
+"""Rows at any times brought to equal steps, by stated rules.
+
+- The step is the usual distance of two rows (median), or the one asked for.
+- A row belongs to the nearest step; if steps are asked for that are longer than the usual distance,
+  to the step it lies in. The mean of all rows of a step counts.
+- A step without a row repeats the last value before it: a line towards the next value would tell
+  the past something of the future. Steps before the first value of a series take that value.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.model import errors, time_series
+from kubestow.model.arrays import Floats
+
+_MOST_STRETCH = 100
+"""Most steps per row: times that are further apart than this were misread."""
+
+_SLACK = 1.0 + 1e-9
+
+
+def make(
+    place: str,
+    names: tuple[str, ...],
+    times_s: Floats,
+    columns: Floats,
+    step_s: float | None = None,
+) -> time_series.TimeGrid:
+    """Return series at equal steps.
+
+    Args:
+        place: Where the rows come from, for messages.
+        names: One per column.
+        times_s: Time of each row; ``nan`` for rows without.
+        columns: One row per series, one column per row; ``nan`` where there is no value.
+        step_s: Distance of two points; ``None`` for the usual one.
+
+    Raises:
+        InputError: If there are too few rows or their times make no sense.
+    """
+    known = np.isfinite(times_s)
+    stamped = times_s[known]
+    usual_s = _usual_step(place, stamped)
+    width_s = usual_s if step_s is None else step_s
+    start_s = float(stamped.min())
+    places = (stamped - start_s) / width_s + (0.5 if width_s <= usual_s * _SLACK else 1e-9)
+    bins = np.floor(places).astype(np.int64)
+    count = int(bins.max()) + 1
+    if count > max(1000, _MOST_STRETCH * len(stamped)):
+        raise errors.InputError(
+            place,
+            f"{len(stamped)} rows make {count} steps of {width_s:g} s; "
+            f"expected at most {_MOST_STRETCH} steps per row",
+        )
+    values, mended = fill_grid(place, names, _average(bins, columns[:, known], count))
+    merged = len(stamped) - len(np.unique(bins))
+    return time_series.TimeGrid(
+        names,
+        start_s,
+        width_s,
+        values,
+        time_series.Mended(mended.gaps, mended.filled, merged if width_s <= usual_s else 0),
+    )
+
+
+def _usual_step(place: str, times_s: Floats) -> float:
+    steps = np.diff(np.unique(times_s))
+    if not len(steps):
+        raise errors.InputError(place, f"{len(times_s)} rows; expected at least two times")
+    return float(np.median(steps))
+
+
+def _average(bins: NDArray[np.int64], columns: Floats, count: int) -> Floats:
+    """Return the mean of each step for each column; ``nan`` for empty steps."""
+    means = np.full((len(columns), count), np.nan)
+    for mean, column in zip(means, columns, strict=True):
+        known = np.isfinite(column)
+        counts = np.bincount(bins[known], minlength=count)
+        sums = np.bincount(bins[known], column[known], minlength=count)
+        np.divide(sums, counts, out=mean, where=counts > 0)
+    return means
+
+
+def fill_grid(
+    place: str, names: tuple[str, ...], means: Floats
+) -> tuple[Floats, time_series.Mended]:
+    """Repeat the last known value in empty steps (``nan``), and count what was filled.
+
+    Raises:
+        InputError: If a series has no value at all.
+    """
+    empty = ~np.isfinite(means)
+    for name, hollow in zip(names, empty, strict=True):
+        if hollow.all():
+            raise errors.InputError(f"{place}: {name}", "has no values")
+    first = np.argmin(empty, axis=1)
+    steps = np.arange(means.shape[1])
+    source = np.maximum.accumulate(np.where(empty, 0, steps), axis=1)
+    source = np.maximum(source, first[:, None])
+    begins = empty & ~np.concatenate((np.zeros((len(means), 1), bool), empty[:, :-1]), axis=1)
+    mended = time_series.Mended(int(begins.sum()), int(empty.sum()))
+    return np.take_along_axis(means, source, axis=1), mended

@@ -1,0 +1,264 @@
+"""Usage out of a folder of files: ``usage.csv`` or ``usage.parquet``, and what goes with it.
+
+Columns of the usage: ``timestamp`` (ISO 8601 or seconds since the epoch), ``namespace``, ``kind``,
+``workload``, ``pod``, ``container``, ``cpu_cores``, ``memory_bytes``; if there, too,
+``cpu_throttled_ratio`` and ``oom_kills`` (how often so far). Further columns are passed over, with
+a note. Rows without a time or without both values are left out and counted; negative values and
+numbers that look like another unit are refused, since nobody could tell afterwards.
+
+Of several rows of a pod in one step the largest counts: a peak must not be averaged away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from kubestow.model import errors, usage
+from kubestow.model.arrays import Floats, Ints
+from kubestow.sources import traces
+
+KEY: Final = ("namespace", "kind", "workload", "container")
+VALUES: Final = ("cpu_cores", "memory_bytes")
+TOTALS: Final = ("cpu_throttled_ratio", "oom_kills")
+OPTIONAL: Final = (*TOTALS, "network_bytes", "disk_bytes")
+NEEDED: Final = ("timestamp", "namespace", "kind", "workload", "pod", "container", *VALUES)
+# No container has used more cores; numbers beyond are millicores.
+_MOST_CORES: Final = 4096.0
+# No container lives on less; numbers below are MiB or GiB.
+_LEAST_BYTES: Final = 65536.0
+# Most points by rows: 10000 containers for eight days at five minutes are 23 millions.
+_MOST_CELLS: Final = 200_000_000
+_MOST_BYTES: Final = 2 * 1024**3
+
+
+def find(folder: Path, stem: str) -> Path | None:
+    """Return a table of a folder by its name without ending; ``None`` if it is not there.
+
+    Raises:
+        InputError: If it is there twice.
+    """
+    found = [
+        path
+        for ending in (".parquet", ".csv", ".csv.gz")
+        if (path := folder / f"{stem}{ending}").is_file()
+    ]
+    if len(found) > 1:
+        names = " and ".join(path.name for path in found)
+        raise errors.InputError(str(folder), f"has {names}; expected one of them")
+    return found[0] if found else None
+
+
+def read_usage_files(
+    folder: Path, step_s: float | None = None, history_s: float | None = None
+) -> usage.UsageTable:
+    """Read the usage in a folder.
+
+    Args:
+        folder: Where ``usage.csv`` or ``usage.parquet`` is.
+        step_s: Distance of two points; the usual distance of a pod's rows if left out.
+        history_s: How far back to look from the last row; all if left out.
+
+    Raises:
+        InputError: If there is no such table, or nothing in it can be used.
+    """
+    if not folder.is_dir():
+        raise errors.InputError(str(folder), "no such folder")
+    path = find(folder, "usage")
+    if path is None:
+        raise errors.InputError(str(folder), "has no usage.csv or usage.parquet")
+    table, notes = _clean(path, load(path, (*KEY, "pod")))
+    end_s = _largest(table["time_s"])
+    if history_s is not None:
+        table = table.filter(pl.col("time_s") > end_s - history_s)
+    numbered, rows = _number(table)
+    width_s = step_s if step_s is not None else _usual_step(numbered)
+    return _gridded(path, numbered, rows, width_s, end_s, notes)
+
+
+def load(path: Path, names: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return a table whose names stay texts: a workload may be called 007 or true.
+
+    Args:
+        path: A ``.csv``, ``.csv.gz`` or ``.parquet`` file.
+        names: Columns that hold names, which are kept once each; if left out, all columns are
+            texts.
+
+    Raises:
+        InputError: If it is too large or no table.
+    """
+    if path.stat().st_size > _MOST_BYTES:
+        raise errors.InputError(str(path), "is larger than 2 GiB; Parquet takes less")
+    try:
+        if path.suffix == ".parquet":
+            return _load_parquet(path, names)
+        if names is None:
+            return pl.read_csv(path, infer_schema=False)
+        header = pl.read_csv(path, n_rows=0).columns
+        kinds = {name: pl.Categorical() for name in names if name in header}
+        return pl.read_csv(
+            path, try_parse_dates=True, infer_schema_length=10_000, schema_overrides=kinds
+        )
+    except pl.exceptions.NoDataError:
+        raise errors.InputError(str(path), "is empty; expected a line of names") from None
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as err:
+        problem = str(err).splitlines()[0] if str(err) else type(err).__name__
+        raise errors.InputError(str(path), f"is not a table: {problem}") from None
+
+
+def _load_parquet(path: Path, names: Sequence[str] | None) -> pl.DataFrame:
+    scan = pl.scan_parquet(path)
+    if names is None:
+        return scan.select(pl.all().cast(pl.String)).collect()
+    kept = [name for name in names if name in scan.collect_schema().names()]
+    wanted = (pl.col(name).cast(pl.String).cast(pl.Categorical()) for name in kept)
+    return scan.with_columns(*wanted).collect(engine="streaming")
+
+
+def _largest(column: pl.Series) -> float:
+    found = column.max()
+    return float(found) if isinstance(found, int | float) else 0.0
+
+
+def _clean(path: Path, raw: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    missing = [name for name in NEEDED if name not in raw.columns]
+    if missing:
+        raise errors.InputError(
+            str(path), f"has no column {', '.join(missing)}; expected {', '.join(NEEDED)}"
+        )
+    if not len(raw):
+        raise errors.InputError(str(path), "has no rows")
+    notes = []
+    unknown = [name for name in raw.columns if name not in (*NEEDED, *OPTIONAL)]
+    if unknown:
+        notes.append(f"{path.name}: columns passed over: {', '.join(unknown)}")
+    columns: dict[str, Floats] = {"time_s": traces.column_seconds(path, raw["timestamp"])}
+    for name in (*VALUES, *TOTALS):
+        if name in raw.columns:
+            columns[name] = traces.column_numbers(path, raw[name])
+    table = raw.select(*KEY, "pod").with_columns(
+        **{name: pl.Series(values) for name, values in columns.items()}
+    )
+    kept = _valid(path, table)
+    if len(kept) < len(table):
+        notes.append(f"{path.name}: {len(table) - len(kept)} rows left out: no time or no value")
+    _check_units(path, kept)
+    return kept, tuple(notes)
+
+
+def _valid(path: Path, table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with a time and a possible value; impossible values become gaps."""
+    for name in VALUES:
+        bad = table.filter(pl.col(name) < 0.0)
+        if len(bad):
+            raise errors.InputError(
+                f"{path}: {name}", f"{bad[name][0]:g} of pod {bad['pod'][0]}: must not be negative"
+            )
+    mended = table.with_columns(
+        *(pl.when(pl.col(n).is_finite()).then(pl.col(n)).otherwise(None).alias(n) for n in VALUES)
+    )
+    kept = mended.filter(
+        pl.col("time_s").is_finite()
+        & (pl.any_horizontal(*(pl.col(n).is_not_null() for n in VALUES)))
+    )
+    if not len(kept):
+        raise errors.InputError(str(path), f"{len(table)} rows, but none has a time and a value")
+    return kept
+
+
+def _check_units(path: Path, table: pl.DataFrame) -> None:
+    cores, size = (table[name].drop_nulls().max() for name in VALUES)
+    if isinstance(cores, float) and cores > _MOST_CORES:
+        raise errors.InputError(
+            f"{path}: cpu_cores", f"{cores:g}: looks like millicores; expected cores"
+        )
+    if isinstance(size, float) and 0.0 < size < _LEAST_BYTES:
+        raise errors.InputError(
+            f"{path}: memory_bytes", f"at most {size:g}: looks like MiB; expected bytes"
+        )
+
+
+def _number(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the table with numbers of rows instead of names, and what the numbers mean.
+
+    Names are most of a large table; nothing after this looks at them again.
+    """
+    names = [*KEY, "pod"]
+    codes = table.select(names).unique(maintain_order=True).with_row_index("code")
+    texts = pl.col(names).cast(pl.String).fill_null("")
+    rows = codes.with_columns(texts).sort(names).with_row_index("row")
+    keys = rows.select(KEY).unique(maintain_order=True).with_row_index("owner")
+    rows = rows.join(keys, on=list(KEY), how="left", maintain_order="left")
+    places = codes.join(rows.select("code", "row"), on="code", how="left").drop("code")
+    numbered = table.join(places, on=names, how="left", nulls_equal=True).drop(names)
+    return numbered, rows
+
+
+def _usual_step(table: pl.DataFrame) -> float:
+    """Return the median distance of neighbouring rows of a pod; a minute if no pod has two."""
+    order = table.select("row", "time_s").sort("row", "time_s")
+    steps, rows = np.diff(order["time_s"].to_numpy()), np.diff(order["row"].to_numpy())
+    known = steps[(rows == 0) & (steps > 0.0)]
+    # The lower of two middle ones: their mean would be a step that nobody took.
+    return float(np.quantile(known, 0.5, method="lower")) if len(known) else 60.0
+
+
+def _gridded(
+    path: Path,
+    table: pl.DataFrame,
+    rows: pl.DataFrame,
+    width_s: float,
+    end_s: float,
+    notes: tuple[str, ...],
+) -> usage.UsageTable:
+    """Put rows on the grid: the last column ends at the last time."""
+    back = ((end_s - table["time_s"].to_numpy()) / width_s + 1e-9).astype(np.int64)
+    points = int(back.max()) + 1
+    if points * len(rows) > _MOST_CELLS:
+        raise errors.InputError(
+            str(path),
+            f"{len(rows)} pods and {points} steps of {width_s:g} s are too many; "
+            "choose a longer --step or a shorter --history",
+        )
+    row, column = table["row"].to_numpy(), points - 1 - back
+    grids = []
+    for name in VALUES:
+        grid = np.full((len(rows), points), np.nan)
+        np.fmax.at(grid, (row, column), table[name].fill_null(np.nan).to_numpy())
+        grids.append(grid)
+    keys = rows.select(KEY).unique(maintain_order=True)
+    owners = rows["owner"].to_numpy().astype(np.int64)
+    throttled, kills = _totals(table, owners, len(keys))
+    return usage.UsageTable(
+        containers=tuple(usage.ContainerKey(*key) for key in keys.iter_rows()),
+        pods=tuple(rows["pod"].to_list()),
+        owners=owners,
+        step_s=width_s,
+        end_s=end_s,
+        cpu_cores=grids[0],
+        memory_bytes=grids[1],
+        throttled=throttled,
+        oom_kills=kills,
+        notes=notes,
+    )
+
+
+def _totals(table: pl.DataFrame, owners: Ints, count: int) -> tuple[Floats, Floats]:
+    """Return mean throttling and the largest number of kills a row tells of, by container."""
+    throttled, kills = np.full(count, np.nan), np.zeros(count)
+    whose = owners[table["row"].to_numpy()]
+    if "cpu_throttled_ratio" in table.columns:
+        values = table["cpu_throttled_ratio"].to_numpy()
+        known = np.isfinite(values)
+        seen = np.bincount(whose[known], minlength=count)
+        total = np.bincount(whose[known], values[known], count)
+        throttled = np.where(seen > 0, total / np.maximum(seen, 1), np.nan)
+    if "oom_kills" in table.columns:
+        values = table["oom_kills"].to_numpy()
+        known = np.isfinite(values)
+        np.maximum.at(kills, whose[known], values[known])
+    return throttled, kills

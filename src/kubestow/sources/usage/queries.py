@@ -1,0 +1,152 @@
+"""The questions behind right-sizing, one per metric for a whole cluster.
+
+Theses/001 3.7 asks seven per pod and minute; asked for all containers over a range, each needs a
+page of points or two. What replaced what, and why:
+
+=========================================  =====================================================
+as printed                                 here
+=========================================  =====================================================
+``rate(container_cpu_usage...[1m])``       the rate over the step: two scrapes in a minute are few
+``container_memory_working_set_bytes``     its ``max_over_time`` per step, so that no peak is lost
+``container_memory_max_usage_bytes``       the same: with cgroup v2 it is missing or nought, and
+                                           with v1 it counts the page cache
+``rate(..._cfs_throttled_seconds...[1m])`` throttled by all periods, over the whole history: at
+                                           the end of a pod only the last minute would count
+``container_memory_failcnt``               OOM kills (kube-state-metrics, cAdvisor): missing in v2
+``kube_pod_container_resource_limits``     the same
+``kube_pod_container_resource_requests``   the same
+=========================================  =====================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kubestow.model import decoding
+from kubestow.sources import prometheus as selectors
+from kubestow.sources.prometheus import Matcher
+
+_BY: Final = "namespace, pod, container"
+# The sum over a pod's cgroup has no container, its sandbox is called POD (cAdvisor with Docker).
+_REAL: Final = (Matcher("container", "!=", ""), Matcher("container", "!=", "POD"))
+
+Where = Sequence[Matcher]
+
+
+def cpu(where: Where, step_s: float) -> str:
+    """Ask for the cores each container uses, as mean over a step."""
+    chosen = selectors.select_series("container_cpu_usage_seconds_total", (*_REAL, *where))
+    return f"sum by ({_BY}) (rate({chosen}{_over(step_s)}))"
+
+
+def memory(where: Where, step_s: float) -> str:
+    """Ask for the largest working set of each container in a step."""
+    chosen = selectors.select_series("container_memory_working_set_bytes", (*_REAL, *where))
+    return f"max by ({_BY}) (max_over_time({chosen}{_over(step_s)}))"
+
+
+def count(where: Where, history_s: float) -> str:
+    """Ask how many containers there were."""
+    chosen = selectors.select_series("container_memory_working_set_bytes", (*_REAL, *where))
+    return f"count(count by ({_BY}) (last_over_time({chosen}{_over(history_s)})))"
+
+
+def stated(metric: str, where: Where) -> str:
+    """Ask for requests or limits; two copies of kube-state-metrics count once."""
+    both = Matcher("resource", "=~", "cpu|memory")
+    return f"max by ({_BY}, resource) ({selectors.select_series(metric, (both, *where))})"
+
+
+def owners(where: Where, history_s: float) -> str:
+    """Ask which controller each pod of the history had."""
+    chosen = selectors.select_series("kube_pod_owner", where)
+    return (
+        "max by (namespace, pod, owner_kind, owner_name) "
+        f"(last_over_time({chosen}{_over(history_s)}))"
+    )
+
+
+def controllers(metric: str, name: str, where: Where, history_s: float) -> str:
+    """Ask which controller ReplicaSets or jobs have.
+
+    Args:
+        metric: ``kube_replicaset_owner`` or ``kube_job_owner``.
+        name: The label with the name of what is owned.
+        where: Conditions on labels.
+        history_s: How far back.
+    """
+    chosen = selectors.select_series(metric, where)
+    by = f"namespace, {selectors.check_label(name)}, owner_kind, owner_name"
+    return f"max by ({by}) (last_over_time({chosen}{_over(history_s)}))"
+
+
+def kills(where: Where, history_s: float) -> str:
+    """Ask which containers were killed for want of memory, as kube-state-metrics has it."""
+    killed = Matcher("reason", "=", "OOMKilled")
+    metric = "kube_pod_container_status_last_terminated_reason"
+    chosen = selectors.select_series(metric, (killed, *where))
+    return f"max by ({_BY}) (max_over_time({chosen}{_over(history_s)}))"
+
+
+def kill_events(where: Where, history_s: float) -> str:
+    """Ask how often containers were killed for want of memory, as cAdvisor counts it."""
+    chosen = selectors.select_series("container_oom_events_total", (*_REAL, *where))
+    return f"max by ({_BY}) (increase({chosen}{_over(history_s)}))"
+
+
+def throttling(where: Where, history_s: float) -> str:
+    """Ask in which share of its periods each container was throttled."""
+    over = _over(history_s)
+    parts = [
+        f"sum by ({_BY}) (increase({selectors.select_series(metric, (*_REAL, *where))}{over}))"
+        for metric in (
+            "container_cpu_cfs_throttled_periods_total",
+            "container_cpu_cfs_periods_total",
+        )
+    ]
+    return " / ".join(parts)
+
+
+def autoscaler_targets(where: Where) -> str:
+    """Ask for utilisation targets of autoscalers, in percent."""
+    chosen = selectors.select_series(
+        "kube_horizontalpodautoscaler_spec_target_metric",
+        (Matcher("metric_target_type", "=", "utilization"), *where),
+    )
+    return f"max by (namespace, horizontalpodautoscaler, metric_name) ({chosen})"
+
+
+def autoscaled_objects(where: Where) -> str:
+    """Ask what autoscalers scale."""
+    chosen = selectors.select_series("kube_horizontalpodautoscaler_info", where)
+    by = "namespace, horizontalpodautoscaler, scaletargetref_kind, scaletargetref_name"
+    return f"max by ({by}) ({chosen})"
+
+
+def nodes() -> str:
+    """Ask what nodes that take pods can give."""
+    wanted = Matcher("resource", "=~", "cpu|memory|pods")
+    given = selectors.select_series("kube_node_status_allocatable", (wanted,))
+    return f"max by (node, resource) ({given}) unless on (node) (kube_node_spec_unschedulable == 1)"
+
+
+def labels(where: Where) -> str:
+    """Ask for the labels of pods, as far as kube-state-metrics is told to give them."""
+    return selectors.select_series("kube_pod_labels", where)
+
+
+def heaps(where: Where, history_s: float) -> str:
+    """Ask for the largest heap a JVM may have (JMX exporter, Micrometer).
+
+    The pools of a heap add up; those that may take all of it say -1. ZGC's two generations each
+    name the whole heap, so that only one of them counts.
+    """
+    pools = (Matcher("area", "=", "heap"), Matcher("id", "!=", "ZGC Young Generation"))
+    chosen = selectors.select_series("jvm_memory_max_bytes", (*pools, *where))
+    largest = f"max by ({_BY}, id) (max_over_time({chosen}{_over(history_s)}))"
+    return f"sum by ({_BY}) ({largest} > 0)"
+
+
+def _over(span_s: float) -> str:
+    return f"[{decoding.format_duration(span_s)}]"

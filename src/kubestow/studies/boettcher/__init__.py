@@ -1,0 +1,1 @@
+"""Böttcher 2023: requests that follow repeated runs."""

@@ -1,0 +1,1 @@
+"""McNaughton 2016: scaling one pod start-up ahead."""

@@ -1,0 +1,152 @@
+"""Does scaling one pod start ahead pay? McNaughton 2016 (theses/004), run as it was planned.
+
+Two parts. The *grid*: four traffic patterns, six start-up times, static, reactive and predictive
+ways at a target of 60 %, which answers the seven claims of the draft. The *curves*: reactive and
+predictive ways at several targets with the longest start-up, which compares them at equal cost.
+Seeds are the replicates; the sum S of the thesis is tested with the paired test it needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from kubestow.model.progress import Progress
+from kubestow.studies import scaling_runs, tradeoffs, verdicts
+from kubestow.studies.mcnaughton import page, scenarios
+from kubestow.studies.mcnaughton import rows as mcnaughton_rows
+from kubestow.studies.options import StudyOptions
+from kubestow.studies.scaling_runs import ScalingVariant
+from kubestow.workflows import files
+
+SEEDS: Final = 20
+STARTUPS_S: Final = (1.0, 5.0, 10.0, 60.0, 100.0, 135.0)
+LONGEST_S: Final = STARTUPS_S[-1]
+TARGET: Final = 0.6
+TARGETS: Final = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+# The baseline's curve reaches further, so that every cost of the others lies on it.
+BASELINE_TARGETS: Final = (0.15, 0.2, 0.25, *TARGETS, 0.9)
+
+_WINDOWS: Final = {"upscaleForbiddenS": 30, "downscaleForbiddenS": 30}
+REACTIVE, OURS = "hpa", "auto"
+LEGACY, LEGACY_LINE = "hpa of 2016, 30 s", "line-fit as printed, 30 s"
+WAYS: Final = (
+    ScalingVariant(REACTIVE, "hpa"),
+    ScalingVariant("static over", "static", {"mode": "over"}),
+    ScalingVariant("static average", "static", {"mode": "average"}),
+    ScalingVariant("static under", "static", {"mode": "under"}),
+    ScalingVariant("threshold", "threshold"),
+    ScalingVariant(LEGACY, "hpa-legacy", _WINDOWS),
+    ScalingVariant("hpa of 2016", "hpa-legacy"),
+    ScalingVariant(LEGACY_LINE, "line-fit", {"strict": True, "capS": 600, "legacy": _WINDOWS}),
+    ScalingVariant("derivative as printed", "derivative", {"strict": True}),
+    ScalingVariant("derivative", "derivative"),
+    ScalingVariant("line-fit", "line-fit"),
+    ScalingVariant("queueing", "queueing", {"sloS": 1}),
+    ScalingVariant("receding", "receding"),
+    ScalingVariant(OURS, "auto"),
+)
+_CURVES: Final = (REACTIVE, "derivative", "line-fit", "receding", OURS)
+
+
+def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
+    """Run the study; write results.json and report.html."""
+    seeds = range(options.seed, options.seed + (options.sample(SEEDS, 3)))
+    startups_s = (5.0, LONGEST_S) if options.quick else STARTUPS_S
+    tasks = _grid(options, startups_s, seeds) + _curve_tasks(options, seeds)
+    found = dict(
+        zip(map(_key, tasks), scaling_runs.run_all(tasks, options.jobs, watch), strict=True)
+    )
+    report = make_report(found, startups_s, seeds)
+    files.write_json(options.out / "results.json", report)
+    files.write_text(options.out / "report.html", page.make_page(report))
+    return report
+
+
+Key = tuple[str, str, float, int]  # pattern and start-up, way, target, seed
+Found = dict[Key, scaling_runs.ScalingRun]
+
+
+def _key(task: scaling_runs.ScalingTask) -> Key:
+    return task.place, task.way.name, task.target, task.seed
+
+
+def place(pattern: str, startup_s: float) -> str:
+    """Return what runs of a pattern with a start-up time are called."""
+    return f"{pattern}-{startup_s:g}"
+
+
+def _task(
+    options: StudyOptions,
+    pattern: str,
+    startup_s: float,
+    way: ScalingVariant,
+    target: float,
+    seed: int,
+) -> scaling_runs.ScalingTask:
+    scenario = scenarios.make(pattern, startup_s)
+    folder = options.out / "runs"
+    return scaling_runs.ScalingTask(scenario, place(pattern, startup_s), way, target, seed, folder)
+
+
+def _grid(
+    options: StudyOptions, startups_s: Sequence[float], seeds: Sequence[int]
+) -> list[scaling_runs.ScalingTask]:
+    return [
+        _task(options, pattern, startup_s, way, TARGET, seed)
+        for pattern in scenarios.PATTERNS
+        for startup_s in startups_s
+        for way in WAYS
+        for seed in seeds
+    ]
+
+
+def _curve_tasks(options: StudyOptions, seeds: Sequence[int]) -> list[scaling_runs.ScalingTask]:
+    ways = [way for way in WAYS if way.name in _CURVES]
+    return [
+        _task(options, pattern, LONGEST_S, way, target, seed)
+        for pattern in scenarios.PATTERNS
+        for way in ways
+        for target in (BASELINE_TARGETS if way.name == REACTIVE else TARGETS)
+        if target != TARGET  # those are in the grid
+        for seed in seeds
+    ]
+
+
+def make_report(found: Found, startups_s: Sequence[float], seeds: Sequence[int]) -> dict[str, Any]:
+    """Return what goes into results.json."""
+    curves = {
+        pattern: {name: make_curve(found, pattern, name, seeds) for name in _CURVES}
+        for pattern in scenarios.PATTERNS
+    }
+    grid = mcnaughton_rows.ScalingGrid(found, startups_s, seeds, TARGET, place)
+    rows = [*mcnaughton_rows.make_claims(grid), *mcnaughton_rows.make_curve_rows(curves)]
+    rows += mcnaughton_rows.make_sums(grid)
+    return {
+        "study": "mcnaughton-scaling",
+        "seeds": list(seeds),
+        "startups_s": list(startups_s),
+        "target": TARGET,
+        "rules": mcnaughton_rows.RULES,
+        "statements": verdicts.state(rows),
+        "rows": rows,
+        "grid": grid.table(),
+        "curves": mcnaughton_rows.describe_curves(curves),
+        "course": mcnaughton_rows.make_course(found, place, seeds[0], TARGET, LONGEST_S),
+    }
+
+
+def make_curve(
+    found: Found, pattern: str, name: str, seeds: Sequence[int]
+) -> tradeoffs.TradeoffCurve:
+    """Return the curve of one way: pod-hours against the 95th percentile of response times."""
+    targets = BASELINE_TARGETS if name == REACTIVE else TARGETS
+    here = place(pattern, LONGEST_S)
+    runs = [[found[here, name, target, seed] for seed in seeds] for target in targets]
+    return tradeoffs.TradeoffCurve(
+        targets=targets,
+        cost=np.array([[run.measures["pod_hours"] for run in row] for row in runs]),
+        badness=np.array([[run.measures["response"]["p95"] for run in row] for row in runs]),
+    )

@@ -1,0 +1,1 @@
+"""Questions of our own: public traces, public instances, closed loops."""

@@ -1,0 +1,1 @@
+"""Recommenders inside the control loop: nodes, OOM kills, waiting."""

@@ -1,0 +1,246 @@
+"""Requests by recommenders inside the loop: nodes needed, and what it costs in kills and waiting.
+
+Theses/000 row 28 and theses/001 8.3 (8) ask for it: requests are set while the cluster runs, memory
+beyond the limit is an OOM kill and the work begins again, nodes come and go with what is requested.
+Six ways to size (and ``conformal`` with a smaller stated risk) times spreading and packing, on
+pipelines that come again and on services of all sizes (``sizing_loop_scenarios``). Seeds are
+paired; runs are kept as cells, so that an interrupted study goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from kubestow.model.arrays import Floats
+from kubestow.model.progress import Progress
+from kubestow.studies import verdicts
+from kubestow.studies.options import StudyOptions
+from kubestow.studies.own.sizing_loop import page, scenarios
+from kubestow.workflows import comparing, files, scenario_files
+
+SEEDS: Final = 10
+MANUAL, VPA, AUTO = "manual", "vpa", "auto"
+SPREAD, PACK = "spreading", "packing"
+PROFILES: Final = {SPREAD: "kube-scheduler", PACK: "most-allocated"}
+SCENARIOS: Final = (scenarios.PIPELINES, scenarios.SERVICES)
+_INTERVAL_S: Final = {
+    scenarios.PIPELINES: 900.0,  # as often as pipelines come
+    scenarios.SERVICES: 3600.0,
+}
+MISSED: Final = "sizing.memory_missed"
+THROTTLED: Final = comparing.RunMeasure("throttled_ratio", "CPU throttled", "%", 100.0, digits=2)
+MEASURES: Final = (
+    comparing.NODE_HOURS,
+    comparing.RunMeasure("nodes_end", "nodes in the last quarter"),
+    comparing.OOM_KILLS,
+    THROTTLED,
+    comparing.PENDING,
+    comparing.POD_HOURS,
+    comparing.ERU_CPU,
+    comparing.RunMeasure("eru.memory", "memory used of requested", "%", 100.0, better="higher"),
+    comparing.RunMeasure("resizes", "resizes", better=comparing.NEITHER),
+    comparing.RunMeasure(MISSED, "answers memory went beyond", "%", 100.0),
+)
+RULE: Final = "better or worse: 95 % interval of the paired difference on one side of 0"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopVariant:
+    """A way to size.
+
+    Attributes:
+        name: What rows and figures call it.
+        recommender: The recommender.
+        parameters: Its parameters; ``windowS`` is set to the interval where it stands.
+    """
+
+    name: str
+    recommender: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+_WINDOW: Final = {"windowS": None}
+WAYS: Final = (
+    LoopVariant(MANUAL, "keep"),
+    LoopVariant(VPA, "vpa"),
+    LoopVariant("q-learning", "q-learning", _WINDOW),
+    LoopVariant("arima-margin", "arima-margin"),
+    LoopVariant("conformal", "conformal", _WINDOW),
+    LoopVariant("conformal 1 %", "conformal", {**_WINDOW, "memoryMissProbability": 0.01}),
+    LoopVariant(AUTO, "auto", {"tournament": _WINDOW, "conformal": _WINDOW}),
+)
+
+Key = tuple[str, str, str]  # scenario, placing, way
+Question = tuple[tuple[str, str], tuple[str, str], comparing.RunMeasure]
+Found = dict[Key, list[comparing.CellRecord]]
+
+
+def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
+    """Run the study; write results.json and report.html."""
+    seeds = range(options.seed, options.seed + options.sample(SEEDS, 2))
+    keys = [(name, placing, way) for name in SCENARIOS for placing in PROFILES for way in WAYS]
+    tasks = [make_task(*key, seed) for key in keys for seed in seeds]
+    engine = comparing.get_engine(comparing.LOCAL)
+    records = comparing.run_cells(tasks, options.out / "cells", engine, options.jobs, watch)
+    found = {
+        (name, placing, way.name): records[i * len(seeds) : (i + 1) * len(seeds)]
+        for i, (name, placing, way) in enumerate(keys)
+    }
+    report = make_report(found, seeds)
+    files.write_json(options.out / "results.json", report)
+    files.write_text(options.out / "report.html", page.make_page(report))
+    return report
+
+
+def make_task(name: str, placing: str, way: LoopVariant, seed: int) -> comparing.CellTask:
+    """Return one run."""
+    value = scenarios.make(name, seed)
+    policies = value["spec"]["policies"]
+    policies["placing"] = {"profile": PROFILES[placing]}
+    policies["sizing"] = make_sizing(way, _INTERVAL_S[name])
+    label = f"{name}, {placing}, {way.name}"
+    loaded = scenario_files.read(value, label, Path())
+    key = comparing.digest(loaded, seed)
+    return comparing.CellTask(loaded.value, label, "", seed, key, f"{label}, seed {seed}")
+
+
+def make_sizing(way: LoopVariant, interval_s: float) -> dict[str, Any]:
+    """Return the sizing policy; ``vpa`` looks every minute, as upstream does."""
+    if way.recommender == "keep":
+        return {"recommender": "keep"}
+    found: dict[str, Any] = {"recommender": way.recommender, "mode": "in-place-or-recreate"}
+    if way.recommender == "vpa":
+        return found
+    return {
+        **found,
+        "interval": interval_s,
+        # Limits in proportion, which is what VPA does to them.
+        "guards": {"memoryLimit": "ratio", "cpuLimit": "ratio"},
+        "parameters": _with_window(way.parameters, interval_s),
+    }
+
+
+def _with_window(parameters: Mapping[str, Any], window_s: float) -> dict[str, Any]:
+    return {
+        key: _with_window(value, window_s)
+        if isinstance(value, Mapping)
+        else (window_s if value is None else value)
+        for key, value in parameters.items()
+    }
+
+
+def value_of(record: comparing.CellRecord, path: str) -> float:
+    """Return a measure of a run; those the run does not know are worked out."""
+    if path == "nodes_end":
+        nodes = comparing.column(record, "nodes")
+        return float(nodes[-max(len(nodes) // 4, 1) :].mean())
+    return comparing.value_of(record.measures, path) or 0.0
+
+
+def values_of(records: Sequence[comparing.CellRecord], path: str) -> Floats:
+    """Return a measure of all seeds."""
+    return np.array([value_of(record, path) for record in records])
+
+
+def make_report(found: Found, seeds: Sequence[int]) -> dict[str, Any]:
+    """Return what goes into results.json."""
+    rows = make_rows(found)
+    return {
+        "study": "sizing-loop",
+        "seeds": list(seeds),
+        "rule": RULE,
+        "statements": verdicts.state(rows),
+        "rows": rows,
+        "table": [describe(records, key) for key, records in found.items()],
+        "points": [
+            {"scenario": key[0], "placing": key[1], "way": key[2], "seed": seed}
+            | {path: value_of(record, path) for path in ("node_hours", "oom_kills")}
+            for key, records in found.items()
+            for seed, record in zip(seeds, records, strict=True)
+        ],
+    }
+
+
+def describe(records: Sequence[comparing.CellRecord], key: Key) -> dict[str, Any]:
+    """Return means and half-widths of one way over its seeds."""
+    row: dict[str, Any] = {"scenario": key[0], "placing": key[1], "way": key[2]}
+    for measure in MEASURES:
+        summary = comparing.summarise_pairs(values_of(records, measure.path))
+        row[measure.path] = {"mean": summary.mean, "half_width": summary.half_width}
+    if not any(value_of(record, "sizing.judged") for record in records):
+        row[MISSED] = {"mean": None, "half_width": None}  # nobody's answers were judged
+    return row
+
+
+def make_rows(found: Found) -> list[dict[str, Any]]:
+    """Return the statements: sizing against manual, packing on top, recommenders against VPA."""
+    return [
+        _row(found, name, mine, theirs, measure)
+        for name in dict.fromkeys(key[0] for key in found)
+        for mine, theirs, measure in _questions([key[2] for key in found if key[0] == name])
+    ]
+
+
+def _questions(ways: Sequence[str]) -> list[Question]:
+    """Return who is compared with whom, by which measure."""
+    named = list(dict.fromkeys(ways))
+    hours, kills = comparing.NODE_HOURS, comparing.OOM_KILLS
+    sized = [((SPREAD, way), (SPREAD, MANUAL), hours) for way in named if way != MANUAL]
+    packed = [((PACK, way), (SPREAD, way), hours) for way in (MANUAL, VPA, AUTO) if way in named]
+    rivals = [
+        ((PACK, way), (PACK, VPA), measure)
+        for way in named
+        if way not in (MANUAL, VPA)
+        for measure in (kills, hours)
+    ]
+    whole = [
+        ((PACK, AUTO), (SPREAD, MANUAL), measure)
+        for measure in (hours, comparing.PENDING, THROTTLED)
+    ]
+    return [*sized, *packed, *rivals, *whole]
+
+
+def _row(
+    found: Found,
+    name: str,
+    mine: tuple[str, str],
+    theirs: tuple[str, str],
+    measure: comparing.RunMeasure,
+) -> dict[str, Any]:
+    """Return one comparison of two ways on the same seeds; all measures are better if lower."""
+    a = values_of(found[(name, *mine)], measure.path)
+    b = values_of(found[(name, *theirs)], measure.path)
+    tested = comparing.compare_pairs(a, b)
+    text = f"{measure.text(float(a.mean()))} against {measure.text(float(b.mean()))}"
+    if tested.ratio is not None:
+        text += f", x {tested.ratio:.2f}"
+    if tested.ratio_low is not None and tested.ratio_high is not None:
+        text += f" ({tested.ratio_low:.2f} to {tested.ratio_high:.2f})"
+    return {
+        "statement": f"{name}: {measure.title}, {_call(mine)} against {_call(theirs)}",
+        "scenario": name,
+        "measure": measure.path,
+        "found": text,
+        "n": tested.n,
+        "p": tested.p,
+        "verdict": judge_difference(tested),
+        "rule": RULE,
+    }
+
+
+def _call(way: tuple[str, str]) -> str:
+    return f"`{way[1]}` with {way[0]}"
+
+
+def judge_difference(tested: comparing.Paired) -> str:
+    """Return the verdict on a measure that is better if lower."""
+    if tested.high is not None and tested.high < 0.0:
+        return "better"
+    if tested.low is not None and tested.low > 0.0:
+        return "worse"
+    return "no difference"

@@ -1,0 +1,1 @@
+"""Does the stated miss probability of ``conformal`` hold, and what does it cost?"""

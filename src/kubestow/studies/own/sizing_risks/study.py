@@ -1,0 +1,293 @@
+"""Does the stated miss probability of ``conformal`` hold, and what does it cost?
+
+Part one walks through six public sets of usage series, window by window (``sizing_risk_walks``):
+the share of windows that needed more than was given, beside the share that was asked for, and what
+was given too much, beside what baselines give when their margin is set, in hindsight, so that they
+miss equally often. Part two is the protocol of daily limits on Bitbrains (``sizing_risk_limits``).
+
+Series fall into two halves by a hash of their names. Parameters, rules and the built-in scores of
+``conformal`` were chosen on one; only the other is reported on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from kubestow.model import arrays
+from kubestow.model.progress import Progress
+from kubestow.policies.sizing import batches
+from kubestow.studies import public_data, usage_batches, verdicts
+from kubestow.studies.options import StudyOptions
+from kubestow.studies.own.sizing_risks import limits as sizing_risks_limits
+from kubestow.studies.own.sizing_risks import measures, page
+from kubestow.studies.own.sizing_risks import walks as sizing_risks_walks
+from kubestow.studies.own.sizing_risks.walks import CPU, KRR, VPA, Family
+from kubestow.workflows import files
+
+ASKED: Final = (0.01, 0.05, 0.1)
+SHARES: Final = (0.01, 0.02, 0.05, 0.1, 0.2)
+MOST: Final = 1.5
+SAVING: Final = 0.15
+REPORTED: Final = 1
+RULES: Final = {
+    "holds": f"reproduced: measured at most {MOST:g} times what was asked for; windows of the half "
+    "of the series that nothing was tuned on",
+    "slack": "beaten: less is given in sum than by the baseline with its margin set in hindsight "
+    "so that it misses equally often, and the 95 % interval over series (margins kept) is below 1",
+    "check": "reproduced: all figures within "
+    f"{100 * sizing_risks_limits.CLOSE:g} percentage points",
+    "memory": f"beaten: summed memory limits at least {100 * SAVING:g} % lower where conformal "
+    "violates as often as `vpa` (interpolated on its curve)",
+    "cpu": "beaten: lower CPU slack where conformal has as many CPU samples over the limit as the "
+    "95th percentile and 15 % (interpolated on its curve)",
+}
+
+
+def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
+    """Run the study; write results.json and report.html."""
+    folder = public_data.find([family.name for family in sizing_risks_walks.FAMILIES])
+    families = [f for f in sizing_risks_walks.FAMILIES if (folder / f.name).is_dir()]
+    progress = _Progress(len(families) + 6, watch)
+    walks, alone = [], []
+    for family in families:
+        batch = read(folder, family, quick=options.quick)
+        walks += measure(family, sizing_risks_walks.walk(batch, family, SHARES), options.seed)
+        alone += measure_alone(family, batch, options.sample(60, 5), options.seed)
+        progress.tell(family.name)
+    limits = None
+    if (folder / "bitbrains_rnd").is_dir():
+        limits = measure_limits(folder, quick=options.quick, progress=progress)
+    report = make_report(walks, alone, limits)
+    files.write_json(options.out / "results.json", report)
+    files.write_text(options.out / "report.html", page.make_page(report))
+    return report
+
+
+class _Progress:
+    def __init__(self, total: int, watch: Progress) -> None:
+        self._total, self._watch, self._done = total, watch, 0
+
+    def tell(self, name: str) -> None:
+        self._done += 1
+        self._watch(min(self._done, self._total), self._total, name)
+
+
+def read(folder: Path, family: Family, *, quick: bool) -> batches.Batch:
+    """Return the half of a family that is reported on; a small part of it to be quick."""
+    batch = usage_batches.choose(usage_batches.READERS[family.name](folder), REPORTED)
+    return shorten(batch, family.window_s) if quick else batch
+
+
+def shorten(batch: batches.Batch, window_s: float) -> batches.Batch:
+    """Return the first 60 series and the last 14 windows."""
+    points = min(batch.points, round(14 * window_s / batch.step_s))
+    return batch.of(0, min(60, len(batch.names))).between(batch.points - points, batch.points)
+
+
+def measure(family: Family, walk: sizing_risks_walks.Walk, seed: int) -> list[dict[str, Any]]:
+    """Return the points of all ways, and how ``conformal`` stands beside each baseline."""
+    found = []
+    for resource in family.resources:
+        needed, least = walk.needed[resource], sizing_risks_walks.LEAST[resource]
+        for asked, given in walk.ours[resource].items():
+            mine = measures.measure(needed, given, least, seed)
+            row = {
+                "family": family.name, "resource": resource, "asked": asked,
+                **dataclasses.asdict(mine), "baselines": {},
+            }  # fmt: skip
+            for name, line in walk.baselines[resource].items():
+                knob = measures.find_knob(needed, line, mine.missed)
+                if knob is not None:
+                    row["baselines"][name] = _beside(needed, given, line, knob, (least, seed))
+            row["defaults"] = {
+                name: dataclasses.asdict(
+                    measures.measure(
+                        needed,
+                        walk.baselines[resource][name].at(knobs[resource]),
+                        least,
+                        seed,
+                    )
+                )
+                for name, knobs in sizing_risks_walks.DEFAULTS.items()
+            }
+            found.append(row)
+    return found
+
+
+def measure_alone(
+    family: Family, batch: batches.Batch, series: int, seed: int
+) -> list[dict[str, Any]]:
+    """Return how ``conformal`` does on single series, without a fleet to learn from."""
+    needed, given = sizing_risks_walks.walk_alone(batch, family, ASKED, series)
+    return [
+        {
+            "family": family.name, "resource": resource, "asked": asked,
+            **dataclasses.asdict(
+                measures.measure(
+                    needed[resource], amounts, sizing_risks_walks.LEAST[resource], seed
+                )
+            ),
+        }
+        for resource in family.resources
+        for asked, amounts in given[resource].items()
+    ]  # fmt: skip
+
+
+def _beside(
+    needed: arrays.Floats,
+    given: arrays.Floats,
+    line: measures.FrontierLine,
+    knob: float,
+    settings: tuple[float, int],
+) -> dict[str, float]:
+    least, seed = settings
+    theirs = line.at(knob)
+    ratio, low, high = measures.compare(needed, given, theirs, seed)
+    other = measures.measure(needed, theirs, least, seed)
+    return {
+        "knob": knob, "missed": other.missed, "summed": other.summed, "mean": other.mean,
+        "ratio": ratio, "low": low, "high": high,
+    }  # fmt: skip
+
+
+def measure_limits(folder: Path, *, quick: bool, progress: _Progress) -> dict[str, Any]:
+    """Return the protocol of daily limits: the check on all machines, ways on the reported half."""
+    whole = usage_batches.read_bitbrains(folder)
+    half = usage_batches.choose(whole, REPORTED)
+    if quick:
+        whole, half = (shorten(one, sizing_risks_limits.DAY_S) for one in (whole, half))
+    checked = sizing_risks_limits.check(sizing_risks_limits.cut(whole))
+    progress.tell("limits: check")
+    days = sizing_risks_limits.cut(half)
+    return {
+        "check": checked,
+        "reference": sizing_risks_limits.REFERENCE,
+        "machines": len(half.names),
+        "checkedMachines": len(whole.names),
+        "ways": sizing_risks_limits.compete(days, progress.tell),
+    }
+
+
+def make_report(
+    walks: Sequence[Mapping[str, Any]],
+    alone: Sequence[Mapping[str, Any]],
+    limits: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Return what goes into results.json."""
+    rows = [holds_row(row, "") for row in walks if row["asked"] in ASKED]
+    rows += [holds_row(row, " (each series alone)") for row in alone]
+    rows += [
+        slack_row(row, name)
+        for row in walks
+        if row["asked"] in ASKED
+        for name in (VPA, KRR)
+        if name in row["baselines"]
+    ]
+    if limits is not None:
+        rows += [check_row(limits), memory_row(limits), cpu_row(limits)]
+    return {
+        "study": "sizing-risks",
+        "rules": RULES,
+        "statements": verdicts.state(rows),
+        "rows": rows,
+        "walks": list(walks),
+        "alone": list(alone),
+        "limits": limits,
+    }
+
+
+def holds_row(row: Mapping[str, Any], how: str) -> dict[str, Any]:
+    """Return whether the asked probability holds."""
+    ratio = row["missed"] / row["asked"]
+    return {
+        "statement": f"{row['resource']} of {row['family']}: misses when {row['asked']:.0%} was "
+        f"asked for{how}",
+        "thesis": f"at most {MOST * row['asked']:.1%}",
+        "found": f"{row['missed']:.2%} ({row['missed_low']:.2%} to {row['missed_high']:.2%}), "
+        f"{row['windows']} windows",
+        "n": row["series"],
+        "ratio": ratio,
+        "verdict": "reproduced" if ratio <= MOST else "not reproduced",
+        "rule": RULES["holds"],
+    }
+
+
+def slack_row(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return what is given in sum beside a baseline that misses equally often."""
+    other = row["baselines"][name]
+    return {
+        "statement": f"{row['resource']} of {row['family']}: given in sum by {name}'s at "
+        f"{row['missed']:.1%} misses",
+        "thesis": "below 1",
+        "found": f"{other['ratio']:.3f} ({other['low']:.3f} to {other['high']:.3f}); slack "
+        f"{row['summed']:.1%} to {other['summed']:.1%}, mean over series {row['mean']:.1%} to "
+        f"{other['mean']:.1%}",
+        "n": row["series"],
+        "ratio": other["ratio"],
+        "verdict": "beaten" if other["high"] < 1.0 else "not reproduced",
+        "rule": RULES["slack"],
+    }
+
+
+def check_row(limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Return whether the protocol gives the reference figures."""
+    found, reference = limits["check"], limits["reference"]
+    furthest = max(abs(found[key] - value) for key, value in reference.items())
+    return {
+        "statement": "daily limits on bitbrains_rnd: protocol by the rule of VPA and an oracle",
+        "thesis": ", ".join(f"{key} {value:.1%}" for key, value in reference.items()),
+        "found": ", ".join(f"{key} {found[key]:.1%}" for key in reference),
+        "n": limits["checkedMachines"],
+        "verdict": "reproduced" if furthest <= sizing_risks_limits.CLOSE else "not reproduced",
+        "rule": RULES["check"],
+    }
+
+
+def memory_row(limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how much lower memory limits are at VPA's violations."""
+    ways = limits["ways"]
+    base = ways["vpa"]["0.15"]
+    texts, savings = [], {}
+    for name in (way for way in ways if way.startswith("conformal")):
+        there = sizing_risks_limits.at_equal(
+            ways[name], "memory_days", "memory_sum", base["memory_days"]
+        )
+        if there is not None:
+            savings[name] = 1.0 - there / base["memory_sum"]
+            texts.append(f"{name} {-savings[name]:+.1%}")
+    best = max(savings.values(), default=0.0)
+    return {
+        "statement": f"summed memory limits by `vpa`'s at its {base['memory_days']:.1%} of "
+        "machine-days over",
+        "thesis": f"{-SAVING:+.0%}",
+        "found": "; ".join(texts) or "no common rate",
+        "n": limits["machines"],
+        "savings": savings,
+        "verdict": "beaten" if best >= SAVING else "not reproduced",
+        "rule": RULES["memory"],
+    }
+
+
+def cpu_row(limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Return CPU slack at the samples over the limit of the 95th percentile and 15 %."""
+    ways = limits["ways"]
+    base = ways["percentile"]["0.15"]
+    texts, slacks = [], {}
+    for name in (way for way in ways if way.startswith("conformal")):
+        there = sizing_risks_limits.at_equal(ways[name], "cpu_over", "cpu_slack", base["cpu_over"])
+        if there is not None:
+            slacks[name] = there
+            texts.append(f"{name} {there:.1%}")
+    good = min(slacks.values(), default=1.0) < base["cpu_slack"]
+    return {
+        "statement": f"{CPU} slack at {base['cpu_over']:.2%} of samples over the limit",
+        "thesis": f"95th percentile and 15 %: {base['cpu_slack']:.1%}",
+        "found": "; ".join(texts) or "no common rate",
+        "n": limits["machines"],
+        "slacks": slacks,
+        "verdict": "beaten" if good else "not reproduced",
+        "rule": RULES["cpu"],
+    }

@@ -1,0 +1,1 @@
+"""Scaling on real request traces: overloaded requests against cost."""

@@ -1,0 +1,1 @@
+"""Schubert 2023: vector bin packing, forecasts of requests, limits of utilisation."""

@@ -1,0 +1,187 @@
+"""Running many packing cells on several threads, each finished cell kept on disk.
+
+Compiled code releases the interpreter lock, so threads are enough. A cell is one setting and the
+heuristics that get its lists; its file holds the number of nodes of every list, so that an
+interrupted study goes on where it stopped, and any statistic can be taken later.
+"""
+
+import concurrent.futures
+import dataclasses
+import hashlib
+import pathlib
+import threading
+import time
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from kubestow.model import arrays
+from kubestow.model.progress import Progress
+from kubestow.policies.placing import packing
+from kubestow.studies.schubert.packing import demands
+from kubestow.workflows import files
+
+FORMAT = 1
+"""Raise it when generators or heuristics change, so that kept cells are not reused."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PackingTask:
+    """One cell to run.
+
+    Attributes:
+        setting: Which lists.
+        heuristics: Names of the heuristics that get these lists.
+        lists: How many lists.
+        seed: Seed of the study.
+    """
+
+    setting: demands.DemandSetting
+    heuristics: tuple[str, ...]
+    lists: int
+    seed: int
+
+    @property
+    def placements(self) -> int:
+        """How many items are placed in total."""
+        return self.setting.pods * self.lists * len(self.heuristics)
+
+    @property
+    def label(self) -> str:
+        """What the cell is called in progress reports and file names."""
+        shape = f"-{self.setting.shape:g}" if self.setting.shape else ""
+        head = f"{self.setting.generator}{shape}-d{self.setting.dimensions}-a{self.setting.a:g}"
+        return f"{head}-s{self.seed}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PackingCell:
+    """Nodes per list and heuristic, and the processor time it took per heuristic (seconds)."""
+
+    task: PackingTask
+    counts: dict[str, arrays.Ints]
+    seconds: dict[str, float]
+
+
+class PackingRecord(msgspec.Struct, frozen=True):
+    """A cell as it is kept on disk."""
+
+    key: str
+    counts: dict[str, list[int]]
+    seconds: dict[str, float]
+
+
+class StoppedError(Exception):
+    """The study was told to stop."""
+
+
+def run_cells(
+    tasks: Sequence[PackingTask],
+    folder: pathlib.Path | None,
+    jobs: int,
+    watch: Progress,
+) -> list[PackingCell]:
+    """Run cells on ``jobs`` threads and return their results in the order of the tasks.
+
+    Args:
+        tasks: The cells.
+        folder: Where finished cells are kept and looked for; ``None`` keeps nothing.
+        jobs: Number of threads; results do not depend on it.
+        watch: Told after every cell; done and total are placements.
+    """
+    total = sum(task.placements for task in tasks)
+    packing.compile_heuristics()
+    stop = threading.Event()
+    done = 0
+    results: dict[int, PackingCell] = {}
+    # The largest cells first, so that no thread is left alone with one at the end.
+    order = sorted(range(len(tasks)), key=lambda index: -tasks[index].placements)
+    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
+        futures = {pool.submit(run_cell, tasks[index], folder, stop): index for index in order}
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                index = futures[future]
+                results[index] = future.result()
+                done += tasks[index].placements
+                watch(done, total, tasks[index].label)
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [results[index] for index in range(len(tasks))]
+
+
+def run_cell(task: PackingTask, folder: pathlib.Path | None, stop: threading.Event) -> PackingCell:
+    """Run one cell, or take it from disk if the same cell was finished before."""
+    path = None if folder is None else folder / f"{task.label}-{digest(task)[:8]}.json"
+    kept = None if path is None else read_record(path, task)
+    if kept is not None:
+        return kept
+    counts: dict[str, list[int]] = {name: [] for name in task.heuristics}
+    seconds = dict.fromkeys(task.heuristics, 0.0)
+    for lists in demands.draw_chunks(task.setting, task.lists, task.seed):
+        for name in task.heuristics:
+            if stop.is_set():
+                raise StoppedError
+            # Processor time of this thread, so that other work on the machine does not count.
+            start = time.thread_time()
+            nodes = packing.count_nodes(lists, packing.HEURISTICS.get(name))
+            seconds[name] += time.thread_time() - start
+            counts[name] += nodes.tolist()
+    if path is not None:
+        files.write_json(path, PackingRecord(digest(task), counts, seconds), indent=0)
+    return make_result(task, counts, seconds)
+
+
+def make_result(
+    task: PackingTask, counts: dict[str, list[int]], seconds: dict[str, float]
+) -> PackingCell:
+    """Turn lists into arrays."""
+    arrays = {name: np.array(counts[name], dtype=np.int64) for name in task.heuristics}
+    return PackingCell(task, arrays, seconds)
+
+
+def read_record(path: pathlib.Path, task: PackingTask) -> PackingCell | None:
+    """Return a kept cell if it is there, whole, and of the same task."""
+    try:
+        record = msgspec.json.decode(path.read_bytes(), type=PackingRecord)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+    whole = record.key == digest(task) and all(
+        len(record.counts.get(name, ())) == task.lists for name in task.heuristics
+    )
+    return make_result(task, record.counts, record.seconds) if whole else None
+
+
+def digest(task: PackingTask) -> str:
+    """Return a fingerprint of everything a cell's numbers depend on."""
+    rules = [
+        (chosen.rule, dataclasses.asdict(chosen.parameters))
+        for chosen in map(packing.HEURISTICS.get, task.heuristics)
+    ]
+    text = repr((FORMAT, demands.CHUNK, dataclasses.astuple(task), rules))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def timings(results: Sequence[PackingCell]) -> dict[str, object]:
+    """Return placements and processor seconds per heuristic and in total.
+
+    They are kept apart from results, which must not depend on the machine.
+    """
+    placed: dict[str, int] = {}
+    spent: dict[str, float] = {}
+    for result in results:
+        for name, seconds in result.seconds.items():
+            items = result.task.setting.pods * result.task.lists
+            placed[name] = placed.get(name, 0) + items
+            spent[name] = spent.get(name, 0.0) + seconds
+    total = sum(spent.values())
+    return {
+        "placements": sum(placed.values()),
+        "processor_seconds": round(total, 3),
+        "placements_per_second_and_core": round(sum(placed.values()) / max(total, 1e-9)),
+        "by_heuristic": {
+            name: round(placed[name] / max(spent[name], 1e-9)) for name in sorted(placed)
+        },
+    }

@@ -1,0 +1,1 @@
+"""Shi 2023: ARIMA-GRU forecasts, scaling, multi-resource balance, limits."""

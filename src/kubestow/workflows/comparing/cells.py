@@ -1,0 +1,237 @@
+"""One cell of a comparison: a variant run with a seed, kept on disk once it is finished.
+
+A cell holds the measures of the run and, minute by minute, what paired statistics and time lines
+need. Its file is named by a digest of everything its numbers depend on, so that a comparison that
+was interrupted, or got another value to vary, computes only what is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+import kubestow
+from kubestow.model.progress import Progress
+from kubestow.simulation import outcomes, run, timelines
+from kubestow.workflows import files, scenario_files
+from kubestow.workflows.comparing import engines, grid
+
+FORMAT = 7
+"""Raise it when simulator or policies change, so that kept cells are not reused."""
+
+MINUTE_S = 60.0
+_DIGITS = 7  # significant ones kept of the time line
+
+
+@dataclass(frozen=True, slots=True)
+class CellTask:
+    """A cell to run, in plain values that can be sent to another process.
+
+    Attributes:
+        value: The decoded scenario.
+        place: What errors call it.
+        folder: Where files it refers to are looked for.
+        seed: Seed of the run.
+        key: Digest of everything the numbers depend on.
+        label: What progress reports call it.
+    """
+
+    value: Mapping[str, Any]
+    place: str
+    folder: str
+    seed: int
+    key: str
+    label: str
+
+
+class CellRecord(msgspec.Struct, frozen=True):
+    """A finished cell.
+
+    Attributes:
+        key: Digest of everything the numbers depend on.
+        measures: The outcome, as ``kubestow simulate`` tells it.
+        series: The time line in columns, one value per minute; see ``minutes``.
+    """
+
+    key: str
+    measures: dict[str, Any]
+    series: dict[str, list[float | None]]
+
+
+def make_tasks(sweep: grid.ComparisonGrid) -> list[CellTask]:
+    """Return all cells of a sweep, variant by variant."""
+    return [
+        CellTask(
+            value=variant.loaded.value,
+            place=f"{sweep.name} ({variant.label})",
+            folder=str(sweep.folder),
+            seed=seed,
+            key=digest(variant.loaded, seed),
+            label=f"{variant.label}, seed {seed}",
+        )
+        for variant in sweep.variants
+        for seed in sweep.seeds
+    ]
+
+
+def digest(loaded: scenario_files.Loaded, seed: int) -> str:
+    """Return a fingerprint of scenario, files it refers to, seed and program."""
+    inputs = loaded.inputs
+    traces = {
+        name: (trace.times_s.tolist(), trace.values.tolist(), trace.end_s)
+        for name, trace in inputs.traces.items()
+    }
+    everything = (FORMAT, kubestow.__version__, seed, loaded.value, inputs.profile, traces)
+    return hashlib.sha256(msgspec.json.encode(everything, order="sorted")).hexdigest()
+
+
+def run_cells(
+    tasks: Sequence[CellTask],
+    folder: Path | None,
+    engine: engines.Engine,
+    jobs: int,
+    watch: Progress,
+) -> list[CellRecord]:
+    """Return all cells in the order of the tasks; those on disk are not computed again.
+
+    Args:
+        tasks: The cells.
+        folder: Where finished cells are kept and looked for; ``None`` keeps nothing.
+        engine: Who computes.
+        jobs: Processes at the same time; results do not depend on it.
+        watch: Told after every cell.
+    """
+    found = [None if folder is None else read_record(path_of(folder, task), task) for task in tasks]
+    missing = [index for index, record in enumerate(found) if record is None]
+    done = len(tasks) - len(missing)
+    watch(done, len(tasks), "")
+    answers = engine(compute, [tasks[index] for index in missing], jobs)
+    with contextlib.closing(answers):
+        for position, content in answers:
+            task = tasks[missing[position]]
+            if folder is not None:
+                files.write_bytes(path_of(folder, task), content)
+            found[missing[position]] = decode(content)
+            done += 1
+            watch(done, len(tasks), task.label)
+    return [record for record in found if record is not None]
+
+
+def compute(task: CellTask) -> bytes:
+    """Run one cell and return its record as JSON."""
+    loaded = scenario_files.read(task.value, task.place, Path(task.folder))
+    outcome = run.run(loaded.scenario, loaded.inputs, task.seed)
+    return (
+        msgspec.json.encode(CellRecord(task.key, dict(outcome.measures), minutes(outcome))) + b"\n"
+    )
+
+
+def decode(content: bytes) -> CellRecord:
+    """Read a record."""
+    return msgspec.json.decode(content, type=CellRecord)
+
+
+def path_of(folder: Path, task: CellTask) -> Path:
+    """Return where a cell is kept."""
+    return folder / f"{task.key[:20]}-s{task.seed}.json"
+
+
+def read_record(path: Path, task: CellTask) -> CellRecord | None:
+    """Return a kept cell if it is there, whole, and of the same task."""
+    try:
+        record = decode(path.read_bytes())
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+    return record if record.key == task.key else None
+
+
+def minutes(outcome: outcomes.RunOutcome) -> dict[str, list[float | None]]:
+    """Return the time line minute by minute; looks that are further apart stay as they are.
+
+    ``eru_cpu`` and ``response_s`` are those of request-driven workloads (use is the mean of the
+    minute, requests of CPU those at its end); cores and pods are those of all workloads, and
+    ``nodes`` those that are there.
+    """
+    table = timelines.workloads(outcome).with_columns(
+        minute_s=(pl.col("time_s") / MINUTE_S).ceil() * MINUTE_S,
+        serves=pl.col("demand").is_not_null(),
+        waited=pl.col("response_s") * pl.col("served"),
+    )
+    looks = table.group_by("minute_s", "time_s", maintain_order=True).agg(_sums())
+    found = looks.group_by("minute_s", maintain_order=True).agg(pl.all().exclude("time_s").mean())
+    shown = found.select(
+        pl.col("minute_s").alias("time_s"),
+        _ratio("service_used", "service_requested").alias("eru_cpu"),
+        _ratio("waited", "served").alias("response_s"),
+        "demand",
+        "missed",
+        "requested_cpu",
+        "used_cpu",
+        "ready",
+        "pending",
+    )
+    series = {column.name: _short(column) for column in shown.iter_columns()}
+    found_nodes = nodes_at(outcome, shown["time_s"].to_numpy())
+    return {**series, "nodes": found_nodes, **outlooks(table)}
+
+
+def outlooks(table: pl.DataFrame) -> dict[str, list[float | None]]:
+    """Return what the scaler of the first workload that is looked ahead expected, by minute.
+
+    Nothing where no scaler looks ahead. A value is the last of its minute.
+    """
+    seen = table.filter(pl.col("forecast").is_not_null())
+    if not len(seen):
+        return {}
+    mine = table.filter(pl.col("workload") == seen["workload"][0])
+    columns = ("load", "forecast", "forecast_upper", "forecast_horizon_s", "gate", "replicas")
+    last = mine.group_by("minute_s", maintain_order=True).agg(pl.col(*columns).last())
+    return {f"ahead_{name}": _short(last[name]) for name in columns}
+
+
+def nodes_at(
+    outcome: outcomes.RunOutcome, times_s: np.ndarray[tuple[int], np.dtype[np.float64]]
+) -> list[float | None]:
+    """Return how many nodes there were at some times: those of the start, come and gone."""
+    world = outcome.world
+    count = np.full(len(times_s), float(sum(pool.count for pool in world.spec.cluster.nodes)))
+    for what, sign in (("joined", 1.0), ("retired", -1.0)):
+        moments_s = [time_s for time_s, event, *_ in world.ledger.events if event == what]
+        count += sign * np.searchsorted(np.array(moments_s), times_s, side="right")
+    return [float(value) for value in count]
+
+
+def _sums() -> list[pl.Expr]:
+    serving = pl.col("serves")
+    return [
+        pl.col("used_cpu").filter(serving).sum().alias("service_used"),
+        pl.col("requested_cpu").filter(serving).sum().alias("service_requested"),
+        pl.col("waited").sum(),
+        pl.col("served").sum(),
+        pl.col("demand").sum(),
+        (pl.col("late") + pl.col("dropped")).sum().alias("missed"),
+        *(pl.col(name).sum() for name in ("requested_cpu", "used_cpu", "ready", "pending")),
+    ]
+
+
+def _ratio(part: str, whole: str) -> pl.Expr:
+    return pl.when(pl.col(whole) > 0.0).then(pl.col(part) / pl.col(whole))
+
+
+def _short(column: pl.Series) -> list[float | None]:
+    return [None if value is None else float(f"{value:.{_DIGITS}g}") for value in column]
+
+
+def column(record: CellRecord, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return a column of the time line as an array; gaps are not a number."""
+    return np.array(
+        [np.nan if value is None else value for value in record.series[name]], dtype=np.float64
+    )

@@ -1,0 +1,239 @@
+"""``kubestow compare`` as numbers: rows, summaries, differences to the baseline, Pareto front."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kubestow.workflows.comparing import cells, grid, measures, statistics, sum_scores
+
+SUM_SCORE = "sum_score"
+"""Name of the sum of use and response time among the differences."""
+
+# Cost is the price of nodes; where the cluster is fixed, what pods hold is what a variant saves.
+_COSTS = (measures.COST, measures.NODE_HOURS, measures.POD_HOURS)
+_QUALITIES = (measures.LATE, measures.PENDING)
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparisonResult:
+    """A variant and what it came to.
+
+    Attributes:
+        label: Its values as they were written.
+        changes: The values by path.
+        records: Its cells, one per seed.
+        summary: Mean and interval of every measure.
+        against: Difference to the baseline by measure; empty for the baseline itself.
+        pareto: Whether no other variant is better in both cost and quality.
+    """
+
+    label: str
+    changes: Mapping[str, Any]
+    records: Sequence[cells.CellRecord]
+    summary: Mapping[str, statistics.PairedSummary]
+    against: Mapping[str, dict[str, Any]]
+    pareto: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Everything a comparison found; the order of variants is that of the grid."""
+
+    scenario: str
+    baseline: str
+    seeds: tuple[int, ...]
+    axes: tuple[measures.RunMeasure, measures.RunMeasure]
+    results: tuple[ComparisonResult, ...]
+
+    def varies(self, measure: measures.RunMeasure) -> bool:
+        """Tell whether any two runs differ in a measure."""
+        runs = (record for one in self.results for record in one.records)
+        return len({measures.value_of(run.measures, measure.path) for run in runs}) > 1
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the comparison as plain values; the names are a contract."""
+        return {
+            "scenario": self.scenario,
+            "baseline": self.baseline,
+            "seeds": list(self.seeds),
+            "variants": [
+                {
+                    "label": one.label,
+                    "changes": dict(one.changes),
+                    "rows": [record.measures for record in one.records],
+                    "summary": {k: dataclasses.asdict(v) for k, v in one.summary.items()},
+                    "against_baseline": dict(one.against),
+                    "pareto": one.pareto,
+                }
+                for one in self.results
+            ],
+            "pareto": [one.label for one in self.results if one.pareto],
+            "pareto_axes": [axis.path for axis in self.axes],
+        }
+
+    def as_csv(self) -> str:
+        """Return one line per variant, seed and measure."""
+        paths = list(self.results[0].changes)
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["variant", *paths, "seed", "measure", "value"])
+        for one in self.results:
+            for record in one.records:
+                head = [one.label, *one.changes.values(), record.measures["seed"]]
+                numbers = measures.flatten(record.measures)
+                writer.writerows(
+                    [*head, name, repr(v)] for name, v in numbers.items() if v is not None
+                )
+        return text.getvalue()
+
+
+def make_comparison(sweep: grid.ComparisonGrid, records: Sequence[cells.CellRecord]) -> Comparison:
+    """Put finished cells together; they come variant by variant, seed by seed."""
+    count = len(sweep.seeds)
+    pieces = [records[start : start + count] for start in range(0, len(records), count)]
+    labels = [variant.label for variant in sweep.variants]
+    base = pieces[labels.index(sweep.baseline)]
+    against = [
+        {} if label == sweep.baseline else differences(piece, base)
+        for label, piece in zip(labels, pieces, strict=True)
+    ]
+    correct(against)
+    summaries = [summarise([record.measures for record in piece]) for piece in pieces]
+    axes = choose_axes(summaries)
+    front = pareto(summaries, axes)
+    results = tuple(
+        ComparisonResult(variant.label, variant.changes, piece, summary, differing, best)
+        for variant, piece, summary, differing, best in zip(
+            sweep.variants, pieces, summaries, against, front, strict=True
+        )
+    )
+    return Comparison(sweep.name, sweep.baseline, sweep.seeds, axes, results)
+
+
+def summarise(rows: Sequence[Row]) -> dict[str, statistics.PairedSummary]:
+    """Return mean and interval of every measure over the seeds that have it."""
+    numbers = [measures.flatten(row) for row in rows]
+    found = {}
+    for name in numbers[0]:
+        values = [row[name] for row in numbers if row.get(name) is not None]
+        if values:
+            found[name] = statistics.summarise_pairs(np.array(values, dtype=np.float64))
+    return found
+
+
+def differences(
+    variant: Sequence[cells.CellRecord], baseline: Sequence[cells.CellRecord]
+) -> dict[str, dict[str, Any]]:
+    """Return the paired difference of every measure that both have for some seed."""
+    found = {}
+    for measure in measures.MEASURES:
+        pairs = [
+            (
+                measures.value_of(a.measures, measure.path),
+                measures.value_of(b.measures, measure.path),
+            )
+            for a, b in zip(variant, baseline, strict=True)
+        ]
+        whole = np.array([pair for pair in pairs if None not in pair], dtype=np.float64)
+        if len(whole):
+            found[measure.path] = _plain(statistics.compare_pairs(whole[:, 0], whole[:, 1]))
+    score = sum_score(variant, baseline)
+    return found if score is None else {**found, SUM_SCORE: score}
+
+
+def sum_score(
+    variant: Sequence[cells.CellRecord], baseline: Sequence[cells.CellRecord]
+) -> dict[str, Any] | None:
+    """Return the difference of the sum of use and response time, one mean per seed.
+
+    For one seed the interval is that of a bootstrap over blocks of minutes, and says so.
+    """
+    pairs = zip(variant, baseline, strict=True)
+    found = [sum_scores.differ_in_sum(_minutes(a), _minutes(b)) for a, b in pairs]
+    found = [one for one in found if len(one.total)]
+    if not found:
+        return None
+    means = np.array([one.total.mean() for one in found])
+    plain = _plain(statistics.compare_pairs(means, np.zeros(len(means))))
+    for name in ("ratio", "ratio_low", "ratio_high"):
+        del plain[name]  # the score has no zero to be a ratio of
+    plain["interval"] = "seeds"
+    if len(found) == 1:
+        rng = np.random.default_rng(variant[0].measures["seed"])
+        plain["low"], plain["high"] = sum_scores.bootstrap_interval(found[0].total, rng)
+        plain["interval"] = "bootstrap over minutes"
+    plain["eru_term"] = float(np.mean([one.eru.mean() for one in found]))
+    plain["response_term"] = float(np.mean([one.response.mean() for one in found]))
+    return plain
+
+
+def _minutes(record: cells.CellRecord) -> sum_scores.Minutes:
+    names = ("time_s", "eru_cpu", "response_s")
+    return sum_scores.Minutes(*(cells.column(record, name) for name in names))
+
+
+def _plain(paired: statistics.Paired) -> dict[str, Any]:
+    plain = dataclasses.asdict(paired)
+    # Beside the p it belongs to; filled in when all p-values are known.
+    return {
+        **{k: plain.pop(k) for k in ("difference", "low", "high", "p")},
+        "p_holm": None,
+        **plain,
+    }
+
+
+def correct(against: Sequence[dict[str, dict[str, Any]]]) -> None:
+    """Fill in p-values corrected for the number of all measures and variants."""
+    entries = [entry for one in against for entry in one.values()]
+    for entry, p in zip(entries, statistics.holm([e["p"] for e in entries]), strict=True):
+        entry["p_holm"] = p
+
+
+def differs_from_baseline(entry: Mapping[str, Any] | None) -> bool:
+    """Tell whether a difference to the baseline stands after correction."""
+    p = None if entry is None else entry["p_holm"]
+    return p is not None and p < statistics.SIGNIFICANT
+
+
+def choose_axes(
+    summaries: Sequence[Mapping[str, statistics.PairedSummary]],
+) -> tuple[measures.RunMeasure, measures.RunMeasure]:
+    """Return what the Pareto front is about: cost and quality.
+
+    Cost is the price of nodes if variants differ in it, else node hours, else pod hours. Quality is
+    the share of requests late or lost; without requests, the time pods were pending.
+    """
+    return _first_that_differs(_COSTS, summaries), next(
+        (m for m in _QUALITIES if all(m.path in one for one in summaries)), measures.PENDING
+    )
+
+
+def _first_that_differs(
+    candidates: Sequence[measures.RunMeasure],
+    summaries: Sequence[Mapping[str, statistics.PairedSummary]],
+) -> measures.RunMeasure:
+    for measure in candidates:
+        if len({one[measure.path].mean for one in summaries}) > 1:
+            return measure
+    return candidates[0]
+
+
+def pareto(
+    summaries: Sequence[Mapping[str, statistics.PairedSummary]],
+    axes: tuple[measures.RunMeasure, measures.RunMeasure],
+) -> list[bool]:
+    """Tell for every variant whether no other is at least as good in both and better in one."""
+    points = np.array([[one[axis.path].mean for axis in axes] for one in summaries])
+    no_worse = (points[:, None, :] <= points[None, :, :]).all(axis=2)
+    better = (points[:, None, :] < points[None, :, :]).any(axis=2)
+    dominated = np.any(no_worse & better, axis=0)
+    return [bool(one) for one in np.logical_not(dominated)]

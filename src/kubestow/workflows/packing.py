@@ -1,0 +1,228 @@
+"""One instance, many heuristics: nodes, distance from a lower bound, time. What ``pack`` shows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from kubestow.model import errors
+from kubestow.policies.placing import profiles
+from kubestow.policies.placing.packing import (
+    HEURISTICS,
+    OFFLINE_HEURISTICS,
+    Bound,
+    Instance,
+    Packing,
+    add_relief,
+    compile_heuristics,
+    compile_solver,
+    lower_bound,
+    pack,
+    solve,
+    verify,
+)
+
+EXACT = "exact"
+QUICK_BOUND_SECONDS = 2.0  # for the lower bound where no time was asked for
+
+# Heuristics that a stock scheduler follows by configuration alone, and the profile for each.
+BY_CONFIGURATION = {
+    "k8s-least": "kube-scheduler",
+    "k8s-most": "most-allocated",
+    "k8s-reweighted": "most-allocated-balanced",
+}
+
+Watch = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackingResult:
+    """What one heuristic did."""
+
+    heuristic: str
+    packing: Packing
+    seconds: float
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes that were opened."""
+        return self.packing.opened
+
+    @property
+    def unplaced(self) -> int:
+        """Number of items without a node."""
+        return len(self.packing.unplaced)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackingComparison:
+    """All results on one instance, with what is known about the optimum."""
+
+    instance: Instance
+    results: tuple[PackingResult, ...]
+    lower_bound: int
+    method: str
+    optimal: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def best(self) -> PackingResult:
+        """The result with the fewest unplaced items, then the fewest nodes, first of equals."""
+        return min(self.results, key=lambda result: (result.unplaced, result.nodes))
+
+    def gap(self, result: PackingResult) -> float:
+        """Return how far a result is from the lower bound, relative to it."""
+        return result.nodes / self.lower_bound - 1.0 if self.lower_bound else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the comparison as plain values, with names that are a contract."""
+        return {
+            "instance": self.instance.name,
+            "dimensions": self.instance.dimensions,
+            "items": len(self.instance.demands),
+            "lower_bound": self.lower_bound,
+            "bound_method": self.method,
+            "optimal": self.optimal,
+            "results": [
+                {
+                    "heuristic": result.heuristic,
+                    "nodes": result.nodes,
+                    "gap": round(self.gap(result), 6),
+                    "seconds": round(result.seconds, 6),
+                    "unplaced": result.unplaced,
+                }
+                for result in self.results
+            ],
+            "best": self.best.heuristic,
+            "notes": list(self.notes),
+        }
+
+
+def names(wanted: str) -> list[str]:
+    """Return the heuristics a user asked for: ``all``, ``online``, ``offline`` or names.
+
+    Raises:
+        InputError: If there is no such heuristic.
+    """
+    groups = {
+        "online": list(HEURISTICS),
+        "offline": list(OFFLINE_HEURISTICS),
+        "all": [*HEURISTICS, *OFFLINE_HEURISTICS],
+    }
+    if wanted in groups:
+        return groups[wanted]
+    found = [name.strip() for name in wanted.split(",")]
+    for name in found:
+        if name not in groups["all"]:
+            known = ", ".join([*groups, *groups["all"]])
+            raise errors.InputError("--heuristic", f"{name!r}: expected one of {known}")
+    return found
+
+
+def pack_by(name: str, instance: Instance) -> Packing:
+    """Pack an instance by a heuristic of either kind."""
+    if name in HEURISTICS:
+        return pack(instance, HEURISTICS.get(name))
+    return OFFLINE_HEURISTICS.get(name).pack(instance)
+
+
+def compare(
+    instance: Instance,
+    wanted: Iterable[str],
+    *,
+    exact_seconds: float | None = None,
+    seed: int = 0,
+    relief: Sequence[float] = (),
+    watch: Watch = lambda _: None,
+) -> PackingComparison:
+    """Run heuristics on an instance; every packing is verified.
+
+    Args:
+        instance: The instance.
+        wanted: Names of heuristics.
+        exact_seconds: How long to look for a better packing and a proof; ``None`` for not at all.
+        seed: Seed of the search.
+        relief: Negative sizes that were read as 0, per resource: bounds must allow for them.
+        watch: Told what is being done.
+    """
+    compile_heuristics()
+    results = []
+    for name in wanted:
+        watch(name)
+        results.append(_timed(name, instance))
+    best = min(results, key=lambda r: (r.unplaced, r.nodes)).packing if results else None
+    if exact_seconds is not None:
+        watch(EXACT)
+        result, bound, optimal = _solved(instance, best, exact_seconds, seed)
+        results.append(result)
+    else:
+        watch("lower bound")
+        bound, optimal = _bounded(instance, best)
+    if any(relief):
+        watch("lower bound")
+        return _relieved(PackingComparison(instance, tuple(results), 0, "none"), relief)
+    return PackingComparison(instance, tuple(results), bound.value, bound.method, optimal)
+
+
+def _bounded(instance: Instance, best: Packing | None) -> tuple[Bound, bool]:
+    """Return a quick lower bound, and whether the best packing reaches it."""
+    if best is None or len(best.unplaced):
+        return Bound(0, "none"), False
+    bound = lower_bound(instance, _budget(QUICK_BOUND_SECONDS), target=best.opened)
+    return bound, bound.value == best.opened
+
+
+def _solved(
+    instance: Instance, best: Packing | None, seconds: float, seed: int
+) -> tuple[PackingResult, Bound, bool]:
+    """Return the best packing a budget allows, with its bound and whether it is proven optimal."""
+    compile_solver()
+    start = time.perf_counter()
+    rng = np.random.default_rng(seed)
+    found = solve(instance, _budget(seconds), best, rng=rng)
+    spent = time.perf_counter() - start
+    verify(instance, found.packing, allow_unplaced=True)
+    bound = Bound(found.lower_bound, found.method)
+    return PackingResult(EXACT, found.packing, spent), bound, found.optimal
+
+
+def _relieved(comparison: PackingComparison, relief: Sequence[float]) -> PackingComparison:
+    """Bound an instance some of whose sizes were negative and have been read as 0."""
+    roomier = add_relief(comparison.instance, relief)
+    bound, _ = _bounded(roomier, comparison.best.packing if comparison.results else None)
+    return replace(
+        comparison,
+        lower_bound=bound.value,
+        method=bound.method,
+        optimal=bool(comparison.results) and comparison.best.nodes == bound.value,
+        notes=("some sizes are negative; they were read as 0, and the bound allows for them",),
+    )
+
+
+def _timed(name: str, instance: Instance) -> PackingResult:
+    start = time.perf_counter()
+    packing = pack_by(name, instance)
+    spent = time.perf_counter() - start
+    verify(instance, packing, allow_unplaced=True)
+    return PackingResult(name, packing, spent)
+
+
+def _budget(seconds: float) -> Callable[[], float]:
+    end = time.monotonic() + seconds
+    return lambda: end - time.monotonic()
+
+
+def best_configuration(
+    comparison: PackingComparison,
+) -> tuple[PackingResult, dict[str, Any]] | None:
+    """Return the best result a stock scheduler reaches by configuration, and the configuration."""
+    reachable = [r for r in comparison.results if r.heuristic in BY_CONFIGURATION]
+    if not reachable:
+        return None
+    best = min(reachable, key=lambda result: (result.unplaced, result.nodes))
+    profile: profiles.Profile = profiles.make_profile(BY_CONFIGURATION[best.heuristic])
+    return best, profiles.write_configuration([profile])

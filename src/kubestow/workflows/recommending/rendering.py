@@ -1,0 +1,246 @@
+"""Advice as JSON and as patches, and which advice is shown."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import yaml
+
+from kubestow.model import errors, resources, usage
+from kubestow.workflows.recommending import advice, pipeline, totals
+from kubestow.workflows.recommending.advice import Advice
+from kubestow.workflows.recommending.totals import Severity
+
+# Kinds with containers that kubectl can merge patches into.
+_VERSIONS: Final = {
+    "Pod": "v1",
+    "Deployment": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "DaemonSet": "apps/v1",
+    "ReplicaSet": "apps/v1",
+    "Job": "batch/v1",
+    "CronJob": "batch/v1",
+}
+
+
+def select_advice(
+    table: usage.UsageTable,
+    inventory: usage.Inventory,
+    namespaces: tuple[str, ...],
+    labels: Mapping[str, str],
+) -> usage.UsageTable:
+    """Return the usage of some namespaces and of pods with some labels.
+
+    Raises:
+        InputError: If nothing is left.
+    """
+    if not namespaces and not labels:
+        return table
+    wanted = [
+        (not namespaces or key.namespace in namespaces)
+        and _has(inventory.labels.get(key.of, {}), labels)
+        for key in table.containers
+    ]
+    kept = np.flatnonzero(wanted)
+    if not len(kept):
+        asked = " ".join(
+            [*(f"--namespace {n}" for n in namespaces), *(f"-l {k}={v}" for k, v in labels.items())]
+        )
+        raise errors.InputError("recommend", f"no container fits {asked}")
+    rows = np.isin(table.owners, kept)
+    places = np.zeros(len(table.containers), dtype=np.int64)
+    places[kept] = np.arange(len(kept))
+    return replace(
+        table,
+        containers=tuple(table.containers[place] for place in kept.tolist()),
+        pods=tuple(pod for pod, row in zip(table.pods, rows, strict=True) if row),
+        owners=places[table.owners[rows]],
+        cpu_cores=table.cpu_cores[rows],
+        memory_bytes=table.memory_bytes[rows],
+        throttled=table.throttled[kept],
+        oom_kills=table.oom_kills[kept],
+    )
+
+
+def _has(known: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+    """Tell whether labels are there; kube-state-metrics writes ``_`` for what is no letter."""
+    return all(
+        value in (known.get(name), known.get(_plain(name))) for name, value in labels.items()
+    )
+
+
+def _plain(name: str) -> str:
+    return "".join(sign if sign.isalnum() else "_" for sign in name)
+
+
+def filter_by_severity(
+    result: pipeline.RecommendResult, least: Severity
+) -> pipeline.RecommendResult:
+    """Return only what is at least so urgent."""
+    if least is Severity.NONE:
+        return result
+    return _keep(result, [totals.is_urgent(one, least) for one in result.advices])
+
+
+def only_suitable(result: pipeline.RecommendResult) -> pipeline.RecommendResult:
+    """Return the advice on containers whose past is a guide."""
+    return _keep(result, [one.suitable for one in result.advices])
+
+
+def _keep(result: pipeline.RecommendResult, kept: list[bool]) -> pipeline.RecommendResult:
+    return replace(
+        result,
+        advices=tuple(itertools.compress(result.advices, kept)),
+        records=tuple(itertools.compress(result.records, kept)),
+        places=tuple(itertools.compress(result.places, kept)),
+    )
+
+
+def advice_as_json(result: pipeline.RecommendResult) -> list[dict[str, Any]]:
+    """Return advice as plain values, one entry per container."""
+    return [_entry(one, result.strategy) for one in result.advices]
+
+
+def _entry(one: Advice, strategy: str) -> dict[str, Any]:
+    return {
+        "workload": str(one.key.of),
+        "container": one.key.container,
+        "strategy": strategy,
+        "current": {
+            "requests": _written(one.current.requests),
+            "limits": _written(one.current.limits),
+        },
+        "recommended": {
+            "requests": advice.format_amount(one.requests),
+            "limits": advice.format_amount(one.limits),
+        },
+        "bounds": {
+            "lower": advice.format_amount(one.lower),
+            "upper": advice.format_amount(one.upper),
+        },
+        "samples": one.samples,
+        "replicas": one.replicas,
+        "suitable": one.suitable,
+        "severity": totals.severity(one).value,
+        "why": one.why,
+        "usage": {
+            "cpu_p95_cores": one.cpu_p95_cores,
+            "cpu_mean_cores": one.cpu_mean_cores,
+            "memory_peak_bytes": one.peak_bytes,
+            "memory_mean_bytes": one.memory_mean_bytes,
+            "oom_kills": one.killed,
+            "throttled": one.throttled,
+            "autocorrelated": one.autocorrelated,
+        },
+        "backtest": asdict(one.backtest),
+    }
+
+
+def _written(stated: resources.ResourceList) -> dict[str, str]:
+    return {name: str(quantity) for name, quantity in stated.items()}
+
+
+def totals_as_json(totals: totals.Totals) -> dict[str, Any]:
+    """Return totals as plain values."""
+    return asdict(totals)
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A change of one workload.
+
+    Attributes:
+        key: The workload.
+        document: A strategic merge patch; ``None`` where its kind cannot be merged into.
+        changed: The advice it carries out.
+    """
+
+    key: usage.WorkloadKey
+    document: dict[str, Any] | None
+    changed: tuple[Advice, ...]
+
+
+def make_patches(result: pipeline.RecommendResult) -> list[Patch]:
+    """Return one patch per workload; containers that stay as they are have no part in it."""
+    by_workload: dict[usage.WorkloadKey, list[Advice]] = {}
+    for one in result.advices:
+        if _changes(one):
+            by_workload.setdefault(one.key.of, []).append(one)
+    return [Patch(key, _document(key, found), tuple(found)) for key, found in by_workload.items()]
+
+
+def advice_as_patches(result: pipeline.RecommendResult) -> str:
+    """Return patches as YAML, each with the command that applies it."""
+    return "---\n".join(_write(patch) for patch in make_patches(result))
+
+
+def _changes(one: Advice) -> bool:
+    """Tell whether a container would have anything else than now."""
+    pairs = ((one.requests, one.current.requests), (one.limits, one.current.limits))
+    differs = any(
+        name not in stated or int(resources.amount(name, stated[name])) != amount
+        for amounts, stated in pairs
+        for name, amount in amounts.items()
+    )
+    return differs or any(
+        name in one.current.limits and name not in one.limits for name in one.requests
+    )
+
+
+def _document(key: usage.WorkloadKey, found: list[Advice]) -> dict[str, Any] | None:
+    if key.kind not in _VERSIONS:
+        return None
+    template: dict[str, Any] = {"spec": {"containers": [_container(one) for one in found]}}
+    spec: dict[str, Any] = {"template": template}
+    if key.kind == "CronJob":
+        spec = {"jobTemplate": {"spec": spec}}
+    elif key.kind == "Pod":
+        spec = template["spec"]
+    return {
+        "apiVersion": _VERSIONS[key.kind],
+        "kind": key.kind,
+        "metadata": {"name": key.name, "namespace": key.namespace},
+        "spec": spec,
+    }
+
+
+def _write(patch: Patch) -> str:
+    why = "".join(_comment(f"{one.key.container}: {one.why}") for one in patch.changed)
+    if patch.document is None:
+        key = patch.key
+        return (
+            _comment(f"{key}: kubectl cannot merge into {key.kind}; change it at its source") + why
+        )
+    return _comment(_command(patch.key)) + why + yaml.safe_dump(patch.document, sort_keys=False)
+
+
+def _command(key: usage.WorkloadKey) -> str:
+    """Return what applies a patch; names are quoted, since they come from outside."""
+    if key.kind == "Job":
+        return "the template of a Job cannot be changed: set it where the Job is made"
+    words = ["kubectl", "-n", key.namespace, "patch", key.kind.lower(), key.name]
+    if key.kind == "Pod":
+        words += ["--subresource", "resize"]  # the only way into a running pod (Kubernetes 1.33)
+    return shlex.join([*words, "--patch-file", "FILE"])
+
+
+def _comment(text: str) -> str:
+    """Return a text as one line of comment, whatever is in it."""
+    return f"# {' '.join(text.split())}\n"
+
+
+def _container(one: Advice) -> dict[str, Any]:
+    limits: dict[str, str | None] = dict(advice.format_amount(one.limits))
+    for name in one.requests:
+        # null takes a limit away that is there now.
+        if name not in limits and name in one.current.limits:
+            limits[name] = None
+    stated: dict[str, Any] = {"requests": advice.format_amount(one.requests)}
+    if limits:
+        stated["limits"] = limits
+    return {"name": one.key.container, "resources": stated}

@@ -1,0 +1,35 @@
+"""Advice into the store, from where admission gives it to new pods."""
+
+from __future__ import annotations
+
+import time
+
+from kubestow.live import stores
+from kubestow.workflows.recommending import advice
+from kubestow.workflows.recommending.pipeline import RecommendResult
+
+
+def store_recommendations(url: str, result: RecommendResult) -> int:
+    """Put advice and the decisions behind it into a store; return for how many containers.
+
+    Raises:
+        InputError: If the address or the database is of no use.
+        StoreUnavailableError: If it does not answer.
+    """
+    now_s = time.time()
+    keys = [stores.ContainerKey(*one.key) for one in result.advices]
+    with stores.open_store(url) as store, store.writing() as connection:  # all of it or nothing
+        numbers = stores.container_numbers(connection, keys)
+        for key, one in zip(keys, result.advices, strict=True):
+            made = [_made(one, result.strategy, now_s)]
+            stores.put_recommendations(connection, numbers[key], made)
+        stores.put_decisions(connection, result.records, now_s)
+    return len(keys)
+
+
+def _made(one: advice.Advice, strategy: str, now_s: float) -> stores.StoredRecommendation:
+    content = {
+        "requests": advice.format_amount(one.requests),
+        "limits": advice.format_amount(one.limits),
+    }
+    return stores.StoredRecommendation(now_s, strategy, content | {"why": one.why})

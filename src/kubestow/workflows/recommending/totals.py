@@ -1,0 +1,165 @@
+"""What advice adds up to: cores and memory freed, nodes saved, what is most urgent."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kubestow.model import resources, usage
+from kubestow.policies.placing.packing import HEURISTICS, make_instance, pack
+from kubestow.workflows.recommending.advice import CPU, MEMORY, Advice
+
+_HEURISTIC: Final = "adaptive"
+_MIB: Final = 2**20
+# Changes per pod from which on a severity begins: millicores and bytes (krr's own steps).
+_STEPS: Final = (
+    ("high", 500, 500 * _MIB),
+    ("medium", 250, 250 * _MIB),
+    ("low", 100, 100 * _MIB),
+)
+
+
+class Severity(enum.StrEnum):
+    """How much an advice matters."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    NONE = "none"
+
+
+ORDER: Final = tuple(Severity)
+"""From the most to the least urgent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What all advice adds up to.
+
+    Attributes:
+        containers: How many containers got advice.
+        suitable: How many of them have a past that is a guide.
+        cpu_freed_m: Millicores given back; less than nought if more are needed.
+        memory_freed_bytes: As above.
+        cpu_now_m: Millicores requested now.
+        memory_now_bytes: As above.
+        nodes_now: Nodes that the pods take now, packed; ``None`` if no node is known.
+        nodes_then: Nodes they would take.
+        unknown: Containers that request nothing now, or got no advice: they do not count above.
+    """
+
+    containers: int
+    suitable: int
+    cpu_freed_m: int
+    memory_freed_bytes: int
+    cpu_now_m: int
+    memory_now_bytes: int
+    nodes_now: int | None
+    nodes_then: int | None
+    unknown: int
+
+
+def severity(advice: Advice) -> Severity:
+    """Return how much an advice matters.
+
+    Critical is what fails now: a container that was killed, or whose memory request is below what
+    it used while it gets more. Else the larger of both changes decides.
+    """
+    now, wanted = advice.current_amount(MEMORY), advice.requests.get(MEMORY)
+    grows = now is not None and wanted is not None and wanted > now
+    if advice.killed or (grows and now is not None and now < advice.peak_bytes):
+        return Severity.CRITICAL
+    changes = {}
+    for name in (CPU, MEMORY):
+        before, after = advice.current_amount(name) or 0, advice.requests.get(name)
+        changes[name] = abs(after - before) if after is not None else 0
+    for word, cpu_m, size in _STEPS:
+        if changes[CPU] >= cpu_m or changes[MEMORY] >= size:
+            return Severity(word)
+    return Severity.NONE
+
+
+def is_urgent(advice: Advice, least: Severity) -> bool:
+    """Tell whether an advice is at least so urgent."""
+    return ORDER.index(severity(advice)) <= ORDER.index(least)
+
+
+def add_up(
+    found: Sequence[Advice], inventory: usage.Inventory, others: Sequence[Advice] = ()
+) -> Totals:
+    """Add advice up, and pack the pods as they are and as they would be.
+
+    Args:
+        found: The advice that is to be followed.
+        inventory: What else is known.
+        others: Advice that is not followed: these containers keep what they have on the nodes.
+    """
+    counted = [one for one in found if one.current_amount(CPU) is not None and one.requests]
+    nodes_now = nodes_then = None
+    if inventory.nodes and counted:
+        kept = [(one, False) for one in others]
+        nodes_now = _pack([*((one, False) for one in found), *kept], inventory)
+        nodes_then = _pack([*((one, True) for one in found), *kept], inventory)
+    return Totals(
+        containers=len(found),
+        suitable=sum(one.suitable for one in found),
+        cpu_freed_m=sum(one.freed(CPU) for one in found),
+        memory_freed_bytes=sum(one.freed(MEMORY) for one in found),
+        cpu_now_m=sum((one.current_amount(CPU) or 0) * one.replicas for one in found),
+        memory_now_bytes=sum((one.current_amount(MEMORY) or 0) * one.replicas for one in found),
+        nodes_now=nodes_now,
+        nodes_then=nodes_then,
+        unknown=len(found) - len(counted),
+    )
+
+
+def _pack(found: Sequence[tuple[Advice, bool]], inventory: usage.Inventory) -> int:
+    """Return how many nodes of the most usual shape all pods take, largest pods first.
+
+    Args:
+        found: Advice, each with whether it is followed.
+        inventory: What else is known.
+    """
+    pods: dict[usage.WorkloadKey, list[float]] = {}
+    replicas: dict[usage.WorkloadKey, int] = {}
+    for one, after in found:
+        sums = pods.setdefault(one.key.of, [0.0, 0.0])
+        replicas[one.key.of] = max(replicas.get(one.key.of, 0), one.replicas)
+        for place, name in enumerate((CPU, MEMORY)):
+            now = one.current_amount(name) or 0
+            sums[place] += one.requests.get(name, now) if after else now
+    demands = np.repeat(np.array(list(pods.values())), [replicas[key] for key in pods], axis=0)
+    capacity = _usual_node(inventory)
+    demands = demands[np.argsort(-(demands / capacity).max(axis=1), kind="stable")]
+    # A pod in three resources: its own place counts, too.
+    whole = np.column_stack([demands, np.ones(len(demands))])
+    most_pods = np.array([[*capacity, _pods_per_node(inventory)]])
+    instance = make_instance(
+        whole, most_pods, name="advice", resources=(CPU, MEMORY, resources.PODS)
+    )
+    packing = pack(instance, HEURISTICS.get(_HEURISTIC))
+    # A pod that fits no node would take one of its own.
+    return packing.opened + len(packing.unplaced)
+
+
+def _usual_node(inventory: usage.Inventory) -> NDArray[np.float64]:
+    shapes = [
+        tuple(float(resources.amount(name, stated[name])) for name in (CPU, MEMORY))
+        for stated in inventory.nodes.values()
+    ]
+    return np.array(max(sorted(set(shapes)), key=shapes.count))
+
+
+def _pods_per_node(inventory: usage.Inventory) -> float:
+    stated = [
+        float(resources.amount(resources.PODS, one[resources.PODS]))
+        for one in inventory.nodes.values()
+        if resources.PODS in one
+    ]
+    return max(stated, default=110.0)  # kubelet's own default

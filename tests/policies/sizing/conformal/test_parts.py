@@ -1,0 +1,206 @@
+"""Parts of ``conformal``: what is known before a window, scores and quantiles, runs, floors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from kubestow.policies.sizing import batches
+from kubestow.policies.sizing.conformal import features as conformal_features
+from kubestow.policies.sizing.conformal import recommender
+from kubestow.policies.sizing.conformal import runs as conformal_runs
+from kubestow.policies.sizing.conformal import scores as conformal_scores
+
+NAN = np.nan
+RULES = conformal_features.FeatureRules(history=8, half_life=1.0, shift_factor=1.5, shift_steps=4.0)
+
+
+def test_only_what_lies_before_a_window_is_known_about_it() -> None:
+    logs = np.array([[1.0, 3.0, 2.0]])
+    found = conformal_features.look_back(logs, RULES)
+    assert found.shape == (1, 4, conformal_features.KINDS)
+    assert np.isnan(found[0, 0]).all()
+    last, largest = conformal_features.LAST, conformal_features.MAX2
+    assert found[0, 1:, last].tolist() == [1.0, 3.0, 2.0]
+    assert found[0, 1:, largest].tolist() == [1.0, 3.0, 3.0]
+    assert found[0, 1:, conformal_features.COUNT].tolist() == [1.0, 2.0, 3.0]
+    # Weights 1, 1/2, 1/4 from the newest: (2 + 1.5 + 0.25) / 1.75.
+    assert found[0, 3, conformal_features.RECENT] == pytest.approx(3.75 / 1.75)
+    # Steps 2 and -1: the root of (4 + 1) / 2.
+    assert found[0, 3, conformal_features.STEP] == pytest.approx(np.sqrt(2.5))
+
+
+def test_windows_without_a_measurement_are_passed_over() -> None:
+    whole = conformal_features.look_back(np.array([[1.0, 3.0, 2.0]]), RULES)
+    holes = conformal_features.look_back(np.array([[NAN, 1.0, NAN, 3.0, 2.0, NAN]]), RULES)
+    assert holes[0, -1].tolist() == whole[0, -1].tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=25),
+    later=st.lists(st.floats(-3.0, 3.0), max_size=5),
+)
+def test_later_windows_change_nothing_that_was_known(
+    values: list[float], later: list[float]
+) -> None:
+    short = conformal_features.look_back(np.array([values]), RULES)
+    long = conformal_features.look_back(np.array([values + later]), RULES)
+    np.testing.assert_array_equal(short[0], long[0, : len(values) + 1])
+
+
+@pytest.mark.parametrize(
+    ("logs", "left"),
+    [
+        pytest.param([0.0, 0.1, 0.0, 0.1, 2.0, 2.0, 2.1], 3, id="rise"),
+        pytest.param([2.0, 2.1, 2.0, 0.0, 0.1, 0.0], 3, id="fall"),
+        pytest.param([0.0, 0.1, 0.0, 0.1, 2.0, 2.0], 6, id="two-windows-are-not-enough"),
+        pytest.param([0.0, 0.1, 0.0, 0.3, 0.35, 0.3], 6, id="factor-too-small"),
+        pytest.param([0.0, 1.0, 0.0, 1.4, 1.6, 1.5], 6, id="steps-were-as-large-before"),
+        pytest.param([0.0, 0.1, 0.0, 2.0, 0.05, 2.0, 2.0], 7, id="came-back-in-between"),
+    ],
+)
+def test_a_shift_is_a_lasting_move_beyond_all_that_was(logs: list[float], left: int) -> None:
+    found = conformal_features.look_back(np.array([logs]), RULES)
+    assert found[0, -1, conformal_features.COUNT] == left
+    assert found[0, -1, conformal_features.SHIFTED] == float(left < len(logs))
+
+
+def test_quantiles_without_a_prior_are_ranks() -> None:
+    scores = np.arange(1.0, 101.0)
+    prior = np.full(len(conformal_scores.LEVELS), 1e3)
+    assert conformal_scores.weighted_quantile(scores, prior, 0.0, 0.95) == 95.0
+    assert conformal_scores.weighted_quantile(scores, prior, 0.0, 0.99) == 99.0
+
+
+def test_a_prior_of_as_many_scores_has_half_a_say() -> None:
+    # Half of the weight lies at 1000, so the median is the largest of the 100 others.
+    scores = np.arange(1.0, 101.0)
+    prior = np.full(len(conformal_scores.LEVELS), 1e3)
+    assert conformal_scores.weighted_quantile(scores, prior, 100.0, 0.5) == 100.0
+    assert conformal_scores.weighted_quantile(scores, prior, 100.0, 0.51) == 1e3
+
+
+def test_without_scores_the_prior_answers() -> None:
+    found = conformal_scores.weighted_quantile(np.empty(0), conformal_scores.SCORES[0], 60.0, 0.9)
+    place = conformal_scores.LEVELS.tolist().index(0.9)
+    assert found == conformal_scores.SCORES[0, place]
+
+
+def test_the_built_in_scores_fit_the_rules() -> None:
+    count = len(conformal_scores.RULES), len(conformal_scores.LEVELS)
+    assert conformal_scores.SCORES.shape == count
+    assert (np.diff(conformal_scores.SCORES, axis=1) >= 0.0).all()
+    assert conformal_scores.WEIGHTS.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("count", "aimed"),
+    [
+        pytest.param(10_000, 0.05 - 0.00218, id="many: one standard error"),
+        pytest.param(10, 0.025, id="few: half"),
+    ],
+)
+def test_few_scores_aim_lower(count: int, aimed: float) -> None:
+    # sqrt(0.05 x 0.95 / 10000) = 0.00218
+    assert conformal_scores.tighten(0.05, count) == pytest.approx(aimed, abs=1e-5)
+
+
+def test_containers_are_classed_by_what_is_known() -> None:
+    counts = np.array([NAN, 0.0, 1.0, 2.0, 3.0, 4.0, 7.0, 8.0, 50.0])
+    assert conformal_scores.find_classes(counts).tolist() == [-1, -1, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_the_rule_is_the_one_that_would_have_reserved_least() -> None:
+    rng = np.random.default_rng(1)
+    # A random walk is best known by its last window; bursts around a level by their mean or more.
+    walk = np.cumsum(0.1 * rng.standard_normal((200, 30)), axis=1)
+    noise = 0.5 * rng.standard_normal((200, 30))
+    chosen = []
+    for logs in (walk, noise):
+        features = conformal_features.look_back(
+            logs, conformal_features.FeatureRules(28, 4.0, 1.5, 4.0)
+        )
+        past = conformal_scores.Past(logs, features, -np.inf, 60.0, 200, 5.0)
+        found = conformal_scores.answer(past, (0.1,))
+        chosen.append(conformal_scores.RULES[int(found.rules[0])])
+    assert {chosen[0].first, chosen[0].second} <= {
+        conformal_features.LAST, conformal_features.RECENT, conformal_features.MAX4,
+    }  # fmt: skip
+    assert (chosen[1].first, chosen[1].second) == (
+        conformal_features.RECENT,
+        conformal_features.MEAN,
+    )
+
+
+def test_windows_below_the_least_amount_are_never_missed() -> None:
+    logs = np.tile(np.array([0.0, 1.0]), (100, 10))
+    features = conformal_features.look_back(logs, RULES)
+    past = conformal_scores.Past(logs, features, 1.0, 0.0, 50, 5.0)
+    found = conformal_scores.answer(past, (0.1,))
+    assert found.amounts[:, 0].tolist() == [1.0] * 100
+
+
+def test_runs_are_collected_by_container() -> None:
+    logs = np.array([1.0, 3.0, NAN, 5.0])
+    found = conformal_runs.collect(logs, np.array([0, 0, 1, 2]), 3)
+    assert found.counts.tolist() == [2, 0, 1]
+    np.testing.assert_array_equal(found.means, [2.0, NAN, 5.0])
+    assert found.variances.tolist() == [2.0, 0.0, 0.0]
+
+
+def draw_runs(spreads: np.ndarray, runs: int, seed: int) -> conformal_runs.RunPeaks:
+    rng = np.random.default_rng(seed)
+    logs = spreads[:, None] * rng.standard_normal((len(spreads), runs))
+    owners = np.repeat(np.arange(len(spreads)), runs)
+    return conformal_runs.collect(logs.ravel(), owners, len(spreads))
+
+
+def test_a_fleet_that_agrees_is_trusted_and_one_that_differs_is_not() -> None:
+    alike = conformal_runs.find_spread(draw_runs(np.full(200, 0.03), 5, 1))
+    apart = conformal_runs.find_spread(draw_runs(np.geomspace(0.005, 0.5, 200), 5, 2))
+    assert alike.deviation == pytest.approx(0.03, rel=0.1)
+    assert alike.freedom > 50.0
+    assert apart.freedom < 3.0
+
+
+def test_few_containers_say_nothing_about_the_fleet() -> None:
+    found = conformal_runs.find_spread(draw_runs(np.full(4, 0.3), 5, 3))
+    assert found == conformal_runs.PeakSpread(0.02, 1.0)
+
+
+def test_the_bound_of_runs_is_missed_as_often_as_asked() -> None:
+    # Spreads that differ from container to container, three runs each, the fourth is judged.
+    rng = np.random.default_rng(4)
+    spreads = 0.05 * np.sqrt(4.0 / rng.chisquare(4, 20_000))
+    sample = draw_runs(spreads, 3, 5)
+    margin = conformal_runs.reach(sample, conformal_runs.find_spread(sample), 0.05)
+    missed = spreads * rng.standard_normal(20_000) > sample.means + margin
+    # Three standard errors: 0.46 percentage points.
+    assert missed.mean() == pytest.approx(0.05, abs=0.005)
+
+
+@pytest.mark.parametrize("place", [0.3, 1.0, 7.5, 200.0])
+def test_the_trigamma_function_is_inverted(place: float) -> None:
+    value = float(special.polygamma(1, place))
+    assert conformal_runs.invert_trigamma(value) == pytest.approx(place, rel=1e-6)
+
+
+def test_start_up_peaks_are_of_pods_that_were_seen_to_start() -> None:
+    memory = np.array(
+        [
+            [9.0, 9.0, 1.0, 1.0],  # there from the first point: may have started long ago
+            [NAN, 5.0, 2.0, 7.0],  # started: 5 and 2 count, 7 comes later
+            [NAN, NAN, NAN, 3.0],  # started at the last point
+            [NAN, NAN, NAN, NAN],
+        ]
+    )
+    batch = batches.make(
+        ["a", "b", "c"], np.array([0, 0, 1, 2]), 60.0, 240.0, np.full_like(memory, NAN), memory
+    )
+    assert recommender.find_startup_peaks(batch, 2, 4).tolist() == [5.0, 3.0, 0.0]
+    # Only starts at one of the last two points.
+    assert recommender.find_startup_peaks(batch, 2, 2).tolist() == [0.0, 3.0, 0.0]

@@ -1,0 +1,220 @@
+"""From usage to advice: guards, back-test, screen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kubestow.model import errors
+from kubestow.model import usage as model_usage
+from kubestow.policies.sizing import registry
+from kubestow.policies.sizing.conformal import recommender
+from kubestow.policies.sizing.judging import tournament
+from kubestow.workflows.recommending import pipeline
+from kubestow.workflows.recommending.advice import Advice
+from kubestow.workflows.recommending.pipeline import RecommendRequest
+from tests.workflows.recommending.scenes import DAY, MIB, amounts, facts, key, steady, table
+
+WEB = key("web")
+
+
+def advise(
+    usage: model_usage.UsageTable, inventory: model_usage.Inventory, strategy: str = "percentile"
+) -> Advice:
+    return pipeline.recommend(usage, inventory, RecommendRequest(strategy)).advices[0]
+
+
+def test_steady_use_gets_its_percentile_and_the_margin() -> None:
+    known = model_usage.Inventory({WEB: facts("500m", "512Mi")}, {WEB.of: 3})
+    found = advise(table({WEB: [steady()]}), known)
+    # 0.1 cores and 15 % are 115 m; 100 MiB and 15 % are 115 MiB, the limit is the request.
+    assert found.requests == {"cpu": 115, "memory": 115 * MIB}
+    assert found.limits == {"memory": 115 * MIB}
+    assert (found.freed("cpu"), found.freed("memory")) == (3 * 385, 3 * 397 * MIB)
+    assert (found.samples, found.suitable, found.replicas) == (5 * DAY, True, 3)
+    assert (found.peak_bytes, found.memory_mean_bytes) == (100 * MIB, 100 * MIB)
+    assert found.cpu_p95_cores == pytest.approx(0.1)
+    # Four days of five are judged: nothing is missed, 15 of 115 is slack.
+    assert (found.backtest.windows, found.backtest.miss_rate, found.backtest.cpu_over) == (4, 0, 0)
+    assert found.backtest.slack == pytest.approx(15 / 115)
+    assert found.backtest.cpu_slack == pytest.approx(15 / 115)
+
+
+def test_growth_beyond_the_margin_is_a_missed_day() -> None:
+    cpu, memory = steady()
+    memory = memory.copy()
+    memory[-DAY // 2] = 300 * MIB  # half a day before the end
+    found = advise(table({WEB: [(cpu, memory)]}), model_usage.Inventory())
+    assert found.backtest.miss_rate == 0.25
+    # Five days may have windows of 5 * 288 // 8 = 180 points; 300 MiB and 15 % are advised.
+    assert found.requests["memory"] == 345 * MIB
+    assert not found.suitable
+    assert "not suitable: peaks vary by" in found.why
+
+
+def test_pods_that_live_are_counted_where_nobody_tells() -> None:
+    cpu, memory = steady()
+    gone = cpu.copy(), memory.copy()
+    for part in gone:
+        part[-10:] = np.nan
+    usage = table({WEB: [(cpu, memory), (cpu, memory), gone]})
+    assert advise(usage, model_usage.Inventory()).replicas == 2
+
+
+@pytest.mark.parametrize("name", sorted(registry.RECOMMENDERS))
+def test_every_strategy_answers_and_is_judged(name: str) -> None:
+    rng = np.random.default_rng(1)
+    cpu, memory = steady(3)
+    pods = [(cpu * rng.lognormal(0.0, 0.1, len(cpu)), memory * rng.lognormal(0.0, 0.02, len(cpu)))]
+    known = model_usage.Inventory({WEB: facts("500m", "512Mi")})
+    result = pipeline.recommend(table({WEB: pods}), known, RecommendRequest(name))
+    (found,) = result.advices
+    assert result.strategy == name
+    assert found.backtest.windows == 4
+    assert found.backtest.miss_rate is not None
+    assert 0.0 <= found.backtest.miss_rate <= 1.0
+    if name == "keep":
+        assert found.requests == {"cpu": 500, "memory": 512 * MIB}
+    assert found.requests["memory"] >= 80 * MIB
+    (record,) = result.records
+    assert (record.policy, record.subject) == (name, "container/shop/Deployment/web/app")
+
+
+def test_who_keeps_changes_neither_requests_nor_limits_but_is_judged() -> None:
+    given = model_usage.ContainerFacts(amounts("50m", "90Mi"), amounts("1", "200Mi"))
+    found = advise(table({WEB: [steady()]}, {WEB: 1}), model_usage.Inventory({WEB: given}), "keep")
+    assert found.requests == {"cpu": 50, "memory": 90 * MIB}
+    assert found.limits == {"cpu": 1000, "memory": 200 * MIB}
+    # 100 MiB were needed every day, and 0.1 cores at every point.
+    assert (found.backtest.miss_rate, found.backtest.cpu_over) == (1.0, 1.0)
+
+
+def test_who_keeps_nothing_known_has_nothing_to_say() -> None:
+    found = advise(table({WEB: [steady()]}), model_usage.Inventory(), "keep")
+    assert (found.requests, found.backtest.miss_rate) == ({}, None)
+
+
+JAVA = ("java", "-Xmx1g")
+
+
+@pytest.mark.parametrize(
+    ("given", "inventory", "kills", "requests", "why"),
+    [
+        (facts("500m", "512Mi"), model_usage.Inventory(autoscaled={WEB.of: {"cpu": 60}}), 0,
+         {"cpu": 500, "memory": 115 * MIB}, "cpu: an HPA scales on 60 % of this request"),
+        # 1024 MiB and a quarter.
+        (facts("500m", "512Mi", command=JAVA), model_usage.Inventory(), 0,
+         {"cpu": 115, "memory": 1280 * MIB}, "Java heap of 1024 MiB"),
+        (facts("500m", "512Mi", heap_bytes=64 * MIB), model_usage.Inventory(), 0,
+         {"cpu": 115, "memory": 192 * MIB}, "Java heap of 64 MiB"),
+        # 128 MiB is the request, there is no limit; 100 MiB more.
+        (facts("500m", "128Mi"), model_usage.Inventory(), 1,
+         {"cpu": 115, "memory": 228 * MIB}, "memory: was killed at 128 MiB"),
+        (facts("50m", "64Mi"), model_usage.Inventory(nodes={"n1": amounts("80m", "1Gi")}), 0,
+         {"cpu": 80, "memory": 115 * MIB}, "cpu: no node is larger"),
+        (facts("120m", "120Mi"), model_usage.Inventory(), 0,
+         {"cpu": 120, "memory": 120 * MIB}, "cpu: change below 10 %; memory: change below 10 %"),
+    ],
+    ids=["autoscaler", "heap flag", "heap told", "killed", "node", "small change"],
+)  # fmt: skip
+def test_what_the_guards_do_is_told(
+    given: model_usage.ContainerFacts,
+    inventory: model_usage.Inventory,
+    kills: int,
+    requests: dict[str, int],
+    why: str,
+) -> None:
+    known = replace(inventory, containers={WEB: given})
+    found = advise(table({WEB: [steady()]}, {WEB: kills}), known)
+    assert found.requests == requests
+    assert why in found.why
+    assert found.killed == kills
+
+
+def test_guaranteed_pods_stay_guaranteed() -> None:
+    both = amounts("500m", "512Mi")
+    known = model_usage.Inventory({WEB: model_usage.ContainerFacts(both, both)})
+    found = advise(table({WEB: [steady()]}), known)
+    assert found.limits == found.requests == {"cpu": 115, "memory": 115 * MIB}
+    assert "stays Guaranteed" in found.why
+
+
+def test_a_pod_with_a_container_nothing_is_known_of_is_not_guaranteed() -> None:
+    both = amounts("500m", "512Mi")
+    known = model_usage.Inventory({WEB: model_usage.ContainerFacts(both, both)})
+    usage = table({WEB: [steady()], key("web", "side"): [steady()]})
+    assert "cpu" not in advise(usage, known).limits
+
+
+def test_containers_of_a_pod_fit_a_node_together() -> None:
+    usage = table({WEB: [steady(cores=1.0)], key("web", "side"): [steady(cores=1.0)]})
+    known = model_usage.Inventory(nodes={"n1": amounts("2", "8Gi")})
+    result = pipeline.recommend(usage, known, RecommendRequest("percentile"))
+    # Each would get 1150 m.
+    assert sum(one.requests["cpu"] for one in result.advices) == 2000
+
+
+def test_containers_without_usage_are_noted() -> None:
+    known = model_usage.Inventory({WEB: facts("1", "1Gi"), key("old"): facts("1", "1Gi")})
+    result = pipeline.recommend(table({WEB: [steady()]}), known, RecommendRequest("percentile"))
+    assert result.notes == (
+        "1 containers without usage got no advice, such as shop/Deployment/old/app",
+    )
+
+
+def test_one_sample_is_enough_to_answer_but_not_to_judge() -> None:
+    one = np.array([0.1]), np.array([100.0 * MIB])
+    found = advise(table({WEB: [one]}), model_usage.Inventory())
+    assert found.requests == {"cpu": 115, "memory": 115 * MIB}
+    assert (found.backtest.windows, found.backtest.miss_rate) == (0, None)
+    assert not found.suitable
+    assert "windows: 1, 3 needed" in found.why
+
+
+def test_a_container_without_memory_samples_gets_advice_on_its_cpu_alone() -> None:
+    cpu, memory = steady()
+    found = advise(table({WEB: [(cpu, np.full_like(memory, np.nan))]}), model_usage.Inventory())
+    assert found.requests == {"cpu": 115}
+    assert found.backtest.miss_rate is None
+
+
+@pytest.mark.parametrize(
+    ("request_", "problem"),
+    [
+        (RecommendRequest("best"), "'best': must be one of keep, percentile"),
+        (RecommendRequest("vpa", miss_probability=0.01),
+         "--miss-probability: vpa states none; conformal and auto do"),
+        (RecommendRequest("percentile", {"cpuPercent": 3}),
+         "parameters.cpuPercent: unknown key; did you mean cpuPercentile?"),
+        (RecommendRequest("percentile", {"cpuPercentile": 300}), "parameters.cpuPercentile: 300"),
+        (RecommendRequest("auto", {"conformal": 3}), "parameters.conformal: 3: expected a mapping"),
+    ],
+    ids=["strategy", "promise", "parameter", "value", "mapping"],
+)  # fmt: skip
+def test_what_no_strategy_can_do_is_refused(request_: RecommendRequest, problem: str) -> None:
+    with pytest.raises(errors.InputError) as refused:
+        pipeline.make_estimator(request_)
+    assert problem in str(refused.value)
+
+
+def test_options_reach_the_strategy_and_parameters_come_first() -> None:
+    request = RecommendRequest(
+        "conformal", {"memoryMissProbability": 0.001}, miss_probability=0.02, window_s=3600.0
+    )
+    made = pipeline.make_estimator(request)
+    assert isinstance(made, recommender.Conformal)
+    assert made.parameters.cpu_miss_probability == 0.02
+    assert made.parameters.memory_miss_probability == 0.001
+    assert made.parameters.window_s == 3600.0
+
+
+def test_options_reach_the_candidates_of_auto() -> None:
+    request = RecommendRequest("auto", {"conformal": {"thrift": 0.5}}, 0.02, window_s=3600.0)
+    made = pipeline.make_estimator(request)
+    assert isinstance(made, tournament.Tournament)
+    assert made.parameters.window_s == 3600.0
+    first = made.candidates[0]
+    assert isinstance(first, recommender.Conformal)
+    assert (first.parameters.thrift, first.parameters.memory_miss_probability) == (0.5, 0.02)
