@@ -3,23 +3,35 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.stamp
+# What is installed: .core has what the program needs, .dev what tests, linters and pages need, too.
+CORE := $(VENV)/.core
+DEV := $(VENV)/.dev
+# Locks are complete and hashed, so nothing is resolved; what runs is compiled when it first runs.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
 
 INTERPRETED := tests/policies/placing/packing tests/policies/placing/batch/test_scheduler.py \
 	tests/policies/forecasting/arima/test_likelihood.py tests/policies/forecasting/gru/test_cells.py
 
 .PHONY: setup demo test browser prometheus postgresql e2e bench lint docs lock clean
 
-setup: $(STAMP)
+setup: $(DEV)
 
-$(STAMP): requirements/dev.txt pyproject.toml
-	@echo "setting up $(VENV) ..."
+$(CORE): requirements/core.txt pyproject.toml
+	@echo "setting up $(VENV) for the program ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(INSTALL) --require-hashes -r requirements/core.txt
+	@$(INSTALL) --no-build-isolation -e .
 	@touch $@
 
-demo: setup
+# Everything in the core lock is in the developer lock with the same version: a test compares them.
+$(DEV): requirements/dev.txt requirements/core.txt pyproject.toml
+	@echo "setting up $(VENV) for development ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@$(INSTALL) --no-build-isolation -e .
+	@touch $(CORE) $@
+
+demo: $(CORE)
 	@$(BIN)/kubestow demo
 
 lint: setup

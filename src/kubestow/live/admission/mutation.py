@@ -16,9 +16,8 @@ from typing import Final
 
 from kubestow.live.admission.learned_values import LearnedRequests
 from kubestow.live.admission.policy import AdmissionPolicy
-from kubestow.live.caches import PodBounds
 from kubestow.model import pods, quantities, requests, resources
-from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges
+from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges, PodBounds
 from kubestow.policies.sizing import guards, protocols
 from kubestow.policies.sizing.guards import GuardContext, GuardParameters, SizedContainer
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from kubestow.live import api, caches
 from kubestow.model import decoding, errors, usage
+from kubestow.model.limit_ranges import PodBounds
 
 _OWNED = {"ReplicaSet": "/apis/apps/v1/replicasets", "Job": "/apis/batch/v1/jobs"}
 _HPAS = "/apis/autoscaling/v2/horizontalpodautoscalers"
@@ -34,7 +35,7 @@ class ClusterInventory:
 
     inventory: usage.Inventory = field(default_factory=usage.Inventory)
     workloads: Mapping[PodName, usage.WorkloadKey] = field(default_factory=dict)
-    bounds: Mapping[str, caches.PodBounds] = field(default_factory=dict)
+    bounds: Mapping[str, PodBounds] = field(default_factory=dict)
     kills: Mapping[usage.ContainerKey, int] = field(default_factory=dict)
 
 
@@ -77,7 +78,7 @@ def assemble(
     owners: Mapping[str, Iterable[dict[str, Any]]],
     hpas: Iterable[dict[str, Any]],
     nodes: Iterable[dict[str, Any]],
-    bounds: Mapping[str, caches.PodBounds],
+    bounds: Mapping[str, PodBounds],
 ) -> ClusterInventory:
     """Put lists of objects together.
 

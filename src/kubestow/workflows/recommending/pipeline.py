@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from kubestow.live import caches
 from kubestow.model import arrays, decisions, decoding, errors, requests, resources, usage
+from kubestow.model.limit_ranges import PodBounds
 from kubestow.policies.sizing import (
     batches,
     conformal,
@@ -35,7 +35,7 @@ AUTO: Final = judging.AUTO
 # Compiled loops run side by side; more than two gain little for five candidates.
 _WORKERS: Final = 2
 Watch = Callable[[str, float], None]
-_ANYTHING: Final[Mapping[str, caches.PodBounds]] = MappingProxyType({})
+_ANYTHING: Final[Mapping[str, PodBounds]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def recommend(
     inventory: usage.Inventory,
     request: RecommendRequest,
     watch: Watch = lambda *_: None,
-    bounds: Mapping[str, caches.PodBounds] = _ANYTHING,
+    bounds: Mapping[str, PodBounds] = _ANYTHING,
 ) -> RecommendResult:
     """Work out advice for every container.
 
@@ -177,7 +177,7 @@ def _defaults(request: RecommendRequest) -> dict[str, Any]:
         return stated
     if promised is not None:
         raise errors.InputError(
-            "--miss-probability", f"{request.strategy} states none; conformal and auto do"
+            "miss_probability", f"{request.strategy} states none; conformal and auto do"
         )
     return {}
 
@@ -251,7 +251,7 @@ def _advise(
     found: estimates.Estimates,
     judged: judging.BacktestScores,
     screen: judging.Screen,
-    bounds: Mapping[str, caches.PodBounds],
+    bounds: Mapping[str, PodBounds],
 ) -> tuple[recommending_advice.Advice, ...]:
     by_workload: dict[usage.WorkloadKey, list[int]] = {}
     for place, key in enumerate(table.containers):
@@ -267,7 +267,7 @@ def _advise(
         if request.strategy == keep.NAME:
             pod = tuple(_untouched(table.containers[place], stated) for place in places)
         else:
-            allowed = bounds.get(workload.namespace, caches.PodBounds())
+            allowed = bounds.get(workload.namespace, PodBounds())
             pod = _guarded(table, inventory, request, found, places, stated, node, allowed)
         for place, sized in zip(places, pod, strict=True):
             made[place] = _advice(
@@ -311,7 +311,7 @@ def _guarded(
     places: Sequence[int],
     known: Mapping[str, usage.ContainerFacts],
     node: dict[str, int] | None,
-    allowed: caches.PodBounds,
+    allowed: PodBounds,
 ) -> guards.GuardedPod:
     workload = table.containers[places[0]].of
     current = {
