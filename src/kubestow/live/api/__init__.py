@@ -1,1 +1,1 @@
-"""The way to a Kubernetes API server: client, lists, watches."""
+"""The way to a Kubernetes API server: kubeconfig, credentials, client, lists, watches."""
