@@ -14,9 +14,7 @@ from kubestow.live import stores
 from kubestow.model import errors
 
 # What only those need who run it in a cluster (the extra "live").
-_EXTRA = {
-    *("cryptography", "httptools", "kr8s", "prometheus_client", "starlette", "uvicorn", "uvloop")
-}
+_EXTRA = {"cryptography", "httptools", "prometheus_client", "starlette", "uvicorn", "uvloop"}
 _LIVE = "pip install 'kubestow[live]'"
 # Exit codes are a contract: 0 ok, 1 finding or failed check, 2 bad input, 130 interrupted.
 BAD_INPUT = 2

@@ -34,7 +34,7 @@ def read_profiles(config: Any) -> tuple[profile.Profile, ...]:
     if config is None:
         return (profile.Profile(),)
     if isinstance(config, str):
-        config = documents.parse(config, "config.yaml")[0].value
+        config = documents.parse_documents(config, "config.yaml")[0].value
     return configuration.read_configuration(fields.Field(config, "config.yaml"))
 
 

@@ -2,7 +2,7 @@
 
 from kubestow.sources.manifests.autoscalers import read_autoscalers
 from kubestow.sources.manifests.cluster import read_cluster, read_node, read_service
-from kubestow.sources.manifests.documents import read_documents
+from kubestow.sources.manifests.documents import parse_documents, read_documents
 from kubestow.sources.manifests.expansion import KINDS, read_workload
 from kubestow.sources.manifests.observations import read_observations
 from kubestow.sources.manifests.pod_json import UNREADABLE, PodJsonReader, PodReading, read_uid
@@ -12,6 +12,7 @@ __all__ = [
     "UNREADABLE",
     "PodJsonReader",
     "PodReading",
+    "parse_documents",
     "read_autoscalers",
     "read_cluster",
     "read_documents",
