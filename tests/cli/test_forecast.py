@@ -107,7 +107,7 @@ def test_the_same_input_gives_the_same_forecast(
     [
         (("--horizon", "soon"), "--horizon: 'soon': expected a duration such as 90s, 5m or 1h"),
         (("--horizon", "0s"), "--horizon: '0s': expected a duration"),
-        (("--model", "magic"), "model: 'magic': expected one of persistence"),
+        (("--model", "magic"), "model: 'magic': must be one of persistence"),
         (("--column", "disk"), "has no column 'disk'; expected one of web, db"),
         (("--tested", "1.5"), "--tested: 1.5: expected more than 0 and less than 1"),
         (("--step", "x"), "--step: 'x': expected a duration"),

@@ -9,7 +9,7 @@ import pytest
 
 import kubestow
 from kubestow.cli import main
-from kubestow.sources.manifests import cluster
+from kubestow.sources import manifests
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
@@ -46,7 +46,7 @@ def test_an_interrupt_leaves_with_130(
     def interrupted(_: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cluster, "read", interrupted)
+    monkeypatch.setattr(manifests, "read_cluster", interrupted)
     assert main.run(["place", "x.yaml"]) == 130
     assert "interrupted" in capsys.readouterr().err
 

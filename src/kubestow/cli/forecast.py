@@ -45,7 +45,7 @@ def forecast(
         typer.Option(help="Which column, the first one beside the times; or which series."),
     ] = None,
     model: Annotated[
-        str, typer.Option(help=f"Who forecasts: {', '.join(registry.registry)}; or all.")
+        str, typer.Option(help=f"Who forecasts: {', '.join(registry.FORECASTERS)}; or all.")
     ] = registry.AUTO,
     horizon: Annotated[str, typer.Option(help="How far to look ahead.")] = "5m",
     backtest: Annotated[
