@@ -40,7 +40,7 @@ def read_profiles(config: Any) -> tuple[profile.Profile, ...]:
 
 def build(objects: Iterable[Json]) -> clusters.Cluster:
     """Build a cluster from objects."""
-    return cluster.build(
+    return cluster.build_cluster(
         documents.Document(f"case#{number}", value) for number, value in enumerate(objects, 1)
     )
 

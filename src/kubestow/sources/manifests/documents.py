@@ -68,7 +68,7 @@ def parse_documents(text: str, name: str) -> list[Document]:
     for number, value in enumerate(values, start=1):
         place = f"{name}#{number}"
         _refuse_unmeasured(value, place)
-        documents.extend(_unfold(Document(place, value)))
+        documents.extend(unfold_document(Document(place, value)))
     return documents
 
 
@@ -128,7 +128,7 @@ def _refuse_unmeasured(value: Any, place: str) -> None:
         raise errors.InputError(place, f"unfolds to more than {MAX_UNFOLDED} values")
 
 
-def _unfold(document: Document) -> Iterator[Document]:
+def unfold_document(document: Document) -> Iterator[Document]:
     """Unfold ``kind: List`` and its typed relatives into their items."""
     value = document.value
     if isinstance(value, dict) and str(value.get("kind", "")).endswith("List") and "items" in value:
