@@ -69,7 +69,7 @@ def heuristic_page() -> str:
         "| name | short | what it does | parameters |",
         "|---|---|---|---|",
     ]
-    for one in heuristics.HEURISTICS:
+    for one in heuristics.HEURISTICS.entries():
         settings = ", ".join(
             f"{field.name} = {getattr(one.parameters, field.name)}"
             for field in dataclasses.fields(one.parameters)
@@ -78,7 +78,7 @@ def heuristic_page() -> str:
     lines += ["", "## Offline: all items known", "", "| name | what it does |", "|---|---|"]
     lines += [
         f"| `{one.name}` | {one.summary} |"
-        for one in offline_heuristics.OFFLINE_HEURISTICS.values()
+        for one in offline_heuristics.OFFLINE_HEURISTICS.entries()
     ]
     return "\n".join(lines) + "\n"
 
@@ -169,10 +169,10 @@ def policy_page() -> str:
     """Return the page of scalers, recommenders, movers and placing terms with parameters."""
     lines = ["# Scalers, recommenders, movers", ""]
     for title, found in (
-        ("Scalers", scalers.registry.values()),
-        ("Recommenders", recommenders.REGISTRY.values()),
-        ("Movers", movers.REGISTRY.values()),
-        ("Placing terms", registry.RECOMMENDERS.values()),
+        ("Scalers", scalers.SCALERS.entries()),
+        ("Recommenders", recommenders.RECOMMENDERS.entries()),
+        ("Movers", movers.MOVERS.entries()),
+        ("Placing terms", registry.TERMS.entries()),
     ):
         lines += [f"## {title}", ""]
         for entry in found:

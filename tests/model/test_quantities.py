@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubestow.model import quantities
-from kubestow.model.quantities import Quantity, QuantityFormat
+from kubestow.model.quantities import Format, Quantity
 
 
 @pytest.mark.parametrize(
@@ -75,16 +75,16 @@ def test_reads_whole_units_and_thousandths_rounded_away_from_zero(
 
 @given(
     st.integers(-(10**24), 10**24),
-    st.sampled_from([QuantityFormat.DECIMAL_SI, QuantityFormat.DECIMAL_EXPONENT]),
+    st.sampled_from([Format.DECIMAL_SI, Format.DECIMAL_EXPONENT]),
 )
-def test_decimal_output_parses_back_to_the_same_amount(nano: int, notation: QuantityFormat) -> None:
+def test_decimal_output_parses_back_to_the_same_amount(nano: int, notation: Format) -> None:
     quantity = Quantity(nano, notation)
     assert quantities.parse(str(quantity)).nano == nano
 
 
 @given(st.integers(0, 2**62))
 def test_binary_output_parses_back_and_keeps_its_notation(amount: int) -> None:
-    quantity = quantities.units(amount, QuantityFormat.BINARY_SI)
+    quantity = quantities.units(amount, Format.BINARY_SI)
     again = quantities.parse(str(quantity))
     assert again.value() == amount
     if str(quantity).endswith("i"):  # a bare number has no notation to keep
@@ -93,7 +93,7 @@ def test_binary_output_parses_back_and_keeps_its_notation(amount: int) -> None:
 
 @given(st.integers(-(10**20), 10**20), st.integers(-(10**20), 10**20))
 def test_order_and_sum_are_those_of_the_amounts(left: int, right: int) -> None:
-    a, b = Quantity(left, QuantityFormat.BINARY_SI), Quantity(right)
+    a, b = Quantity(left, Format.BINARY_SI), Quantity(right)
     assert (a < b, a == b, a >= b) == (left < right, left == right, left >= right)
     assert (a + b).nano == left + right
     assert (a == b) is (hash(a) == hash(b) and left == right)

@@ -50,10 +50,10 @@ CASES: dict[str, tuple[str, list[str]]] = {
 WRAPPING = "ignore:overflow encountered:RuntimeWarning"
 SCRIPT = """
 import json, sys
-from kubestow.simulation import runs
-from kubestow.studies import scenario_files
+from kubestow.simulation import run
+from kubestow.workflows import scenario_files
 loaded = scenario_files.load(sys.argv[1], sys.argv[2:])
-print(json.dumps(runs.run(loaded.scenario, loaded.inputs).measures))
+print(json.dumps(run.run(loaded.scenario, loaded.inputs).measures))
 """
 
 

@@ -271,7 +271,7 @@ def test_nothing_is_lost_and_nothing_is_used_twice(document: dict[str, Any]) -> 
 
 def outcome(document: dict[str, Any], seed: int) -> tuple[str, list[Any]]:
     found = make.run(document, seed)
-    return json.dumps(found.measures, sort_keys=True), found.world.ledger.events
+    return json.dumps(found.measures, sort_keys=True), list(found.events)
 
 
 @given(scenarios())

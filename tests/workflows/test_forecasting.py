@@ -127,7 +127,7 @@ def test_seconds_since_some_start_stay_seconds() -> None:
         (
             forecasting.ForecastRequest("prophet"),
             600,
-            "model: 'prophet': expected one of persistence",
+            "model: 'prophet': must be one of persistence",
         ),
         (
             forecasting.ForecastRequest(horizon_s=1e6),

@@ -25,7 +25,7 @@ _SHAPE = re.compile(
 )
 
 
-class QuantityFormat(enum.Enum):
+class Format(enum.Enum):
     """How a quantity is written."""
 
     DECIMAL_SI = "decimal"
@@ -54,7 +54,7 @@ class Quantity:
     """
 
     nano: int
-    format: QuantityFormat = QuantityFormat.DECIMAL_SI
+    format: Format = Format.DECIMAL_SI
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Quantity) and self.nano == other.nano
@@ -84,7 +84,7 @@ class Quantity:
         """Return the canonical form: no fraction, the largest suffix that keeps it exact."""
         if self.nano == 0:
             return "0"
-        if self.format is QuantityFormat.BINARY_SI and abs(self.nano) >= 1024 * NANO:
+        if self.format is Format.BINARY_SI and abs(self.nano) >= 1024 * NANO:
             # Fractions of a byte cannot be written with a binary suffix and are rounded up.
             return _canonical_binary(self.value())
         return _canonical_decimal(self.nano, self.format)
@@ -99,13 +99,13 @@ def _canonical_binary(value: int) -> str:
     return f"{value}{suffix}"
 
 
-def _canonical_decimal(nano: int, notation: QuantityFormat) -> str:
+def _canonical_decimal(nano: int, notation: Format) -> str:
     exponent = -9
-    highest = 18 if notation is not QuantityFormat.DECIMAL_EXPONENT else 10**6
+    highest = 18 if notation is not Format.DECIMAL_EXPONENT else 10**6
     while nano % 1000 == 0 and exponent < highest:
         nano //= 1000
         exponent += 3
-    if notation is QuantityFormat.DECIMAL_EXPONENT:
+    if notation is Format.DECIMAL_EXPONENT:
         return f"{nano}e{exponent}" if exponent else str(nano)
     return f"{nano}{_DECIMAL_BY_EXPONENT[exponent]}"
 
@@ -137,19 +137,19 @@ def parse(text: str) -> Quantity:
     if match["sign"] == "-":
         nano = -nano
     nano = min(nano, _MAX_VALUE * NANO)
-    if notation is QuantityFormat.BINARY_SI and 0 < nano < NANO:
-        notation = QuantityFormat.DECIMAL_SI
+    if notation is Format.BINARY_SI and 0 < nano < NANO:
+        notation = Format.DECIMAL_SI
     return Quantity(nano, notation)
 
 
-def _scale(suffix: str, text: str) -> tuple[QuantityFormat, int, int]:
+def _scale(suffix: str, text: str) -> tuple[Format, int, int]:
     """Return the notation of a suffix and its factor as a fraction."""
     if suffix in _BINARY:
-        return QuantityFormat.BINARY_SI, 1024 ** _BINARY[suffix], 1
+        return Format.BINARY_SI, 1024 ** _BINARY[suffix], 1
     if suffix in _DECIMAL:
-        notation, exponent = QuantityFormat.DECIMAL_SI, _DECIMAL[suffix]
+        notation, exponent = Format.DECIMAL_SI, _DECIMAL[suffix]
     else:
-        notation, exponent = QuantityFormat.DECIMAL_EXPONENT, int(suffix[1:])
+        notation, exponent = Format.DECIMAL_EXPONENT, int(suffix[1:])
         if abs(exponent) > 10_000:  # a longer one only serves to exhaust memory
             raise ValueError(f"{text!r}: exponent out of range")
     return (notation, 10**exponent, 1) if exponent >= 0 else (notation, 1, 10**-exponent)
@@ -160,6 +160,6 @@ def millis(amount: int) -> Quantity:
     return Quantity(amount * (NANO // 1000))
 
 
-def units(amount: int, notation: QuantityFormat = QuantityFormat.DECIMAL_SI) -> Quantity:
+def units(amount: int, notation: Format = Format.DECIMAL_SI) -> Quantity:
     """Return a quantity of so many whole units."""
     return Quantity(amount * NANO, notation)

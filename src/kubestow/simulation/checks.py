@@ -53,12 +53,7 @@ def _check_scaling(scaling: scenarios.ScalingPolicy, where: decoding.Field) -> N
             raise _refuse(where, f"target.{name}", scaling.target[name], f"expected {known}")
     raw = decoding.Field(scaling.parameters or {}, where.place, f"{where.path}.parameters")
     decoding.read_structure(registry.SCALERS.get(scaling.scaler).parameters, raw)
-    document = {"spec": {"maxReplicas": 1, "behavior": scaling.behavior}}
-    try:
-        hpa.read_autoscaler(decoding.Field(document, where.place), hpa.hpa_features("1.37"))
-    except errors.InputError as err:
-        inner = err.place.removeprefix(f"{where.place}: spec.")
-        raise errors.InputError(f"{where.place}: {where.path}.{inner}", err.problem) from err
+    hpa.read_behavior(decoding.Field(scaling.behavior, where.place, f"{where.path}.behavior"))
 
 
 def _check_sizing(sizing: scenarios.SizingPolicy, where: decoding.Field) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kubestow.model import arrays, decoding
+from kubestow.model.decisions import DecisionRecord
 from kubestow.simulation import usage
 from kubestow.simulation.kernel import Area
 from kubestow.simulation.recorders import Recorder
+from kubestow.simulation.scenarios import ScenarioSpec
 from kubestow.simulation.usage import NONE, RecordArray
 from kubestow.simulation.world import LiveWorkload, World
 
@@ -22,11 +25,47 @@ _COUNTS = ("oom_kills", "evictions", "restarts", "scale_actions", "resizes", "pr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunOutcome:
-    """What came out of a run, with everything that figures need later."""
+    """The results of a run.
+
+    Attributes:
+        measures: Every measure, as plain values.
+        spec: The scenario that was run.
+        workloads: Keys of the workloads, in the order of the time line's numbers.
+        nodes: Names of the nodes, likewise.
+        workload_columns: The time line per workload, in pieces.
+        node_columns: The time line per node, in pieces.
+        events: Time, event, subject and detail of everything that happened.
+        decisions: Records of the decisions that the scenario asked to keep.
+    """
 
     measures: Mapping[str, Any]
-    world: World
-    recorder: Recorder
+    spec: ScenarioSpec
+    workloads: tuple[str, ...]
+    nodes: tuple[str, ...]
+    workload_columns: Mapping[str, list[NDArray[Any]]]
+    node_columns: Mapping[str, list[NDArray[Any]]]
+    events: Sequence[tuple[float, str, str, str]]
+    decisions: Sequence[DecisionRecord]
+
+
+def collect(world: World, recorder: Recorder, name: str) -> RunOutcome:
+    """Return the results of a finished run.
+
+    Args:
+        world: The world at its end.
+        recorder: What was recorded on the way.
+        name: Name of the scenario.
+    """
+    return RunOutcome(
+        measures=measure(world, recorder, name),
+        spec=world.spec,
+        workloads=tuple(workload.key for workload in world.workloads),
+        nodes=tuple(node.name for node in world.nodes),
+        workload_columns=recorder.workload_columns,
+        node_columns=recorder.node_columns,
+        events=world.ledger.events,
+        decisions=world.ledger.decisions,
+    )
 
 
 def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:

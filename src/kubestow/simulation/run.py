@@ -178,5 +178,4 @@ def run(
         watch(piece / _PIECES)
     if world.now_s - world.step_start_s > 1e-6 * scenario.spec.step:
         advance(world)
-    measures = outcomes.measure(world, recorder, scenario.metadata.name)
-    return outcomes.RunOutcome(measures, world, recorder)
+    return outcomes.collect(world, recorder, scenario.metadata.name)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from kubestow.simulation.outcomes import RunOutcome
 
@@ -14,19 +18,17 @@ def workloads(outcome: RunOutcome) -> pl.DataFrame:
     Rates are per second and means over the time since the last look; replicas, pods, memory and
     queue are those of the moment.
     """
-    names = [workload.key for workload in outcome.world.workloads]
-    return _table(outcome.recorder.workload_columns, "workload", names)
+    return _table(outcome.workload_columns, "workload", outcome.workloads)
 
 
 def nodes(outcome: RunOutcome) -> pl.DataFrame:
     """Return one row per look and node."""
-    names = [node.name for node in outcome.world.nodes]
-    return _table(outcome.recorder.node_columns, "node", names)
+    return _table(outcome.node_columns, "node", outcome.nodes)
 
 
 def events(outcome: RunOutcome) -> pl.DataFrame:
     """Return one row per event: time, what happened, to whom, where."""
-    found = outcome.world.ledger.events
+    found = outcome.events
     times, what, subjects, places = zip(*found, strict=True) if found else ((), (), (), ())
     return pl.DataFrame(
         {
@@ -38,7 +40,9 @@ def events(outcome: RunOutcome) -> pl.DataFrame:
     )
 
 
-def _table(columns: dict[str, list[np.ndarray]], key: str, names: list[str]) -> pl.DataFrame:
+def _table(
+    columns: Mapping[str, list[NDArray[Any]]], key: str, names: Sequence[str]
+) -> pl.DataFrame:
     found = {}
     for name, pieces in columns.items():
         values = np.concatenate(pieces)

@@ -143,7 +143,7 @@ def _read(path: Path, key: str) -> bytes | None:
 def _columns(outcome: outcomes.RunOutcome) -> dict[str, list[float | None]]:
     found: dict[str, list[float | None]] = {}
     for name in COLUMNS:
-        values = np.stack(outcome.recorder.workload_columns[name])[:, 0].astype(np.float64)
+        values = np.stack(outcome.workload_columns[name])[:, 0].astype(np.float64)
         found[name] = [None if np.isnan(v) else round(float(v), 6) for v in values]
     return found
 

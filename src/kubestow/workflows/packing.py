@@ -58,6 +58,10 @@ class PackingResult:
         return len(self.packing.unplaced)
 
 
+Configured = tuple[PackingResult, dict[str, Any]]
+"""The best result that configuration alone reaches, and the configuration."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PackingComparison:
     """All results on one instance, with what is known about the optimum."""
@@ -100,6 +104,17 @@ class PackingComparison:
             "best": self.best.heuristic,
             "notes": list(self.notes),
         }
+
+
+def report(comparison: PackingComparison, configured: Configured | None) -> dict[str, Any]:
+    """Return a comparison as plain values, with the configuration that packs best, if any."""
+    found = comparison.as_json()
+    if configured is not None:
+        result, document = configured
+        found["configuration"] = {
+            "heuristic": result.heuristic, "nodes": result.nodes, "document": document
+        }  # fmt: skip
+    return found
 
 
 def names(wanted: str) -> list[str]:

@@ -35,26 +35,34 @@ class Loaded:
     value: Mapping[str, Any]
 
 
-def load(source: str, changes: Iterable[str] = ()) -> Loaded:
-    """Read a scenario file.
+def load(source: str | Mapping[str, Any], changes: Iterable[str] = ()) -> Loaded:
+    """Read a scenario file, or a scenario that is decoded already.
 
     Args:
-        source: Path of the file, or ``-``.
+        source: Path of the file, ``-``, or the document.
         changes: Overrides ``path=value``; paths begin below ``spec``, e.g.
             ``policies.scaling.target.cpu=0.7`` or ``workloads[0].replicas=3``.
 
     Raises:
         InputError: With the path of whatever is wrong.
     """
-    found = files.read_documents(source)
-    if len(found) != 1:
-        raise errors.InputError(source, f"expected one scenario, found {len(found)} documents")
-    value = copy.deepcopy(found[0].value)
+    place, folder, document = _read_document(source)
+    value = copy.deepcopy(document)
     for change in changes:
         path, text = split_change(change)
         set_value(value, path, parse_value(text, path), f"changes {change}")
+    return read(value, place, folder)
+
+
+def _read_document(source: str | Mapping[str, Any]) -> tuple[str, Path, Any]:
+    """Return what errors call a scenario, where its files are, and the document."""
+    if not isinstance(source, str):
+        return "scenario", Path(), dict(source)
+    found = files.read_documents(source)
+    if len(found) != 1:
+        raise errors.InputError(source, f"expected one scenario, found {len(found)} documents")
     folder = Path() if source == "-" else Path(source).parent
-    return read(value, found[0].place.removesuffix("#1"), folder)
+    return found[0].place.removesuffix("#1"), folder, found[0].value
 
 
 def read(value: Any, place: str, folder: Path) -> Loaded:

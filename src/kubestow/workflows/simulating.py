@@ -24,7 +24,7 @@ def write(outcome: RunOutcome, folder: Path) -> None:
     """Write everything a run has left, each file whole or not at all."""
     for name, make in TABLES.items():
         files.write_bytes(folder / name, parquet(make(outcome)))
-    lines = [msgspec.json.encode(record.as_json()) for record in outcome.world.ledger.decisions]
+    lines = [msgspec.json.encode(record.as_json()) for record in outcome.decisions]
     files.write_bytes(folder / DECISIONS, b"".join(line + b"\n" for line in lines))
     files.write_json(folder / RESULTS, {**outcome.measures, "decisions": DECISIONS})
 

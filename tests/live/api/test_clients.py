@@ -1,4 +1,4 @@
-"""The client: answers, errors, credentials."""
+"""The client: responses, errors, credentials."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_refusal_has_the_servers_reason_and_sentence(tmp_path: Path) -> None:
     assert not caught.value.is_passing
 
 
-def test_an_answer_that_is_no_status_is_quoted(tmp_path: Path) -> None:
+def test_an_error_that_is_not_a_status_is_quoted(tmp_path: Path) -> None:
     with servers.serve(lambda _: (502, ["<html>bad gateway"])) as (url, _):
         path = servers.write_kubeconfig(tmp_path, url)
         with pytest.raises(ApiError, match="bad gateway") as caught:
@@ -56,10 +56,10 @@ def test_an_answer_that_is_no_status_is_quoted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [["no json"], ["[1, 2]"]], ids=["text", "list"])
-def test_an_answer_that_is_no_object_is_refused(tmp_path: Path, text: list[str]) -> None:
+def test_a_response_that_is_not_an_object_is_refused(tmp_path: Path, text: list[str]) -> None:
     with servers.serve(lambda _: (200, text)) as (url, _):
         path = servers.write_kubeconfig(tmp_path, url)
-        with pytest.raises(ApiError, match="the answer is no"):
+        with pytest.raises(ApiError, match="response is"):
             _ask(path, lambda client: client.get("/api/v1/pods"))
 
 
@@ -85,7 +85,7 @@ def test_a_token_that_stays_wrong_is_an_error_and_not_a_loop(tmp_path: Path) -> 
     assert len(asked) == 2
 
 
-def test_a_server_that_is_away_is_told_apart(tmp_path: Path) -> None:
+def test_a_server_that_cannot_be_reached_is_a_passing_error(tmp_path: Path) -> None:
     with servers.serve(lambda _: (200, {})) as (url, _):
         path = servers.write_kubeconfig(tmp_path, url)
     with pytest.raises(ApiError, match=url) as caught:

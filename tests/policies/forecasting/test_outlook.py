@@ -229,12 +229,12 @@ def test_a_still_series_stays_what_it_is(value: float) -> None:
 SCRIPT = """
 import json, sys
 import numpy as np
-from kubestow.policies.forecasting import outlooks
-values, state = np.array(json.loads(sys.stdin.read())), outlooks.begin()
-parameters = outlooks.OutlookParameters(periods_s=(600.0,))
+from kubestow.policies.forecasting import outlook as outlook_module
+values, state = np.array(json.loads(sys.stdin.read())), outlook_module.begin()
+parameters = outlook_module.OutlookParameters(periods_s=(600.0,))
 found = []
 for value in values:
-    outlook, state = outlooks.advance(state, float(value), 5, 15.0, parameters, 60.0, 45.0)
+    outlook, state = outlook_module.advance(state, float(value), 5, 15.0, parameters, 60.0, 45.0)
     found.append([float(number) for number in outlook])
 print(json.dumps(found))
 """

@@ -30,7 +30,7 @@ def test_models_with_few_parameters_can_restart() -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(errors.InputError, match="'prophet': expected one of persistence, "):
+    with pytest.raises(errors.InputError, match="'prophet': must be one of persistence, "):
         registry.FORECASTERS.get("prophet")
 
 

@@ -34,13 +34,13 @@ def read_profiles(config: Any) -> tuple[profile.Profile, ...]:
     if config is None:
         return (profile.Profile(),)
     if isinstance(config, str):
-        config = documents.parse(config, "config.yaml")[0].value
+        config = documents.parse_documents(config, "config.yaml")[0].value
     return configuration.read_configuration(fields.Field(config, "config.yaml"))
 
 
 def build(objects: Iterable[Json]) -> clusters.Cluster:
     """Build a cluster from objects."""
-    return cluster.build(
+    return cluster.build_cluster(
         documents.Document(f"case#{number}", value) for number, value in enumerate(objects, 1)
     )
 

@@ -40,5 +40,5 @@ def test_parameters_are_frozen_and_documented(name: str) -> None:
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(errors.InputError, match="'hqa': expected one of"):
+    with pytest.raises(errors.InputError, match="'hqa': must be one of"):
         registry.SCALERS.get("hqa")

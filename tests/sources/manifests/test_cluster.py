@@ -37,7 +37,7 @@ def workload(kind: str, **spec: Any) -> dict[str, Any]:
 
 
 def build(*objects: Any) -> clusters.Cluster:
-    return cluster.build(
+    return cluster.build_cluster(
         documents.Document(f"f.yaml#{i}", value) for i, value in enumerate(objects, 1)
     )
 

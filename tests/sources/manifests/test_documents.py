@@ -13,16 +13,16 @@ from kubestow.sources.manifests import documents
 
 def test_yaml_json_and_lists_become_single_documents() -> None:
     text = "a: 1\n---\n---\nkind: PodList\nitems:\n- {metadata: {name: x}}\n- {kind: Odd}\n"
-    found = documents.parse(text, "f.yaml")
+    found = documents.parse_documents(text, "f.yaml")
     assert [d.place for d in found] == ["f.yaml#1", "f.yaml#2: items[0]", "f.yaml#2: items[1]"]
     assert found[1].value == {"apiVersion": "", "kind": "Pod", "metadata": {"name": "x"}}
     assert found[2].value == {"kind": "Odd"}
-    lines = documents.parse('{"a": 1}\n{"a": 2}\n', "f.jsonl")
+    lines = documents.parse_documents('{"a": 1}\n{"a": 2}\n', "f.jsonl")
     assert [d.value["a"] for d in lines] == [1, 2]
 
 
 def test_flow_style_yaml_is_not_mistaken_for_json() -> None:
-    assert documents.parse("{a: b}", "f.yaml")[0].value == {"a": "b"}
+    assert documents.parse_documents("{a: b}", "f.yaml")[0].value == {"a": "b"}
 
 
 def test_a_folder_is_read_recursively_in_order(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_standard_input_is_read_for_a_dash(monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_broken_documents_are_refused_with_their_place(text: str, place: str, problem: str) -> None:
     with pytest.raises(errors.InputError) as caught:
-        documents.parse(text, "f.yaml")
+        documents.parse_documents(text, "f.yaml")
     assert str(caught.value).startswith(place)
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -61,19 +61,19 @@ def test_broken_documents_are_refused_with_their_place(text: str, place: str, pr
 
 def test_broken_json_is_refused_with_line_and_column() -> None:
     with pytest.raises(errors.InputError, match=r"f.json: line 2, column 1: broken JSON"):
-        documents.parse('{"a": 1,\n}', "f.json")
+        documents.parse_documents('{"a": 1,\n}', "f.json")
 
 
 def test_an_alias_bomb_is_refused_before_it_unfolds() -> None:
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     levels += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
     with pytest.raises(errors.InputError, match="unfolds to more than"):
-        documents.parse("\n".join(levels), "bomb.yaml")
+        documents.parse_documents("\n".join(levels), "bomb.yaml")
 
 
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(errors.InputError):
-        documents.parse("[" * 300 + "]" * 300, "deep.yaml")
+        documents.parse_documents("[" * 300 + "]" * 300, "deep.yaml")
 
 
 def test_missing_files_and_empty_folders_are_named(tmp_path: Path) -> None:

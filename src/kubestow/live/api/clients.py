@@ -1,38 +1,33 @@
-"""The one way to a Kubernetes API server: kr8s for kubeconfig and credentials, JSON in and out.
+"""The client of a Kubernetes API server: JSON in and out.
 
-Answers are plain values, errors are ``ApiError``. Nothing is tried again here but a request whose
-credentials had run out; who asks decides what an error means.
+Results are plain values, errors are ``ApiError``. Only a request whose credentials were refused is
+repeated here, once; the caller decides what any other error means.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx
 import msgspec
-from kr8s._auth import KubeAuth
 
+from kubestow.live.api import sessions
 from kubestow.live.api.errors import UNAUTHORIZED, ApiError
-from kubestow.model import errors
+from kubestow.live.api.sessions import Session
 
 JSON, MERGE_PATCH = "application/json", "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
-_AGENT = "kubestow"
-_TIMEOUT_S = 30.0
-_RETIRED_MOST = 3  # sessions with old credentials; a stream lasts minutes, credentials an hour
-_SHOWN = 300  # characters of an answer that is no Status
+_SHOWN = 300  # characters of a response that is not a Status
 
 
 class ApiClient:
-    """Asks one API server."""
+    """Sends requests to one API server."""
 
-    def __init__(self, auth: KubeAuth, session: httpx.AsyncClient) -> None:
-        self._auth, self._session = auth, session
-        self._retired: list[httpx.AsyncClient] = []
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     async def __aenter__(self) -> ApiClient:
         return self
@@ -43,19 +38,21 @@ class ApiClient:
     @property
     def namespace(self) -> str:
         """The namespace of the kubeconfig's context, or of the pod this runs in."""
-        return str(self._auth.namespace)
+        return self._session.access.namespace
 
     @property
     def server(self) -> str:
         """The address of the API server."""
-        return str(self._auth.server)
+        return self._session.access.cluster.server
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, accept: str = JSON
     ) -> dict[str, Any]:
-        """Return an object or a list, in the form that is accepted."""
-        async with self._calling("GET", path, params=params, headers={"Accept": accept}) as answer:
-            return _decode(await answer.aread())
+        """Return an object or a list, in the media type that is accepted."""
+        async with self._calling(
+            "GET", path, params=params, headers={"Accept": accept}
+        ) as response:
+            return _decode(await response.aread())
 
     async def post(self, path: str, body: Any) -> dict[str, Any]:
         """Create something."""
@@ -74,8 +71,8 @@ class ApiClient:
         return await self.request("DELETE", path)
 
     async def apply(self, path: str, body: Any, *, dry_run: bool = False) -> dict[str, Any]:
-        """Create or change something by server-side apply; fields of others are taken over."""
-        params = {"fieldManager": _AGENT, "force": "true"}
+        """Create or change something by server-side apply; takes over fields of other managers."""
+        params = {"fieldManager": sessions.AGENT, "force": "true"}
         if dry_run:
             params["dryRun"] = "All"
         return await self.request("PATCH", path, body, params=params, content_type=APPLY_PATCH)
@@ -89,120 +86,97 @@ class ApiClient:
         params: Mapping[str, str] | None = None,
         content_type: str = JSON,
     ) -> dict[str, Any]:
-        """Ask for anything.
+        """Send a request and return the object in its response.
 
         Args:
-            method: Of HTTP.
-            path: From the root of the server, e.g. ``/api/v1/nodes``.
+            method: HTTP method.
+            path: Path from the root of the server, e.g. ``/api/v1/nodes``.
             body: What to send, as plain values.
             params: Query parameters.
-            content_type: Of the body.
+            content_type: Media type of the body.
 
         Raises:
-            ApiError: If there is no answer, or one that says no.
+            ApiError: If there is no response, or it is an error or malformed.
         """
         content = None if body is None else msgspec.json.encode(body)
         async with self._calling(
             method, path, params=params, content=content, headers={"Content-Type": content_type}
-        ) as answer:
-            return _decode(await answer.aread())
+        ) as response:
+            return _decode(await response.aread())
 
     @contextlib.asynccontextmanager
     async def pieces(
         self, path: str, params: Mapping[str, str], silence_s: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Give the pieces of an answer that goes on, such as a watch, as they come.
+        """Yield the pieces of a response that goes on, such as a watch, as they arrive.
 
         Args:
-            path: What to ask for.
+            path: Path from the root of the server.
             params: Query parameters.
-            silence_s: End with an error when nothing comes for so long.
+            silence_s: Fail when nothing arrives for so long.
+
+        Raises:
+            ApiError: If there is no response, it is an error, or it breaks off.
         """
-        timeout = httpx.Timeout(_TIMEOUT_S, read=silence_s)
-        async with self._calling("GET", path, params=params, timeout=timeout) as found:
-            yield found.aiter_bytes()
+        timeout = httpx.Timeout(sessions.TIMEOUT_S, read=silence_s)
+        async with self._calling("GET", path, params=params, timeout=timeout) as response:
+            yield response.aiter_bytes()
 
     async def close(self) -> None:
         """Close all connections."""
-        for session in (*self._retired, self._session):
-            await session.aclose()
-        self._retired.clear()
+        await self._session.close()
 
     @contextlib.asynccontextmanager
-    async def _calling(self, method: str, path: str, **how: Any) -> AsyncIterator[httpx.Response]:
+    async def _calling(
+        self, method: str, path: str, headers: Mapping[str, str] | None = None, **how: Any
+    ) -> AsyncIterator[httpx.Response]:
         for renewed in (False, True):
+            pool, identity = await self._session.prepare()
+            given = {**(headers or {}), **identity}
             try:
-                async with self._session.stream(method, path, **how) as answer:
-                    if answer.status_code != UNAUTHORIZED or renewed:
-                        await _check(answer)
-                        yield answer
+                async with pool.stream(method, path, headers=given, **how) as response:
+                    if response.status_code != UNAUTHORIZED or renewed:
+                        await _check(response)
+                        yield response
                         return
             except (httpx.HTTPError, OSError) as err:
                 raise ApiError(0, "Unreachable", f"{self.server}: {_explain(err)}") from err
-            await self._renew()
-
-    async def _renew(self) -> None:
-        """Read credentials anew: tokens of service accounts are exchanged while a pod runs.
-
-        Streams that run on the session that was there before go on until they end.
-        """
-        await self._auth.reauthenticate()
-        self._retired.append(self._session)
-        self._session = await _open(self._auth)
-        for idle in self._retired[:-_RETIRED_MOST]:
-            await idle.aclose()
-        del self._retired[:-_RETIRED_MOST]
+            # Tokens of service accounts are exchanged while a pod runs.
+            await self._session.renew(pool)
 
 
 async def connect(kubeconfig: str | None = None, context: str | None = None) -> ApiClient:
     """Return a client for the cluster of a kubeconfig, or for the one this runs in.
 
+    Args:
+        kubeconfig: Path of the kubeconfig; ``$KUBECONFIG`` or ``~/.kube/config`` by default.
+        context: Name of the context; the current one by default.
+
     Raises:
-        InputError: If there is no kubeconfig and no service account.
+        InputError: If there is neither a kubeconfig nor a service account, or it cannot be used.
     """
-    try:
-        # Only kr8s' credentials: its Api would ask for the version and warn of new ones.
-        auth = KubeAuth(kubeconfig=kubeconfig, context=context)
-        await auth.reauthenticate()
-        return ApiClient(auth, await _open(auth))
-    except (ValueError, OSError) as err:
-        place = kubeconfig or "kubeconfig"
-        raise errors.InputError(place, f"{err}: expected a kubeconfig of a cluster") from err
+    return ApiClient(await sessions.open_session(kubeconfig, context))
 
 
-async def _open(auth: KubeAuth) -> httpx.AsyncClient:
-    headers = {"User-Agent": _AGENT, "Accept": JSON}
-    trust: Callable[[], Awaitable[ssl.SSLContext | bool]] = auth.ssl_context
-    if auth.token:
-        headers["Authorization"] = f"Bearer {auth.token}"
-    return httpx.AsyncClient(
-        base_url=str(auth.server),
-        headers=headers,
-        verify=await trust(),
-        timeout=_TIMEOUT_S,
-        proxy=auth.proxy,
-    )
-
-
-async def _check(answer: httpx.Response) -> None:
-    if answer.is_success:
+async def _check(response: httpx.Response) -> None:
+    if response.is_success:
         return
-    await answer.aread()
+    await response.aread()
     try:
-        status = msgspec.json.decode(answer.content)
+        status = msgspec.json.decode(response.content)
         reason, message = str(status["reason"]), str(status["message"])
     except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
-        reason, message = answer.reason_phrase, answer.text[:_SHOWN].strip()
-    raise ApiError(answer.status_code, reason, message)
+        reason, message = response.reason_phrase, response.text[:_SHOWN].strip()
+    raise ApiError(response.status_code, reason, message)
 
 
 def _decode(content: bytes) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as err:
-        raise ApiError(0, "Malformed", f"the answer is no JSON: {content[:_SHOWN]!r}") from err
+        raise ApiError(0, "Malformed", f"response is not JSON: {content[:_SHOWN]!r}") from err
     if not isinstance(found, dict):
-        raise ApiError(0, "Malformed", "the answer is no object")
+        raise ApiError(0, "Malformed", "response is JSON but not an object")
     return found
 
 

@@ -36,5 +36,5 @@ async def list_names(client: ApiClient, path: str, selector: str) -> tuple[str, 
     try:
         found = msgspec.convert(answer, _List)
     except msgspec.ValidationError as err:
-        raise ApiError(0, "Malformed", f"{path}: the answer is no list: {err}") from err
+        raise ApiError(0, "Malformed", f"{path}: response is not a list: {err}") from err
     return tuple(sorted(item.metadata.name for item in found.items or ()))

@@ -21,7 +21,7 @@ _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 def duration_seconds(text: str) -> float:
     """Return a duration in seconds.
 
-    >>> seconds("1h30m"), seconds("250ms")
+    >>> duration_seconds("1h30m"), duration_seconds("250ms")
     (5400.0, 0.25)
 
     Raises:
@@ -52,7 +52,7 @@ def parse_duration(field: fields.Field) -> float:
 def format_duration(duration_s: float) -> str:
     """Return seconds in the largest whole unit, for tables and messages.
 
-    >>> text(5400), text(90), text(0.25)
+    >>> format_duration(5400), format_duration(90), format_duration(0.25)
     ('90m', '90s', '250ms')
     """
     for unit in ("d", "h", "m", "s", "ms"):

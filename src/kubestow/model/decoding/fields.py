@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from kubestow.model import errors, quantities
 
@@ -14,25 +14,29 @@ _SHOWN = 60  # characters of an offending value that a message quotes
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value inside a document, together with its path."""
+    """A value inside a document, together with its path; members are of the same class."""
 
     value: Any
     place: str
     path: str = ""
 
+    @property
+    def where(self) -> str:
+        """The place and the path, as errors name them."""
+        return f"{self.place}: {self.path}" if self.path else self.place
+
     def refuse(self, expectation: str) -> errors.InputError:
         """Return the error for this value; the caller raises it."""
-        where = f"{self.place}: {self.path}" if self.path else self.place
         shown = repr(self.value)
         if len(shown) > _SHOWN:
             shown = shown[: _SHOWN - 3] + "..."
-        return errors.InputError(where, f"{shown}: {expectation}")
+        return errors.InputError(self.where, f"{shown}: {expectation}")
 
-    def __getitem__(self, key: str) -> Field:
+    def __getitem__(self, key: str) -> Self:
         """Return a member of a mapping; a missing one has the value ``None``."""
         step = key if "/" not in key and "." not in key else f"[{key}]"
         separator = "." if self.path and not step.startswith("[") else ""
-        return Field(self.mapping().get(key), self.place, f"{self.path}{separator}{step}")
+        return type(self)(self.mapping().get(key), self.place, f"{self.path}{separator}{step}")
 
     @property
     def missing(self) -> bool:
@@ -47,21 +51,21 @@ class Field:
             raise self.refuse("expected a mapping")
         return self.value
 
-    def members(self) -> Iterator[tuple[str, Field]]:
+    def members(self) -> Iterator[tuple[str, Self]]:
         """Iterate over the members of a mapping."""
         for key in self.mapping():
             if not isinstance(key, str):
                 raise self.refuse(f"expected text as key, got {key!r}")
             yield key, self[key]
 
-    def items(self) -> Iterator[Field]:
+    def items(self) -> Iterator[Self]:
         """Iterate over the items of a list; an absent list is empty."""
         if self.value is None:
             return
         if not isinstance(self.value, list):
             raise self.refuse("expected a list")
         for index, item in enumerate(self.value):
-            yield Field(item, self.place, f"{self.path}[{index}]")
+            yield type(self)(item, self.place, f"{self.path}[{index}]")
 
     def text(self, default: str | None = None) -> str:
         """Return the value as text."""

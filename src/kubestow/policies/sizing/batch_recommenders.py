@@ -72,7 +72,7 @@ def present(
             amounts[resources.CPU] = quantities.millis(_ceil(cpu_cores * 1000.0))
         if resources.MEMORY in policy.controlled_resources and math.isfinite(memory_bytes):
             amounts[resources.MEMORY] = quantities.units(
-                _ceil(memory_bytes), quantities.QuantityFormat.BINARY_SI
+                _ceil(memory_bytes), quantities.Format.BINARY_SI
             )
         return amounts
 

@@ -214,25 +214,24 @@ def make_scaler(world: World, workload: LiveWorkload) -> registry.AnyScaler:
 
 def _specification(workload: LiveWorkload, place: str) -> hpa.AutoscalerSpec:
     scaling = workload.scaling
-    document = {
-        "metadata": {"name": workload.name, "namespace": workload.spec.namespace},
-        "spec": {
-            "minReplicas": scaling.min,
-            "maxReplicas": scaling.max,
-            "metrics": [_metric(name, target) for name, target in scaling.target.items()],
-            "behavior": scaling.behavior,
-        },
-    }
-    features = hpa.hpa_features(hpa.DEFAULT_VERSION)
-    return hpa.read_autoscaler(decoding.Field(document, place), features)
+    if scaling.min < 1:
+        raise decoding.Field(scaling.min, place, "scaling.min").refuse("must be >= 1")
+    metrics = tuple(_metric(name, target) for name, target in scaling.target.items())
+    return hpa.AutoscalerSpec(
+        max_replicas=scaling.max,
+        metrics=metrics or (hpa.DEFAULT_METRIC,),
+        min_replicas=scaling.min,
+        behavior=hpa.read_behavior(decoding.Field(scaling.behavior, place, "scaling.behavior")),
+        name=workload.name,
+        namespace=workload.spec.namespace,
+    )
 
 
-def _metric(name: str, target: float) -> dict[str, Any]:
+def _metric(name: str, target: float) -> hpa.MetricSpec:
     if name in ("cpu", "memory"):
-        share = {"type": "Utilization", "averageUtilization": max(round(target * 100), 1)}
-        return {"type": "Resource", "resource": {"name": name, "target": share}}
-    value = {"type": "AverageValue", "averageValue": f"{max(round(target * 1000), 1)}m"}
-    return {"type": "Pods", "pods": {"metric": {"name": name}, "target": value}}
+        percent = max(round(target * 100), 1)
+        return hpa.MetricSpec(hpa.RESOURCE, name, hpa.UTILIZATION, percent)
+    return hpa.MetricSpec(hpa.PODS, name, hpa.AVERAGE_VALUE, max(round(target * 1000), 1))
 
 
 def _informed(

@@ -97,4 +97,4 @@ def quantity(resource: str, amount: int) -> quantities.Quantity:
     """Return whole millicores or bytes as a quantity."""
     if resource == resources.CPU:
         return quantities.millis(amount)
-    return quantities.units(amount, quantities.QuantityFormat.BINARY_SI)
+    return quantities.units(amount, quantities.Format.BINARY_SI)

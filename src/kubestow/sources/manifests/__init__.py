@@ -1,8 +1,13 @@
 """Kubernetes objects from manifests: clusters, pods, autoscalers, recorded observations."""
 
 from kubestow.sources.manifests.autoscalers import read_autoscalers
-from kubestow.sources.manifests.cluster import read_cluster, read_node, read_service
-from kubestow.sources.manifests.documents import read_documents
+from kubestow.sources.manifests.cluster import build_cluster, read_cluster, read_node, read_service
+from kubestow.sources.manifests.documents import (
+    Document,
+    parse_documents,
+    read_documents,
+    unfold_document,
+)
 from kubestow.sources.manifests.expansion import KINDS, read_workload
 from kubestow.sources.manifests.observations import read_observations
 from kubestow.sources.manifests.pod_json import UNREADABLE, PodJsonReader, PodReading, read_uid
@@ -10,8 +15,11 @@ from kubestow.sources.manifests.pod_json import UNREADABLE, PodJsonReader, PodRe
 __all__ = [
     "KINDS",
     "UNREADABLE",
+    "Document",
     "PodJsonReader",
     "PodReading",
+    "build_cluster",
+    "parse_documents",
     "read_autoscalers",
     "read_cluster",
     "read_documents",
@@ -20,4 +28,5 @@ __all__ = [
     "read_service",
     "read_uid",
     "read_workload",
+    "unfold_document",
 ]

@@ -21,7 +21,7 @@ _EFFECTS = (nodes.NO_SCHEDULE, nodes.PREFER_NO_SCHEDULE, nodes.NO_EXECUTE)
 
 def read_cluster(source: str) -> clusters.Cluster:
     """Read a cluster from a file, a folder, or ``-`` for standard input."""
-    return build(documents.read_documents(source))
+    return build_cluster(documents.read_documents(source))
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class _Found:
     workloads: dict[str, workloads.Workload] = field(default_factory=dict)
 
 
-def build(found_documents: Iterable[documents.Document]) -> clusters.Cluster:
+def build_cluster(found_documents: Iterable[documents.Document]) -> clusters.Cluster:
     """Build a cluster from decoded documents.
 
     Raises:

@@ -40,14 +40,14 @@ def read_documents(source: str) -> list[Document]:
         InputError: If nothing can be read there, or a document is broken.
     """
     if source == "-":
-        return parse(sys.stdin.read(), "<stdin>")
+        return parse_documents(sys.stdin.read(), "<stdin>")
     path = Path(source)
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
         if not files:
             raise errors.InputError(source, "no .yaml, .yml or .json file in this folder")
-        return [doc for p in files for doc in parse(_text(p), str(p.relative_to(path)))]
-    return parse(_text(path), path.name)
+        return [doc for p in files for doc in parse_documents(_text(p), str(p.relative_to(path)))]
+    return parse_documents(_text(path), path.name)
 
 
 def _text(path: Path) -> str:
@@ -59,7 +59,7 @@ def _text(path: Path) -> str:
         raise errors.InputError(str(path), f"cannot be read: {err}") from err
 
 
-def parse(text: str, name: str) -> list[Document]:
+def parse_documents(text: str, name: str) -> list[Document]:
     """Parse a text that holds YAML documents, one JSON document, or JSON lines."""
     values = _parse_json(text, name) if text.lstrip()[:1] in ("{", "[") else None
     if values is None:
@@ -68,7 +68,7 @@ def parse(text: str, name: str) -> list[Document]:
     for number, value in enumerate(values, start=1):
         place = f"{name}#{number}"
         _refuse_unmeasured(value, place)
-        documents.extend(_unfold(Document(place, value)))
+        documents.extend(unfold_document(Document(place, value)))
     return documents
 
 
@@ -128,7 +128,7 @@ def _refuse_unmeasured(value: Any, place: str) -> None:
         raise errors.InputError(place, f"unfolds to more than {MAX_UNFOLDED} values")
 
 
-def _unfold(document: Document) -> Iterator[Document]:
+def unfold_document(document: Document) -> Iterator[Document]:
     """Unfold ``kind: List`` and its typed relatives into their items."""
     value = document.value
     if isinstance(value, dict) and str(value.get("kind", "")).endswith("List") and "items" in value:

@@ -48,7 +48,7 @@ class Steps:
 def align_steps(start_s: float, end_s: float, step_s: float) -> Steps:
     """Return the moments on whole multiples of a step between two times, both included.
 
-    >>> align(90.0, 200.0, 60.0)
+    >>> align_steps(90.0, 200.0, 60.0)
     Steps(start_ms=120000, step_ms=60000, count=2)
 
     Raises:

@@ -195,7 +195,7 @@ def _identity(metric: dict[str, str]) -> Labels:
 def series_name(labels: Labels, unnamed: str = "{}") -> str:
     """Return labels the way PromQL writes a series.
 
-    >>> name((("__name__", "up"), ("job", "a")))
+    >>> series_name((("__name__", "up"), ("job", "a")))
     'up{job="a"}'
     """
     metric = dict(labels).get("__name__", "")

@@ -43,7 +43,7 @@ class Matcher:
 def select_series(metric: str, matchers: Sequence[Matcher] = ()) -> str:
     r"""Return a selector of series.
 
-    >>> select("up", [Matcher("job", "=", 'a"b')])
+    >>> select_series("up", [Matcher("job", "=", 'a"b')])
     'up{job="a\\"b"}'
 
     Raises:

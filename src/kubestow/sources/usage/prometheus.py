@@ -373,7 +373,7 @@ def _quantities(amounts: Mapping[str, float]) -> dict[str, quantities.Quantity]:
         if name == resources.CPU:
             found[name] = quantities.millis(round(value * 1000.0))
         else:
-            found[name] = quantities.units(round(value), quantities.QuantityFormat.BINARY_SI)
+            found[name] = quantities.units(round(value), quantities.Format.BINARY_SI)
     return found
 
 

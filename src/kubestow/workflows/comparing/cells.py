@@ -201,10 +201,9 @@ def nodes_at(
     outcome: outcomes.RunOutcome, times_s: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> list[float | None]:
     """Return how many nodes there were at some times: those of the start, come and gone."""
-    world = outcome.world
-    count = np.full(len(times_s), float(sum(pool.count for pool in world.spec.cluster.nodes)))
+    count = np.full(len(times_s), float(sum(pool.count for pool in outcome.spec.cluster.nodes)))
     for what, sign in (("joined", 1.0), ("retired", -1.0)):
-        moments_s = [time_s for time_s, event, *_ in world.ledger.events if event == what]
+        moments_s = [time_s for time_s, event, *_ in outcome.events if event == what]
         count += sign * np.searchsorted(np.array(moments_s), times_s, side="right")
     return [float(value) for value in count]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class ComparisonGrid:
 
 
 def plan_grid(
-    source: str,
+    source: str | Mapping[str, Any],
     varied: Sequence[str],
     *,
     changes: Iterable[str] = (),
@@ -73,7 +73,7 @@ def plan_grid(
     """Read a scenario and lay out the grid; nothing is run before every variant is checked.
 
     Args:
-        source: Path of the scenario, or ``-``.
+        source: Path of the scenario, ``-``, or the document.
         varied: Texts ``path=v1,v2,...``; values are YAML.
         changes: Texts ``path=value`` that hold for all variants.
         seeds: How many seeds, from that of the scenario on.
@@ -87,9 +87,10 @@ def plan_grid(
     axes = tuple(read_axis(text) for text in varied)
     _refuse_repetition([axis.path for axis in axes], "varied")
     base = scenario_files.load(source, changes)
-    folder = (Path() if source == "-" else Path(source).parent).absolute()
+    path = Path(source) if isinstance(source, str) and source != "-" else Path("scenario")
+    folder = path.parent.absolute()
     variants = tuple(
-        _vary(base.value, Path(source).name, folder, axes, chosen)
+        _vary(base.value, path.name, folder, axes, chosen)
         for chosen in itertools.product(*(range(len(axis.values)) for axis in axes))
     )
     labels = [variant.label for variant in variants]
@@ -118,7 +119,9 @@ def read_axis(text: str) -> GridAxis:
         raise errors.InputError("varied", f"{text!r}: expected path=v1,v2,...")
     path = path.strip()
     if path.removeprefix("spec.") == "seed":
-        raise errors.InputError(f"varied {text}", "every variant runs with the same seeds; expected another path")
+        raise errors.InputError(
+            f"varied {text}", "every variant runs with the same seeds; expected another path"
+        )
     texts = split_values(listed, f"varied {text}")
     _refuse_repetition(texts, f"varied {text}")
     return GridAxis(path, texts, tuple(_parse(value, f"varied {text}") for value in texts))

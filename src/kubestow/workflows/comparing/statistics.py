@@ -69,7 +69,7 @@ class Paired:
 def summarise_pairs(values: Floats) -> PairedSummary:
     """Return mean and Student interval.
 
-    >>> found = summarise(np.array([1.0, 2.0, 3.0]))  # 4.3027 (t, 2 degrees) x 1 / sqrt(3)
+    >>> found = summarise_pairs(np.array([1.0, 2.0, 3.0]))  # 4.3027 (t, 2 degrees) x 1 / sqrt(3)
     >>> found.mean, round(found.half_width, 4), found.n
     (2.0, 2.4841, 3)
     """

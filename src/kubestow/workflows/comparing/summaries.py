@@ -23,8 +23,8 @@ class CountSummary:
 def summarise_counts(values: Ints) -> CountSummary:
     """Summarise whole numbers; sums are exact, so that no order of summation matters.
 
-    >>> summarise(np.array([1, 2, 3]))
-    Summary(mean=2.0, standard_error=0.5773502691896257, n=3)
+    >>> summarise_counts(np.array([1, 2, 3]))
+    CountSummary(mean=2.0, standard_error=0.5773502691896257, n=3)
     """
     n = len(values)
     total = int(values.sum())
@@ -41,7 +41,7 @@ def score_against(summary: CountSummary, reported: float, reported_n: int) -> fl
     The report gives no standard error; its mean is taken to have the spread measured here:
     ``z = (mean - reported) / sqrt(se**2 (1 + n / reported_n))``.
 
-    >>> score_against(Summary(101.0, 0.6, 100), 100.0, 100)
+    >>> score_against(CountSummary(101.0, 0.6, 100), 100.0, 100)
     1.1785113019775793
     """
     spread = summary.standard_error * math.sqrt(1.0 + summary.n / reported_n)

@@ -114,7 +114,7 @@ def format_amount(amounts: Mapping[str, int]) -> dict[str, str]:
         name: str(
             quantities.millis(amount)
             if name == CPU
-            else quantities.units(amount, quantities.QuantityFormat.BINARY_SI)
+            else quantities.units(amount, quantities.Format.BINARY_SI)
         )
         for name, amount in amounts.items()
     }

@@ -137,7 +137,7 @@ def test_every_shipped_profile_can_be_written_and_read(name: str) -> None:
 
 
 def test_an_unknown_profile_is_refused() -> None:
-    with pytest.raises(errors.InputError, match="expected one of kube-scheduler"):
+    with pytest.raises(errors.InputError, match="must be one of kube-scheduler"):
         catalog.make_profile("nonsense")
 
 

@@ -86,5 +86,5 @@ def test_only_points_beside_other_scores_take_a_second_question(term: str, decis
 
 
 def test_what_is_no_decision_is_named() -> None:
-    with pytest.raises(errors.InputError, match="'both': expected one of shortlist, alone"):
+    with pytest.raises(errors.InputError, match="'both': must be one of shortlist, alone"):
         catalog.profile_of_term("clbp", "both")

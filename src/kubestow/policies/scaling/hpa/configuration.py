@@ -25,7 +25,7 @@ _KNOWN = (
     "targetCPUUtilizationPercentage",
 )  # fmt: skip
 # What autoscaling/v2 takes if no metric is named (DefaultCPUUtilization).
-_DEFAULT_METRIC = specs.MetricSpec(specs.RESOURCE, "cpu", specs.UTILIZATION, 80)
+DEFAULT_METRIC = specs.MetricSpec(specs.RESOURCE, "cpu", specs.UTILIZATION, 80)
 
 
 def read_autoscaler(
@@ -46,14 +46,14 @@ def read_autoscaler(
     least = spec["minReplicas"].integer(1, least=0 if features.scale_to_zero else 1)
     if most < least:
         raise spec["maxReplicas"].refuse(f"must be >= minReplicas, which is {least}")
-    metrics = tuple(_metric(item) for item in spec["metrics"].items()) or (_DEFAULT_METRIC,)
+    metrics = tuple(_metric(item) for item in spec["metrics"].items()) or (DEFAULT_METRIC,)
     if least == 0 and not any(metric.single for metric in metrics):
         raise spec["minReplicas"].refuse("scaling to zero needs an Object or External metric")
     return specs.AutoscalerSpec(
         max_replicas=most,
         metrics=metrics,
         min_replicas=least,
-        behavior=_behavior(spec["behavior"]),
+        behavior=read_behavior(spec["behavior"]),
         name=metadata["name"].text("") or "autoscaler",
         namespace=metadata["namespace"].text("") or "default",
         scaled_to_zero=any(
@@ -146,7 +146,12 @@ def _selector(field: decoding.Field) -> str:
     )
 
 
-def _behavior(field: decoding.Field) -> specs.Behavior | None:
+def read_behavior(field: decoding.Field) -> specs.Behavior | None:
+    """Read a ``behavior`` in the words of autoscaling/v2; ``None`` if there is none.
+
+    Raises:
+        InputError: If an API server would refuse it.
+    """
     if field.missing:
         return None
     return specs.Behavior(

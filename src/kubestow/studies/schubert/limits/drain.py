@@ -254,15 +254,14 @@ def draw_service(rng: np.random.Generator, number: int) -> dict[str, Any]:
 def summarise(task: DrainTask, key: str, outcome: outcomes.RunOutcome) -> DrainRun:
     """Return what is kept of a finished run."""
     events = timelines.events(outcome)
-    world = outcome.world
-    start_s = world.spec.maintenance[0].start
+    spec = outcome.spec
+    start_s = spec.maintenance[0].start
     returned_s = events.filter(pl.col("event") == "uncordoned")["time_s"].to_list()
     end_s = max(returned_s, default=math.inf)
     nodes = timelines.nodes(outcome).with_columns(
-        others=pl.col("pods")
-        - sum(w.spec.kind == workload_spec.DAEMON_SET for w in world.workloads)
+        others=pl.col("pods") - sum(w.kind == workload_spec.DAEMON_SET for w in spec.workloads)
     )
-    waits = waits_of(events, f"default/{BIG}-", world.now_s)
+    waits = waits_of(events, f"default/{BIG}-", outcome.measures["simulated_seconds"])
     fitted_not = (pl.col("event") == "unschedulable") & pl.col("subject").str.starts_with(
         f"default/{BIG}-"
     )

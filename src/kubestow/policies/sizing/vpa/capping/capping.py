@@ -186,7 +186,5 @@ def from_amounts(cpu_m: int | None, memory_bytes: int | None) -> dict[str, Quant
     if cpu_m is not None:
         result[resources.CPU] = quantities.millis(cpu_m)
     if memory_bytes is not None:
-        result[resources.MEMORY] = quantities.units(
-            memory_bytes, quantities.QuantityFormat.BINARY_SI
-        )
+        result[resources.MEMORY] = quantities.units(memory_bytes, quantities.Format.BINARY_SI)
     return result

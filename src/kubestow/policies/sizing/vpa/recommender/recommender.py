@@ -134,7 +134,7 @@ class Vpa:
             memory_bytes = amounts.round_up(memory_bytes, self.parameters.round_memory_bytes)
         if self.parameters.humanize_memory and memory_bytes:
             return quantities.parse(humanized(memory_bytes))
-        return quantities.units(memory_bytes, quantities.QuantityFormat.BINARY_SI)
+        return quantities.units(memory_bytes, quantities.Format.BINARY_SI)
 
     def _numbers(self, parts: Mapping[str, Aggregate]) -> dict[str, float]:
         numbers = {}

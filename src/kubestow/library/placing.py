@@ -1,0 +1,199 @@
+"""``kubestow.place`` and ``kubestow.pack``: where pods go, and how few nodes they need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from kubestow.library import inputs, reading, results
+from kubestow.model import errors, quantities, resources
+from kubestow.policies.placing import packing as policy
+from kubestow.policies.placing import profiles, scheduler
+from kubestow.sources import packing as source
+from kubestow.workflows import packing, placing
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class PlacementTable(results.Result):
+    """Where pending pods would go.
+
+    Attributes:
+        placements: One per pending pod, in queue order, with scores and rejections.
+    """
+
+    placements: tuple[scheduler.Placement, ...]
+
+    def __len__(self) -> int:
+        return len(self.placements)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row per pod: node, feasible nodes, final score."""
+        rows = [
+            {
+                "pod": one.pod.key,
+                "node": one.node,
+                "feasible": len(one.feasible),
+                "score": int(one.final.max()) if one.scores else None,
+                "tie": one.tie,
+            }
+            for one in self.placements
+        ]
+        return pl.DataFrame(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the placements with the keys of ``place -o json``."""
+        return {"pods": [one.as_json() for one in self.placements]}
+
+    def summary(self) -> str:
+        """Return how many pods fit, in one sentence."""
+        placed = sum(one.row is not None for one in self.placements)
+        return f"{placed} of {len(self)} pending pods get a node"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class PackingTable(results.Result):
+    """How few nodes heuristics need, beside a lower bound.
+
+    Attributes:
+        comparison: Results of all heuristics, each packing checked.
+        configuration: The scheduler configuration that packs best, for a cluster.
+    """
+
+    comparison: packing.PackingComparison
+    configuration: packing.Configured | None = None
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row per heuristic: nodes, gap to the lower bound, seconds."""
+        return pl.DataFrame(self.comparison.as_json()["results"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the packings with the keys of ``pack -o json``."""
+        return packing.report(self.comparison, self.configuration)
+
+    def summary(self) -> str:
+        """Return the best packing and the bound, in one sentence."""
+        best = self.comparison.best
+        proof = "proven optimal" if self.comparison.optimal else "not proven optimal"
+        bound = self.comparison.lower_bound
+        return f"{best.nodes} nodes by {best.heuristic}, at least {bound} ({proof})"
+
+
+def place(
+    *cluster: reading.ManifestSource | reading.ClusterData,
+    profile: str | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
+    version: str = profiles.DEFAULT_VERSION,
+    seed: int | None = None,
+) -> PlacementTable:
+    """Return where kube-scheduler would put each pending pod, and why.
+
+    Args:
+        cluster: What ``read_cluster`` takes or returns.
+        profile: Name of a profile, e.g. ``most-allocated``; stock kube-scheduler if left out.
+        config: A KubeSchedulerConfiguration instead: a file or the decoded document.
+        version: Release of Kubernetes.
+        seed: Breaks ties at random; without it the first name wins.
+
+    Raises:
+        InputError: If there is no node, or something is malformed.
+
+    Examples:
+        >>> from kubestow import testing
+        >>> found = place(testing.node("n1"), testing.node("n2", cpu="1"), testing.pod("web"))
+        >>> found.to_polars()["node"].to_list()
+        ['n1']
+    """
+    if config is not None and profile is not None:
+        raise errors.InputError("profile", "cannot be used together with config")
+    data = reading.read_cluster(*cluster)
+    if not data.cluster.nodes:
+        raise errors.InputError(data.name, "no Node in the input; expected at least one")
+    if config is None:
+        found: tuple[profiles.Profile, ...] = (profiles.make_profile(profile or placing.STOCK),)
+    else:
+        given = str(config) if isinstance(config, str | Path) else config
+        found = placing.read_profiles(given)
+    return PlacementTable(tuple(placing.place(data.cluster, found, version, seed)))
+
+
+def pack(
+    items: str | Path | inputs.Frame | reading.ClusterData | np.ndarray,
+    *,
+    capacity: Mapping[str, Any] | Sequence[float] | None = None,
+    heuristic: str = "all",
+    exact: float | None = None,
+    seed: int = 0,
+) -> PackingTable:
+    """Pack items on as few nodes as possible.
+
+    Args:
+        items: Manifests, a CSV or ``.vbp`` file, a cluster, a frame with ``name``, one column per
+            resource and perhaps ``count``, or an array of demands by item and resource.
+        capacity: What a node has: quantities by resource, or numbers for an array.
+        heuristic: A name, several separated by commas, ``online``, ``offline`` or ``all``.
+        exact: Seconds to search for, and prove, the optimum.
+        seed: Seed of the search.
+
+    Raises:
+        InputError: If an item, the capacity or a name makes no sense.
+
+    Examples:
+        >>> import numpy as np
+        >>> found = pack(np.array([[6, 1], [5, 2], [4, 3]]), capacity=[10, 10], exact=1)
+        >>> found.comparison.best.nodes, found.comparison.optimal
+        (2, True)
+    """
+    if exact is not None and not 0 < exact <= 86_400:
+        raise errors.InputError("exact", f"{exact:g}: must be > 0 and <= 86400 seconds")
+    names = packing.names(heuristic)
+    instance, relief, is_cluster = _instance(items, capacity)
+    comparison = packing.compare(instance, names, exact_seconds=exact, seed=seed, relief=relief)
+    configured = packing.best_configuration(comparison) if is_cluster else None
+    return PackingTable(comparison, configured)
+
+
+def _instance(items: Any, capacity: Any) -> tuple[policy.Instance, tuple[float, ...], bool]:
+    if isinstance(items, np.ndarray):
+        if capacity is None or isinstance(capacity, Mapping):
+            raise errors.InputError("capacity", "must be one number per resource of the array")
+        return policy.make_instance(items, list(capacity)), (), False
+    quantities_of = None if capacity is None else {k: str(v) for k, v in dict(capacity).items()}
+    if inputs.is_path(items) and Path(str(items)).suffix in (".csv", ".vbp"):
+        return _from_file(Path(str(items)), quantities_of)
+    if isinstance(items, reading.ClusterData) or inputs.is_path(items):
+        data = reading.read_cluster(items)
+        amounts = None
+        if quantities_of is not None:
+            amounts = {
+                name: resources.amount(name, quantities.parse(text))
+                for name, text in quantities_of.items()
+            }
+        return policy.instance_from_cluster(data.cluster, data.name, amounts), (), True
+    if quantities_of is None:
+        raise errors.InputError("capacity", "is missing; expected e.g. {'cpu': '16'}")
+    text = inputs.as_frame(items, "items").write_csv()
+    return _made(source.parse_csv(text, "items", quantities_of))
+
+
+def _from_file(
+    path: Path, capacity: Mapping[str, str] | None
+) -> tuple[policy.Instance, tuple[float, ...], bool]:
+    if path.suffix == ".vbp" and capacity is not None:
+        raise errors.InputError("capacity", "a .vbp instance brings its own capacity")
+    return _made(source.read_packing(path, capacity))
+
+
+def _made(found: source.PackingInput) -> tuple[policy.Instance, tuple[float, ...], bool]:
+    instance = policy.make_instance(
+        found.demands,
+        found.capacity,
+        name=found.name,
+        resources=found.resources,
+        items=found.items,
+    )
+    return instance, found.relief, False

@@ -1,0 +1,152 @@
+"""A session with one API server: connections and credentials, exchanged as they change.
+
+A token travels with each request. A client certificate belongs to its connections, so that another
+one needs new connections; requests that are under way go on with the old ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Final
+
+import httpx
+
+from kubestow.live.api import credentials, kubeconfig, service_accounts, tls_contexts
+from kubestow.live.api.accesses import Access, Cluster
+from kubestow.live.api.credentials import Credentials, Source
+from kubestow.live.api.errors import ApiError
+from kubestow.model import errors
+
+TIMEOUT_S: Final = 30.0
+AGENT: Final = "kubestow"
+_RETIRED_MOST: Final = 3  # old connections; a watch lasts minutes, credentials an hour
+_REASON: Final = "CredentialsUnavailable"
+
+
+class Session:
+    """Connections to one API server, and who we are there.
+
+    Args:
+        path: The kubeconfig, if it was named.
+        access: The cluster and the user.
+        source: Where credentials come from.
+        shown: The credentials that the connections were opened with.
+        pool: Connections.
+    """
+
+    def __init__(
+        self,
+        path: str | None,
+        access: Access,
+        source: Source,
+        shown: Credentials,
+        pool: httpx.AsyncClient,
+    ) -> None:
+        self._path, self.access = path, access
+        self._source, self._shown, self._pool = source, shown, pool
+        self._retired: list[httpx.AsyncClient] = []
+        self._lock = asyncio.Lock()
+
+    async def prepare(self) -> tuple[httpx.AsyncClient, dict[str, str]]:
+        """Return connections and headers for one request.
+
+        Raises:
+            ApiError: If there are no credentials now.
+        """
+        source = self._source
+        try:
+            shown = await source.current()
+            # Credentials must not go to a server that somebody renewed the session with meanwhile.
+            if source is not self._source or not shown.has_pair_of(self._shown):
+                async with self._lock:
+                    shown = await self._follow()
+        except (ValueError, OSError) as err:
+            raise ApiError(0, _REASON, str(err)) from err
+        headers = {"Authorization": shown.authorization} if shown.authorization else {}
+        return self._pool, headers
+
+    async def renew(self, refused: httpx.AsyncClient) -> None:
+        """Read everything anew, after the server refused credentials.
+
+        Args:
+            refused: The connections that were used; if there are others by now, somebody else has
+                renewed them.
+
+        Raises:
+            ApiError: If it cannot be read.
+        """
+        async with self._lock:
+            if self._pool is not refused:
+                return
+            try:
+                access = await asyncio.to_thread(self._read_again)
+                source = await asyncio.to_thread(credentials.make_source, access)
+                shown = await source.current()
+                pool = await _open_pool(access.cluster, shown)
+            except (ValueError, OSError) as err:
+                raise ApiError(0, _REASON, str(err)) from err
+            self.access, self._source = access, source
+            await self._exchange(pool, shown)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for pool in (*self._retired, self._pool):
+            await pool.aclose()
+        self._retired.clear()
+
+    async def _follow(self) -> Credentials:
+        """Return current credentials; opens connections that show their client certificate."""
+        shown = await self._source.current()
+        if not shown.has_pair_of(self._shown):
+            await self._exchange(await _open_pool(self.access.cluster, shown), shown)
+        return shown
+
+    async def _exchange(self, pool: httpx.AsyncClient, shown: Credentials) -> None:
+        self._retired.append(self._pool)
+        self._pool, self._shown = pool, shown
+        idle = self._retired[:-_RETIRED_MOST]
+        del self._retired[:-_RETIRED_MOST]
+        for each in idle:
+            await each.aclose()
+
+    def _read_again(self) -> Access:
+        """Return the same access; another current context does not lead to another cluster."""
+        if self.access.context is not None:
+            return kubeconfig.find(self._path, self.access.context)
+        return service_accounts.find(os.environ) or self.access
+
+
+async def open_session(path: str | None = None, context: str | None = None) -> Session:
+    """Open a session with the cluster of a kubeconfig, or with the one this runs in.
+
+    Args:
+        path: The kubeconfig; the usual ones if it is not given.
+        context: Name of the context; the current one if it is not given.
+
+    Raises:
+        InputError: If there is no kubeconfig, it is malformed, or there are no credentials.
+    """
+    access = await asyncio.to_thread(kubeconfig.find, path, context)
+    source = await asyncio.to_thread(credentials.make_source, access)
+    shown = await source.current()
+    return Session(path, access, source, shown, await _open_pool(access.cluster, shown))
+
+
+async def _open_pool(cluster: Cluster, shown: Credentials) -> httpx.AsyncClient:
+    context = await asyncio.to_thread(tls_contexts.make, cluster, shown)
+    headers = {"User-Agent": AGENT, "Accept": "application/json"}
+    if not cluster.compressed:
+        headers["Accept-Encoding"] = "identity"
+    try:
+        return httpx.AsyncClient(
+            base_url=cluster.server,
+            headers=headers,
+            verify=context,
+            timeout=TIMEOUT_S,
+            proxy=cluster.proxy or None,
+        )
+    except (httpx.InvalidURL, ValueError):
+        # Its own words may quote the password of a proxy.
+        problem = "expected valid addresses in server and proxy-url"
+        raise errors.InputError(cluster.place, problem) from None
