@@ -23,6 +23,7 @@ class CountSummary:
 def summarise_counts(values: Ints) -> CountSummary:
     """Summarise whole numbers; sums are exact, so that no order of summation matters.
 
+    >>> import numpy as np
     >>> summarise_counts(np.array([1, 2, 3]))
     CountSummary(mean=2.0, standard_error=0.5773502691896257, n=3)
     """

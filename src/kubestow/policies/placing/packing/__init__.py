@@ -31,6 +31,7 @@ from kubestow.policies.placing.packing.offline import (
     DEFAULT_COMPLETION,
     OFFLINE_HEURISTICS,
     CompletionParameters,
+    OfflineHeuristic,
     pack_completely,
 )
 from kubestow.policies.placing.packing.parameters import AdaptiveParameters
@@ -54,6 +55,7 @@ __all__ = [
     "Heuristic",
     "Instance",
     "NodeTypes",
+    "OfflineHeuristic",
     "Packing",
     "PackingError",
     "add_relief",

@@ -10,6 +10,7 @@ from kubestow.policies.placing.packing.offline.bin_completion import (
 )
 from kubestow.policies.placing.packing.offline.heuristics import (
     OFFLINE_HEURISTICS,
+    OfflineHeuristic,
     pack_completely,
 )
 from kubestow.policies.placing.packing.offline.item_classes import (
@@ -43,6 +44,7 @@ __all__ = [
     "OFFLINE_HEURISTICS",
     "CompletionParameters",
     "ItemClasses",
+    "OfflineHeuristic",
     "Pattern",
     "best_pattern",
     "classify_items",
