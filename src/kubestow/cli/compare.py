@@ -106,15 +106,9 @@ def _run(
 
     from kubestow.workflows import comparing
 
-    columns = (
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeRemainingColumn(),
-    )
+    columns = (progress.MofNCompleteColumn(), progress.TimeRemainingColumn())
     tasks = comparing.make_tasks(sweep)
-    console = outputs.progress_console()
-    with progress.Progress(*columns, console=console, transient=True) as bar:
+    with outputs.progress_bar(*columns) as bar:
         task = bar.add_task(f"comparing {sweep.name}", total=len(tasks))
 
         def watch(done: float, total: float, label: str) -> None:

@@ -67,13 +67,8 @@ def _run(out: Path, seeds: int, jobs: int) -> comparing.Comparison:
     from kubestow.workflows import demonstrating
 
     sweep = demonstrating.plan(seeds)
-    columns = (
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-    )
-    with progress.Progress(*columns, console=outputs.progress_console(), transient=True) as bar:
+    columns = (progress.MofNCompleteColumn(), progress.TimeElapsedColumn())
+    with outputs.progress_bar(*columns) as bar:
         task = bar.add_task("simulating a day of a web shop", total=None)
 
         def watch(done: float, total: float, label: str) -> None:

@@ -125,15 +125,10 @@ def _read(source: Path, column: str | None, step_s: float | None) -> time_series
 def _ask(
     url: str, query: str, name: str | None, range_s: float, step_s: float | None
 ) -> time_series.TimeGrid:
-    from rich import progress
-
     from kubestow.sources import prometheus
 
-    settings, console = prometheus.PrometheusSettings(url), outputs.progress_console()
-    with (
-        prometheus.PrometheusClient(settings) as client,
-        progress.Progress(console=console, transient=True, disable=not console.is_terminal) as bar,
-    ):
+    settings = prometheus.PrometheusSettings(url)
+    with prometheus.PrometheusClient(settings) as client, outputs.progress_bar() as bar:
         task = bar.add_task("reading from Prometheus", total=1.0)
         return prometheus.read_history(
             client,
@@ -155,17 +150,9 @@ def _check_share(tested: float) -> float:
 def _run(
     grid: time_series.TimeGrid, request: forecasting.ForecastRequest
 ) -> forecasting.ForecastResult:
-    from rich import progress
-
     from kubestow.workflows import forecasting
 
-    columns = (
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.TaskProgressColumn(),
-    )
-    console = outputs.progress_console()
-    with progress.Progress(*columns, console=console, transient=True) as bar:
+    with outputs.progress_bar() as bar:
         task = bar.add_task(f"forecasting {grid.names[0]}", total=1.0)
 
         def watch(name: str, done: float) -> None:

@@ -56,14 +56,18 @@ def progress_console() -> Console:
     return Console(stderr=True, highlight=False)
 
 
-def progress_bar() -> progress.Progress:
-    """Return a progress bar that vanishes when done and shows only on a terminal."""
+def progress_bar(*further: progress.ProgressColumn) -> progress.Progress:
+    """Return a progress bar that vanishes when done and shows only on a terminal.
+
+    Args:
+        further: Columns after the description and the bar; the percentage if left out.
+    """
     from rich import progress
 
     columns = (
         progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
-        progress.TaskProgressColumn(),
+        *(further or (progress.TaskProgressColumn(),)),
     )
     console = progress_console()
     return progress.Progress(

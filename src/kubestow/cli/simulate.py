@@ -46,15 +46,13 @@ def simulate(
       kubestow simulate examples/shop-day.yaml
       kubestow simulate examples/shop-day.yaml --set policies.scaling.target.cpu=0.8 --out day
     """
-    from rich import progress
-
     from kubestow.reports import simulation_page
     from kubestow.simulation import run
     from kubestow.workflows import files, scenario_files, simulating
 
     loaded = scenario_files.load(scenario, changes or ())
     begun = time.perf_counter()
-    with progress.Progress(console=outputs.progress_console(), transient=True) as bar:
+    with outputs.progress_bar() as bar:
         task = bar.add_task(f"simulating {loaded.scenario.metadata.name}", total=1.0)
         outcome = run.run(
             loaded.scenario,
