@@ -13,7 +13,7 @@ INTERPRETED := tests/policies/placing/packing tests/policies/placing/batch/test_
 	tests/policies/forecasting/arima/test_likelihood.py tests/policies/forecasting/gru/test_cells.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check lint browser prometheus postgresql test test-versions e2e bench docs \
+.PHONY: help core setup demo check lint browser prometheus postgresql test test-versions e2e bench docs \
 	dist lock clean
 
 help: ## list the targets
@@ -34,6 +34,8 @@ $(DEV): requirements/dev.txt requirements/core.txt requirements/build.txt pyproj
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@$(INSTALL) --no-build-isolation -e .
 	@touch $(CORE) $@
+
+core: $(CORE) ## install only what the program needs into .venv
 
 setup: $(DEV) ## install everything for development into .venv
 

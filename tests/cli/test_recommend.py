@@ -262,7 +262,7 @@ def test_a_cluster_is_read_out_of_a_real_prometheus(
     shown = capsys.readouterr()
     rows = {row["workload"]: row for row in json.loads(shown.out)}
     assert len(rows) == 17
-    assert "15 questions to Prometheus" in shown.err
+    assert "15 queries to Prometheus" in shown.err
     db = rows["data/StatefulSet/db"]
     (pod,) = (one for one in scenes.make_pods() if one.name == "db-0")
     assert db["usage"]["cpu_mean_cores"] == pytest.approx(np.nanmean(pod.expected_cores()))

@@ -22,7 +22,10 @@ _BODY_BYTES = 64 * 2**20  # 5000 whole nodes are about 12 MiB; names are far les
 @app.command()
 def extender(
     term: Annotated[
-        str, typer.Option(help=f"Filter and score by this term: {names.listed(names.TERMS)}.")
+        str,
+        typer.Option(
+            help=f"Filter and score by this term: {names.listed(names.TERMS, plugins=True)}."
+        ),
     ] = "load-aware",
     parameters: Annotated[
         list[str] | None,

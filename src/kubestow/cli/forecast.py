@@ -50,7 +50,9 @@ def forecast(
     ] = None,
     model: Annotated[
         str,
-        typer.Option(help=f"Forecast with this model: {names.listed(names.FORECASTERS)}; or all."),
+        typer.Option(
+            help=f"Forecast with this model: all, {names.listed(names.FORECASTERS, plugins=True)}."
+        ),
     ] = names.FORECASTERS[-1],
     horizon: Annotated[str, typer.Option(help="Forecast this far ahead.")] = "5m",
     backtest: Annotated[

@@ -56,6 +56,6 @@ class Severity(enum.StrEnum):
     NONE = "none"
 
 
-def listed(names: tuple[str, ...]) -> str:
-    """Return names as help texts list them."""
-    return ", ".join(names)
+def listed(names: tuple[str, ...], *, plugins: bool = False) -> str:
+    """Return names as help texts list them, plug-ins mentioned where packages can add some."""
+    return ", ".join(names) + (", or a plug-in" if plugins else "")

@@ -102,7 +102,9 @@ def recommend(
     ] = False,
     strategy: Annotated[
         str,
-        typer.Option(help=f"Recommend with this strategy: {names.listed(names.RECOMMENDERS)}."),
+        typer.Option(
+            help=f"Recommend with this strategy: {names.listed(names.RECOMMENDERS, plugins=True)}."
+        ),
     ] = "auto",
     changes: Annotated[
         list[str] | None,

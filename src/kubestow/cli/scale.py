@@ -32,7 +32,8 @@ def scale(
         ),
     ],
     scaler: Annotated[
-        str, typer.Option(help=f"Replay with this scaler: {names.listed(names.SCALERS)}.")
+        str,
+        typer.Option(help=f"Replay with this scaler: {names.listed(names.SCALERS, plugins=True)}."),
     ] = "hpa",
     version: Annotated[
         str, typer.Option(help="Behave like this Kubernetes release.")
