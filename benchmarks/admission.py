@@ -35,8 +35,8 @@ import uvloop
 from benchmarks import answers, creations, outputs
 from kubestow.live.admission import handler, manifests
 from kubestow.live.stores import engines, recommendations
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.recommendations import StoredRecommendation
+from kubestow.model.keys import ContainerKey
 from testenv import authorities, clusters, commands, isolation, postgresql_servers
 from testenv.native_histograms import Edges, quantile
 from testenv.processes import Process

@@ -6,52 +6,12 @@ pod, since requests hold per pod; what belongs to one container of one workload 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from kubestow.model import resources
 from kubestow.model.arrays import Floats, Ints
-
-_CRON = re.compile(r"-\d{8,10}$")  # the minute that a CronJob appends to the names of its Jobs
-
-
-class WorkloadKey(NamedTuple):
-    """A workload, such as a Deployment or a CronJob."""
-
-    namespace: str
-    kind: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.kind}/{self.name}"
-
-
-def of_job(name: str) -> tuple[str, str]:
-    """Return kind and name of what a Job stands for whose owner is not known any more.
-
-    >>> of_job("nightly-29000000"), of_job("once")
-    (('CronJob', 'nightly'), ('Job', 'once'))
-    """
-    return ("CronJob", _CRON.sub("", name)) if _CRON.search(name) else ("Job", name)
-
-
-class ContainerKey(NamedTuple):
-    """A container of a workload, whatever its pods are called."""
-
-    namespace: str
-    kind: str
-    workload: str
-    container: str
-
-    @property
-    def of(self) -> WorkloadKey:
-        """The workload it belongs to."""
-        return WorkloadKey(self.namespace, self.kind, self.workload)
-
-    def __str__(self) -> str:
-        return "/".join(self)
+from kubestow.model.keys import ContainerKey, WorkloadKey
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kubestow.live.stores import engines, recommendations
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.recommendations import StoredRecommendation
+from kubestow.model.keys import ContainerKey
 from testenv.prometheus_servers import free_port
 from tests.live.admission import make
 

@@ -23,10 +23,10 @@ from kubestow.live.certificates.pairs import KeyPair
 from kubestow.live.servers import running
 from kubestow.live.servers.settings import ServerSettings
 from kubestow.live.stores import engines, recommendations
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.deferred import DeferredStore
 from kubestow.live.stores.recommendations import StoredRecommendation
 from kubestow.model import quantities
+from kubestow.model.keys import ContainerKey
 
 DATA = Path(__file__).parents[2] / "data" / "admission_1_37"
 PATH = "/mutate-v1-pod"

@@ -15,10 +15,10 @@ from kubestow.live.admission.learned_reader import LearnedRow, StoredRows
 from kubestow.live.admission.learned_table import WHOLE_S, LearnedCache
 from kubestow.live.servers import telemetry
 from kubestow.live.stores import faults, recommendations
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.deferred import DeferredStore
 from kubestow.live.stores.recommendations import StoredRecommendation
 from kubestow.model import errors
+from kubestow.model.keys import ContainerKey
 from tests.live.admission import make
 
 

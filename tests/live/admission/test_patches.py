@@ -16,8 +16,8 @@ from kubestow.live.admission.learned_table import LearnedCache
 from kubestow.live.admission.policy import CHANGED, WOULD_CHANGE, AdmissionPolicy, LimitRule
 from kubestow.live.admission.reviewer import Reviewer
 from kubestow.live.servers import telemetry
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.recommendations import StoredRecommendation
+from kubestow.model.keys import ContainerKey
 from tests.live.admission import make
 from tests.live.patching import apply
 

@@ -18,8 +18,8 @@ from kubestow.live.admission.policy import MANAGED_LABEL, AdmissionPolicy
 from kubestow.live.caches import namespace_bounds
 from kubestow.live.caches.namespace_bounds import NamespaceBounds, NamespaceFacts
 from kubestow.live.servers import telemetry
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.recommendations import StoredRecommendation
+from kubestow.model.keys import ContainerKey
 from tests.live.admission import make
 
 NOW_S = 1000.0

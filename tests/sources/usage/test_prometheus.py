@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kubestow.model import errors, usage
+from kubestow.model.keys import ContainerKey, WorkloadKey
 from kubestow.sources.prometheus import client as prometheus_client
 from kubestow.sources.prometheus import errors as faults
 from kubestow.sources.prometheus import settings
@@ -59,7 +60,7 @@ def row_of(table: usage.UsageTable, pod: str) -> int:
     return table.pods.index(pod)
 
 
-def key_of(table: usage.UsageTable, pod: str) -> usage.ContainerKey:
+def key_of(table: usage.UsageTable, pod: str) -> ContainerKey:
     return table.containers[int(table.owners[row_of(table, pod)])]
 
 
@@ -130,9 +131,9 @@ def test_nodes_that_take_no_pods_and_autoscalers_are_told(reading: Reading) -> N
     assert {name: str(given["cpu"]) for name, given in inventory.nodes.items()} == {
         "n1": "4", "n2": "8",
     }  # fmt: skip
-    scaled = usage.WorkloadKey("team-2", "Deployment", "app-2")
+    scaled = WorkloadKey("team-2", "Deployment", "app-2")
     assert inventory.autoscaled == {scaled: {"cpu": 60}}
-    db = usage.WorkloadKey("data", "StatefulSet", "db")
+    db = WorkloadKey("data", "StatefulSet", "db")
     assert inventory.labels == {db: {"app_kubernetes_io_name": "db"}}
 
 

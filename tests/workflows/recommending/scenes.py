@@ -9,6 +9,7 @@ import numpy as np
 
 from kubestow.model import quantities, usage
 from kubestow.model.arrays import Floats
+from kubestow.model.keys import ContainerKey
 from kubestow.workflows.recommending.advice import Advice, AdviceBacktest
 
 MIB = 2**20
@@ -16,9 +17,9 @@ STEP_S, DAY = 300.0, 288
 NOTHING = AdviceBacktest(0, None, None, None, None)
 
 
-def key(workload: str, container: str = "app", kind: str = "Deployment") -> usage.ContainerKey:
+def key(workload: str, container: str = "app", kind: str = "Deployment") -> ContainerKey:
     """Return a container of the namespace shop."""
-    return usage.ContainerKey("shop", kind, workload, container)
+    return ContainerKey("shop", kind, workload, container)
 
 
 def amounts(cpu: str = "", memory: str = "") -> dict[str, quantities.Quantity]:
@@ -33,7 +34,7 @@ def facts(cpu: str = "", memory: str = "", **more: Any) -> usage.ContainerFacts:
 
 
 def advice(
-    of: usage.ContainerKey,
+    of: ContainerKey,
     now: usage.ContainerFacts,
     requests: Mapping[str, int],
     limits: Mapping[str, int] | None = None,
@@ -54,8 +55,8 @@ def steady(days: int = 5, cores: float = 0.1, size_mib: float = 100.0) -> tuple[
 
 
 def table(
-    pods: Mapping[usage.ContainerKey, list[tuple[Floats, Floats]]],
-    kills: Mapping[usage.ContainerKey, int] | None = None,
+    pods: Mapping[ContainerKey, list[tuple[Floats, Floats]]],
+    kills: Mapping[ContainerKey, int] | None = None,
 ) -> usage.UsageTable:
     """Return usage of containers, each with its pods."""
     keys = tuple(sorted(pods))

@@ -11,6 +11,7 @@ import yaml
 
 from kubestow.model import errors
 from kubestow.model import usage as model_usage
+from kubestow.model.keys import ContainerKey
 from kubestow.workflows.recommending import pipeline
 from kubestow.workflows.recommending import rendering as texts
 from kubestow.workflows.recommending.advice import Advice, AdviceBacktest
@@ -123,7 +124,7 @@ def test_a_kind_that_kubectl_cannot_merge_into_is_only_named() -> None:
 
 
 def test_odd_names_break_neither_the_document_nor_the_command() -> None:
-    odd = model_usage.ContainerKey("shop", "Deployment", "a; rm -r b\nkind: Pod", "app")
+    odd = ContainerKey("shop", "Deployment", "a; rm -r b\nkind: Pod", "app")
     one = advice(odd, facts("1"), SIZED, why="first\nkind: Secret")
     (found,) = documents(one)
     assert found["kind"] == "Deployment"

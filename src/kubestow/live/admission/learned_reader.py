@@ -10,7 +10,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from kubestow.live import stores
-from kubestow.live.stores import ContainerKey, DeferredStore, Store, StoredRecommendation
+from kubestow.live.stores import DeferredStore, Store, StoredRecommendation
+from kubestow.model.keys import ContainerKey
 
 _TABLE = stores.recommendations_table
 _FACTS: Final = (_TABLE.c.id, *stores.CONTAINER_COLUMNS, _TABLE.c.time_s, _TABLE.c.strategy)

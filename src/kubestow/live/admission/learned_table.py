@@ -17,8 +17,8 @@ from kubestow.live import servers, stores
 from kubestow.live.admission import learned_values
 from kubestow.live.admission.learned_reader import LearnedRow
 from kubestow.live.admission.learned_values import LearnedRequests
-from kubestow.live.stores import ContainerKey
 from kubestow.model import errors
+from kubestow.model.keys import ContainerKey
 
 EVERY_S: Final = 5.0
 WHOLE_S: Final = 300.0  # the rest of the time only what is new is read

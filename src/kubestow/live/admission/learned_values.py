@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubestow.live.stores import ContainerKey, StoredRecommendation
+from kubestow.live.stores import StoredRecommendation
 from kubestow.model import decoding, errors, resources
+from kubestow.model.keys import ContainerKey
 
 
 @dataclass(frozen=True, slots=True)

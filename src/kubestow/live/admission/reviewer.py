@@ -16,10 +16,10 @@ from kubestow.live.admission import review as admission_review
 from kubestow.live.admission.learned_table import LearnedCache, LearnedTable
 from kubestow.live.admission.learned_values import LearnedRequests
 from kubestow.live.admission.policy import AdmissionPolicy
-from kubestow.live.stores import ContainerKey
 from kubestow.model import identities
 from kubestow.model import pods as model_pods
 from kubestow.model.decisions import DecisionRecord
+from kubestow.model.keys import ContainerKey
 
 CHANGED, WOULD_CHANGE, UNCHANGED = "changed", "would_change", "unchanged"
 _LOG = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """The store: histories, learned states, recommendations and decisions in a database."""
 
-from kubestow.live.stores.containers import CONTAINER_COLUMNS, ContainerKey, container_numbers
+from kubestow.live.stores.containers import CONTAINER_COLUMNS, container_numbers
 from kubestow.live.stores.decisions import newest_decisions, newest_decisions_below, put_decisions
 from kubestow.live.stores.deferred import DeferredStore, try_opening
 from kubestow.live.stores.engines import Store, open_store
@@ -15,7 +15,6 @@ from kubestow.live.stores.schema import containers_table, recommendations_table
 
 __all__ = [
     "CONTAINER_COLUMNS",
-    "ContainerKey",
     "DeferredStore",
     "Journal",
     "Store",

@@ -18,6 +18,7 @@ from kubestow.live import api
 from kubestow.live.api import NOT_FOUND, ApiError
 from kubestow.live.workloads.inventory import PodName
 from kubestow.model import decoding, errors, quantities, usage
+from kubestow.model.keys import ContainerKey, WorkloadKey
 
 PATH = "/apis/metrics.k8s.io/v1beta1/pods"
 _NAMED = "/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods"
@@ -64,7 +65,7 @@ class UsageSampler:
         self._columns.append(column)
         self._end_s = now_s
 
-    def table(self, workloads: Mapping[PodName, usage.WorkloadKey]) -> usage.UsageTable:
+    def table(self, workloads: Mapping[PodName, WorkloadKey]) -> usage.UsageTable:
         """Return what was collected.
 
         Args:
@@ -74,7 +75,7 @@ class UsageSampler:
             InputError: If nothing was collected.
         """
         series = sorted(
-            (usage.ContainerKey(*workloads[name[:2]], name[2]), name)
+            (ContainerKey(*workloads[name[:2]], name[2]), name)
             for name in {name for column in self._columns for name in column}
             if name[:2] in workloads
         )

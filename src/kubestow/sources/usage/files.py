@@ -20,6 +20,7 @@ import polars as pl
 
 from kubestow.model import errors, usage
 from kubestow.model.arrays import Floats, Ints
+from kubestow.model.keys import ContainerKey
 from kubestow.sources import traces
 
 KEY: Final = ("namespace", "kind", "workload", "container")
@@ -234,7 +235,7 @@ def _gridded(
     owners = rows["owner"].to_numpy().astype(np.int64)
     throttled, kills = _totals(table, owners, len(keys))
     return usage.UsageTable(
-        containers=tuple(usage.ContainerKey(*key) for key in keys.iter_rows()),
+        containers=tuple(ContainerKey(*key) for key in keys.iter_rows()),
         pods=tuple(rows["pod"].to_list()),
         owners=owners,
         step_s=width_s,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kubestow.model import quantities, resources, usage
+from kubestow.model.keys import ContainerKey
 from kubestow.policies.sizing import estimates
 
 CPU, MEMORY = resources.CPU, resources.MEMORY
@@ -58,7 +59,7 @@ class Advice:
         throttled: Mean share of throttled periods; ``None`` if unknown.
     """
 
-    key: usage.ContainerKey
+    key: ContainerKey
     current: usage.ContainerFacts
     requests: Mapping[str, int]
     limits: Mapping[str, int]

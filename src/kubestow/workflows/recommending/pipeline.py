@@ -18,6 +18,7 @@ import numpy as np
 
 from kubestow.live import caches
 from kubestow.model import arrays, decisions, decoding, errors, requests, resources, usage
+from kubestow.model.keys import ContainerKey, WorkloadKey
 from kubestow.policies.sizing import (
     batches,
     conformal,
@@ -229,7 +230,7 @@ def _kept(table: usage.UsageTable, inventory: usage.Inventory) -> estimates.Esti
     return estimates.exact(amounts(CPU, 1000.0), amounts(MEMORY, 1.0))
 
 
-def _heap(inventory: usage.Inventory, key: usage.ContainerKey) -> guards.JavaHeap | None:
+def _heap(inventory: usage.Inventory, key: ContainerKey) -> guards.JavaHeap | None:
     facts = inventory.containers.get(key)
     return _heap_of(facts) if facts else None
 
@@ -253,10 +254,10 @@ def _advise(
     screen: judging.Screen,
     bounds: Mapping[str, caches.PodBounds],
 ) -> tuple[recommending_advice.Advice, ...]:
-    by_workload: dict[usage.WorkloadKey, list[int]] = {}
+    by_workload: dict[WorkloadKey, list[int]] = {}
     for place, key in enumerate(table.containers):
         by_workload.setdefault(key.of, []).append(place)
-    known: dict[usage.WorkloadKey, dict[str, usage.ContainerFacts]] = {}
+    known: dict[WorkloadKey, dict[str, usage.ContainerFacts]] = {}
     for key, facts in inventory.containers.items():
         known.setdefault(key.of, {})[key.container] = facts
     rows = _rows_of(table)
@@ -292,7 +293,7 @@ def largest_node(inventory: usage.Inventory) -> dict[str, int] | None:
 
 
 def _untouched(
-    key: usage.ContainerKey, known: Mapping[str, usage.ContainerFacts]
+    key: ContainerKey, known: Mapping[str, usage.ContainerFacts]
 ) -> guards.SizedContainer:
     """Return what a container has; who keeps everything asks no guard."""
     facts = known.get(key.container, usage.ContainerFacts())

@@ -12,6 +12,7 @@ import numpy as np
 import yaml
 
 from kubestow.model import errors, resources, usage
+from kubestow.model.keys import WorkloadKey
 from kubestow.workflows.recommending import advice, pipeline, totals
 from kubestow.workflows.recommending.advice import Advice
 from kubestow.workflows.recommending.totals import Severity
@@ -160,14 +161,14 @@ class Patch:
         changed: The advice it carries out.
     """
 
-    key: usage.WorkloadKey
+    key: WorkloadKey
     document: dict[str, Any] | None
     changed: tuple[Advice, ...]
 
 
 def make_patches(result: pipeline.RecommendResult) -> list[Patch]:
     """Return one patch per workload; containers that stay as they are have no part in it."""
-    by_workload: dict[usage.WorkloadKey, list[Advice]] = {}
+    by_workload: dict[WorkloadKey, list[Advice]] = {}
     for one in result.advices:
         if _changes(one):
             by_workload.setdefault(one.key.of, []).append(one)
@@ -192,7 +193,7 @@ def _changes(one: Advice) -> bool:
     )
 
 
-def _document(key: usage.WorkloadKey, found: list[Advice]) -> dict[str, Any] | None:
+def _document(key: WorkloadKey, found: list[Advice]) -> dict[str, Any] | None:
     if key.kind not in _VERSIONS:
         return None
     template: dict[str, Any] = {"spec": {"containers": [_container(one) for one in found]}}
@@ -219,7 +220,7 @@ def _write(patch: Patch) -> str:
     return _comment(_command(patch.key)) + why + yaml.safe_dump(patch.document, sort_keys=False)
 
 
-def _command(key: usage.WorkloadKey) -> str:
+def _command(key: WorkloadKey) -> str:
     """Return what applies a patch; names are quoted, since they come from outside."""
     if key.kind == "Job":
         return "the template of a Job cannot be changed: set it where the Job is made"

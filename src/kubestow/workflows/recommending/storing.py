@@ -17,7 +17,7 @@ def store_recommendations(url: str, result: RecommendResult) -> int:
         StoreUnavailableError: If it does not answer.
     """
     now_s = time.time()
-    keys = [stores.ContainerKey(*one.key) for one in result.advices]
+    keys = [one.key for one in result.advices]
     with stores.open_store(url) as store, store.writing() as connection:  # all of it or nothing
         numbers = stores.container_numbers(connection, keys)
         for key, one in zip(keys, result.advices, strict=True):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kubestow.model import resources, usage
+from kubestow.model.keys import WorkloadKey
 from kubestow.policies.placing.packing import HEURISTICS, make_instance, pack
 from kubestow.workflows.recommending.advice import CPU, MEMORY, Advice
 
@@ -126,8 +127,8 @@ def _pack(found: Sequence[tuple[Advice, bool]], inventory: usage.Inventory) -> i
         found: Advice, each with whether it is followed.
         inventory: What else is known.
     """
-    pods: dict[usage.WorkloadKey, list[float]] = {}
-    replicas: dict[usage.WorkloadKey, int] = {}
+    pods: dict[WorkloadKey, list[float]] = {}
+    replicas: dict[WorkloadKey, int] = {}
     for one, after in found:
         sums = pods.setdefault(one.key.of, [0.0, 0.0])
         replicas[one.key.of] = max(replicas.get(one.key.of, 0), one.replicas)
