@@ -19,7 +19,8 @@ from kubestow.live.admission.policy import AdmissionPolicy
 from kubestow.live.caches import PodBounds
 from kubestow.model import pods, quantities, requests, resources
 from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges
-from kubestow.policies.sizing import guards, protocols
+from kubestow.model.resources import ContainerResources
+from kubestow.policies.sizing import guards
 from kubestow.policies.sizing.guards import GuardContext, GuardParameters, SizedContainer
 
 _BOTH: Final = (resources.CPU, resources.MEMORY)
@@ -136,8 +137,7 @@ def _facts(
     pod: pods.Pod, bounds: PodBounds, node: Mapping[str, int] | None, *, guaranteed: bool
 ) -> GuardContext:
     current = {
-        each.name: protocols.ContainerResources(each.requests, each.limits)
-        for each in pod.spec.containers
+        each.name: ContainerResources(each.requests, each.limits) for each in pod.spec.containers
     }
     taken = {
         f"{section}.{name}": sum(

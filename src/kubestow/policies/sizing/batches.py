@@ -7,13 +7,12 @@ is NaN, and no sum over pods is ever taken.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kubestow.model.arrays import Floats, Ints
-from kubestow.policies.sizing import histories
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,46 +99,3 @@ def make(
         tuple(names), owners[order], step_s, end_s, cpu_cores[order], memory_bytes[order],
         killed, runs,
     )  # fmt: skip
-
-
-def of_history(history: histories.UsageHistory, end_s: float, step_s: float | None = None) -> Batch:
-    """Return the series of one workload on one grid; of several samples in a step the largest.
-
-    Args:
-        history: What was measured.
-        end_s: Later samples are left out.
-        step_s: Distance of two points; ``None`` takes the usual distance of samples.
-    """
-    names = sorted({series.container for series in history.series})
-    places = {name: place for place, name in enumerate(names)}
-    kept = [series for series in history.series if (series.times_s <= end_s).any()]
-    width_s = step_s or _usual_step(kept)
-    begin_s = min((float(series.times_s[0]) for series in kept), default=end_s)
-    points = max(int((end_s - begin_s) // width_s) + 1, 1) if kept else 0
-    cpu = np.full((len(kept), points), np.nan)
-    memory = np.full((len(kept), points), np.nan)
-    for row, series in enumerate(kept):
-        seen = series.times_s <= end_s
-        # The last column ends now; columns before it reach back step by step.
-        columns = points - 1 - ((end_s - series.times_s[seen]) // width_s).astype(np.int64)
-        np.fmax.at(cpu[row], columns, series.cpu_cores[seen])
-        np.fmax.at(memory[row], columns, series.memory_bytes[seen])
-    owners = np.array([places[series.container] for series in kept], dtype=np.int64)
-    return make(names, owners, width_s, end_s, cpu, memory, _killed(history, places, end_s))
-
-
-def _usual_step(kept: Sequence[histories.ContainerSeries]) -> float:
-    steps = [np.diff(series.times_s) for series in kept if len(series.times_s) > 1]
-    known = np.concatenate(steps) if steps else np.array([60.0])
-    known = known[known > 0.0]
-    return float(np.median(known)) if len(known) else 60.0
-
-
-def _killed(history: histories.UsageHistory, places: Mapping[str, int], end_s: float) -> Floats:
-    found = np.zeros(len(places))
-    for series in history.series:
-        for kill in series.ooms:
-            if kill.time_s <= end_s:
-                place = places[series.container]
-                found[place] = max(found[place], float(kill.request_bytes))
-    return found

@@ -18,7 +18,8 @@ import numpy as np
 
 from kubestow.model import resources
 from kubestow.model.arrays import Ints
-from kubestow.policies.sizing import conformal, estimates, guards, protocols, registry
+from kubestow.model.resources import ContainerResources
+from kubestow.policies.sizing import conformal, estimates, guards, registry
 from kubestow.simulation import scenarios as spec
 from kubestow.simulation import world
 from kubestow.simulation.loops import estimate_records, sizing_context, updating, usage_history
@@ -44,7 +45,7 @@ class Watched:
 
     live: LiveWorkload
     first: int
-    current: dict[str, protocols.ContainerResources]
+    current: dict[str, ContainerResources]
     estimated: dict[str, dict[str, int]] = field(default_factory=dict)
     killed_bytes: dict[str, int] = field(default_factory=dict)
 
@@ -254,13 +255,13 @@ class EstimateLoop:
 
 
 def _resized(
-    before: Mapping[str, protocols.ContainerResources], guarded: guards.GuardedPod
-) -> dict[str, protocols.ContainerResources]:
+    before: Mapping[str, ContainerResources], guarded: guards.GuardedPod
+) -> dict[str, ContainerResources]:
     """Return requests and limits of all containers after the guards."""
     found = dict(before)
     for sized in guarded:
         old = before[sized.container]
-        found[sized.container] = protocols.ContainerResources(
+        found[sized.container] = ContainerResources(
             sizing_context.merge(old.requests, sized.requests),
             _limits(old.limits, sized),
         )

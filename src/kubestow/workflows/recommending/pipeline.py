@@ -19,6 +19,7 @@ import numpy as np
 from kubestow.live import caches
 from kubestow.model import arrays, decisions, decoding, errors, requests, resources, usage
 from kubestow.model.keys import ContainerKey, WorkloadKey
+from kubestow.model.resources import ContainerResources
 from kubestow.policies.sizing import (
     batches,
     conformal,
@@ -26,7 +27,6 @@ from kubestow.policies.sizing import (
     guards,
     judging,
     keep,
-    protocols,
     registry,
 )
 from kubestow.workflows.recommending import advice as recommending_advice
@@ -316,8 +316,7 @@ def _guarded(
 ) -> guards.GuardedPod:
     workload = table.containers[places[0]].of
     current = {
-        name: protocols.ContainerResources(facts.requests, facts.limits)
-        for name, facts in known.items()
+        name: ContainerResources(facts.requests, facts.limits) for name, facts in known.items()
     }
     java = {name: heap for name, facts in known.items() if (heap := _heap_of(facts)) is not None}
     facts = guards.GuardContext(
@@ -351,9 +350,7 @@ def _killed_at(table: usage.UsageTable, inventory: usage.Inventory, place: int) 
     return _amount(facts.limits, MEMORY) or _amount(facts.requests, MEMORY)
 
 
-def _quality(
-    current: Mapping[str, protocols.ContainerResources], measured: Set[str]
-) -> requests.QosClass:
+def _quality(current: Mapping[str, ContainerResources], measured: Set[str]) -> requests.QosClass:
     """Return the class of a pod; one with a container nothing is known of is not Guaranteed."""
     if not current or not measured <= set(current):
         return requests.QosClass.BURSTABLE

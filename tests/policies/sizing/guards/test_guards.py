@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubestow.model import limit_ranges, quantities, requests
-from kubestow.policies.sizing import protocols
+from kubestow.model.resources import ContainerResources
 from kubestow.policies.sizing.guards import heaps, rules
 from kubestow.policies.sizing.guards.guards import (
     CPU,
@@ -28,7 +28,7 @@ def current(**containers: tuple[str, str] | tuple[str, str, str, str]) -> dict[s
     for name, stated in containers.items():
         amounts = [quantities.parse(text) for text in stated]
         limits = dict(zip((CPU, MEMORY), amounts[2:], strict=False))
-        found[name] = protocols.ContainerResources({CPU: amounts[0], MEMORY: amounts[1]}, limits)
+        found[name] = ContainerResources({CPU: amounts[0], MEMORY: amounts[1]}, limits)
     return found
 
 
@@ -203,9 +203,7 @@ def test_after_all_guards_the_pod_fits_and_limits_hold(
 ) -> None:
     names = [f"c{place}" for place in range(len(wanted))]
     stated = {
-        name: protocols.ContainerResources(
-            {CPU: quantities.millis(cpu_m), MEMORY: quantities.units(memory)}
-        )
+        name: ContainerResources({CPU: quantities.millis(cpu_m), MEMORY: quantities.units(memory)})
         for name, (cpu_m, memory) in zip(names, now, strict=False)
     }
     facts = GuardContext(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Final, Literal
 
 from kubestow.model import decoding, limit_ranges, requests, resources
-from kubestow.policies.sizing import protocols
+from kubestow.model.resources import ContainerResources
 from kubestow.policies.sizing.guards import heaps
 
 CPU, MEMORY = resources.CPU, resources.MEMORY
@@ -71,7 +71,7 @@ class GuardContext:
         quality: Class of the pods.
     """
 
-    current: Mapping[str, protocols.ContainerResources] = field(default_factory=dict)
+    current: Mapping[str, ContainerResources] = field(default_factory=dict)
     replicas: int = 1
     killed_bytes: Mapping[str, int] = field(default_factory=dict)
     node: Amounts | None = None
@@ -110,7 +110,7 @@ class SizedContainer:
 GuardedPod = tuple[SizedContainer, ...]
 
 
-def _amount(found: protocols.ContainerResources | None, resource: str, *, limit: bool) -> int:
+def _amount(found: ContainerResources | None, resource: str, *, limit: bool) -> int:
     if found is None:
         return 0
     stated = found.limits if limit else found.requests

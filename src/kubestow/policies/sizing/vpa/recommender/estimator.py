@@ -14,11 +14,10 @@ import numpy as np
 
 from kubestow.model.arrays import Floats, Ints
 from kubestow.policies.sizing import batches, estimates, window_statistics
-from kubestow.policies.sizing.vpa.recommender import recommender
 from kubestow.policies.sizing.vpa.recommender.banks import VpaBank
 from kubestow.policies.sizing.vpa.recommender.parameters import VpaParameters
 
-NAME = recommender.VPA
+VPA = "vpa"
 
 # Points that are turned to lie side by side at once: 64 of 10000 rows are 5 MB.
 _BLOCK = 64
@@ -35,7 +34,7 @@ class VpaEstimator:
 
     parameters: VpaParameters = field(default_factory=VpaParameters)
     siblings: int = 1
-    name: str = NAME
+    name: str = VPA
 
     def estimate(self, batch: batches.Batch) -> estimates.Estimates:
         """Return target and bounds after all points have been taken up in order of time."""
