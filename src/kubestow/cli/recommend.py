@@ -19,6 +19,7 @@ from rich.table import Column, Table
 from kubestow.cli import options, outputs
 from kubestow.live import caches
 from kubestow.model import errors, usage
+from kubestow.model.usage import Usage
 from kubestow.policies.sizing import registry
 from kubestow.reports import recommendation_page
 from kubestow.sources import prometheus
@@ -203,9 +204,9 @@ class _Live:
         self._access, self._namespaces = access, namespaces
         self.found: workloads.ClusterInventory = self._module.read_inventory(access, namespaces)
 
-    def sample(self, seconds: float, step_s: float | None) -> usage.UsageTable:
+    def sample(self, seconds: float, step_s: float | None) -> Usage:
         """Return usage that is sampled now."""
-        table: usage.UsageTable = self._module.sample_usage(
+        table: Usage = self._module.sample_usage(
             self._access, self._namespaces, self.found, seconds, step_s
         )
         return table
@@ -254,9 +255,7 @@ def _labels(selector: str | None) -> dict[str, str]:
     return found
 
 
-def _read(
-    folder: Path, history_s: float, step_s: float | None
-) -> tuple[usage.UsageTable, usage.Inventory]:
+def _read(folder: Path, history_s: float, step_s: float | None) -> tuple[Usage, usage.Inventory]:
     with outputs.progress_bar() as bar:
         bar.add_task(f"reading {folder}", total=None)
         return read_usage_files(folder, step_s, history_s), read_inventory(folder)
@@ -264,7 +263,7 @@ def _read(
 
 def _ask(
     settings: prometheus.PrometheusSettings, question: UsageQuery
-) -> tuple[usage.UsageTable, usage.Inventory, int]:
+) -> tuple[Usage, usage.Inventory, int]:
     with prometheus.PrometheusClient(settings) as client, outputs.progress_bar() as bar:
         task = bar.add_task("reading", total=1.0)
 
@@ -276,7 +275,7 @@ def _ask(
 
 
 def _run(
-    table: usage.UsageTable,
+    table: Usage,
     inventory: usage.Inventory,
     request: recommending.RecommendRequest,
     bounds: Mapping[str, caches.PodBounds],

@@ -25,7 +25,7 @@ def test_an_unknown_name_is_refused() -> None:
 
 
 def test_all_but_keep_work_on_many_containers_at_once() -> None:
-    batch = scenes.batch([[0.5] * 300, [0.1] * 300], [[2e8] * 300, [4e8] * 300])
+    usage = scenes.usage([[0.5] * 300, [0.1] * 300], [[2e8] * 300, [4e8] * 300])
     for name, entry in ((one.name, one) for one in registry.RECOMMENDERS.entries()):
         if name == "keep":
             with pytest.raises(errors.InputError, match="leaves requests as they are"):
@@ -33,7 +33,7 @@ def test_all_but_keep_work_on_many_containers_at_once() -> None:
             continue
         estimator = entry.make_estimator(entry.parameters())
         assert estimator.name == name
-        found = estimator.estimate(batch)
+        found = estimator.estimate(usage)
         assert (found.memory_bytes >= [2e8, 4e8]).all(), name
         assert (found.cpu_cores >= [0.5, 0.1]).all(), name
 

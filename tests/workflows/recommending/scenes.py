@@ -10,6 +10,7 @@ import numpy as np
 from kubestow.model import quantities, usage
 from kubestow.model.arrays import Floats
 from kubestow.model.keys import ContainerKey
+from kubestow.model.usage import Usage
 from kubestow.workflows.recommending.advice import Advice, AdviceBacktest
 
 MIB = 2**20
@@ -57,12 +58,12 @@ def steady(days: int = 5, cores: float = 0.1, size_mib: float = 100.0) -> tuple[
 def table(
     pods: Mapping[ContainerKey, list[tuple[Floats, Floats]]],
     kills: Mapping[ContainerKey, int] | None = None,
-) -> usage.UsageTable:
+) -> Usage:
     """Return usage of containers, each with its pods."""
     keys = tuple(sorted(pods))
     rows = [(place, one) for place, of in enumerate(keys) for one in pods[of]]
     killed = kills or {}
-    return usage.UsageTable(
+    return Usage(
         containers=keys,
         pods=tuple(f"pod-{number}" for number in range(len(rows))),
         owners=np.array([place for place, _ in rows], dtype=np.int64),
@@ -72,4 +73,5 @@ def table(
         memory_bytes=np.array([one[1] for _, one in rows]),
         throttled=np.full(len(keys), np.nan),
         oom_kills=np.array([float(killed.get(of, 0)) for of in keys]),
+        oom_killed_bytes=np.zeros(len(keys)),
     )

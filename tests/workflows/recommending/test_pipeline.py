@@ -21,7 +21,7 @@ WEB = key("web")
 
 
 def advise(
-    usage: model_usage.UsageTable, inventory: model_usage.Inventory, strategy: str = "percentile"
+    usage: model_usage.Usage, inventory: model_usage.Inventory, strategy: str = "percentile"
 ) -> Advice:
     return pipeline.recommend(usage, inventory, RecommendRequest(strategy)).advices[0]
 

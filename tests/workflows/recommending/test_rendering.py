@@ -158,7 +158,7 @@ def test_usage_is_chosen_by_namespace_and_label(
 ) -> None:
     whole = table({key("web"): [steady(1), steady(1)], key("db"): [steady(1, cores=0.7)]})
     found = texts.select_advice(whole, LABELS, namespaces, labels)
-    assert [one.workload for one in found.containers] == expected
+    assert [one.workload for one in found.keys] == expected
     rows = {"db": 1, "web": 2}
     assert len(found.pods) == len(found.cpu_cores) == sum(rows[name] for name in expected)
     assert found.owners[0] == 0

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from kubestow.model import decisions, resources
 from kubestow.model.arrays import Floats
-from kubestow.policies.sizing import batches, estimates, guards, judging
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates, guards, judging
 from kubestow.simulation import world
 from kubestow.simulation.loops import sizing_context
 from kubestow.simulation.world import LiveWorkload
@@ -42,9 +43,7 @@ class Track:
         """Remember an answer until it can be judged."""
         self._last, self.asked_s = found, now_s
 
-    def judge(
-        self, news: batches.Batch, killed: NDArray[np.bool_] | None = None
-    ) -> tuple[int, int, int]:
+    def judge(self, news: Usage, killed: NDArray[np.bool_] | None = None) -> tuple[int, int, int]:
         """Put the last answer beside what came after it.
 
         Args:

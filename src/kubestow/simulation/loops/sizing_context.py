@@ -20,7 +20,7 @@ Current = Mapping[str, ContainerResources]
 
 
 def find(
-    world: World, workload: LiveWorkload, current: Current, killed_bytes: Mapping[str, int]
+    world: World, workload: LiveWorkload, current: Current, oom_killed_bytes: Mapping[str, int]
 ) -> guards.GuardContext:
     """Return what is known of a workload beside its usage.
 
@@ -28,12 +28,12 @@ def find(
         world: The world.
         workload: The workload.
         current: What its containers request and are limited to.
-        killed_bytes: What they were killed at.
+        oom_killed_bytes: What they were killed at.
     """
     return guards.GuardContext(
         current=current,
         replicas=workload.replicas,
-        killed_bytes=killed_bytes,
+        oom_killed_bytes=oom_killed_bytes,
         node=largest_node(world, workload),
         autoscaled=autoscaled(workload),
         quality=requests.qos_class(make_spec(workload.spec, workload.name)),

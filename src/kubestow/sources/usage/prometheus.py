@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from kubestow.model import decoding, errors, quantities, resources, usage
 from kubestow.model.arrays import Floats
 from kubestow.model.keys import ContainerKey, WorkloadKey, guess_job_owner
+from kubestow.model.usage import Usage
 from kubestow.sources import prometheus
 from kubestow.sources.prometheus import Matcher
 from kubestow.sources.usage import queries as usage_queries
@@ -102,7 +103,7 @@ class _Reading:
 
 def read_prometheus_usage(
     client: prometheus.PrometheusClient, question: UsageQuery, watch: Watch = lambda *_: None
-) -> tuple[usage.UsageTable, usage.Inventory]:
+) -> tuple[Usage, usage.Inventory]:
     """Read usage and everything that goes with it.
 
     Args:
@@ -255,7 +256,7 @@ def _table(
     workloads: Mapping[tuple[str, str], WorkloadKey],
     cpu: prometheus.Range,
     memory: prometheus.Range,
-) -> usage.UsageTable:
+) -> Usage:
     keys = [
         ContainerKey(*workloads[namespace, pod], container) for namespace, pod, container in series
     ]
@@ -272,7 +273,7 @@ def _table(
         grids.append(grid)
     owners = np.array([places[keys[place]] for place in order], dtype=np.int64)
     throttled, kills = _shortages(reading, rows, owners, len(containers))
-    return usage.UsageTable(
+    return Usage(
         containers=containers,
         pods=tuple(series[place][1] for place in order),
         owners=owners,
@@ -282,6 +283,7 @@ def _table(
         memory_bytes=grids[1],
         throttled=throttled,
         oom_kills=kills,
+        oom_killed_bytes=np.zeros(len(containers)),
         notes=(*cpu.warnings, *memory.warnings),
     )
 

@@ -1,6 +1,6 @@
 """From usage to advice: what ``kubestow recommend`` does, wherever usage comes from.
 
-Usage becomes a batch, an estimator answers for all containers at once, a walk through the past says
+An estimator answers for all containers at once, a walk through the past says
 how often the answer would have been too small and how much too large, the guards make it fit the
 cluster, and the screen says whether the past is a guide at all.
 """
@@ -20,8 +20,8 @@ from kubestow.live import caches
 from kubestow.model import arrays, decisions, decoding, errors, requests, resources, usage
 from kubestow.model.keys import ContainerKey, WorkloadKey
 from kubestow.model.resources import ContainerResources
+from kubestow.model.usage import Usage
 from kubestow.policies.sizing import (
-    batches,
     conformal,
     estimates,
     guards,
@@ -81,12 +81,12 @@ class RecommendResult:
     notes: tuple[str, ...]
     records: tuple[decisions.DecisionRecord, ...]
     inventory: usage.Inventory
-    table: usage.UsageTable
+    table: Usage
     places: tuple[int, ...] = ()
 
 
 def recommend(
-    table: usage.UsageTable,
+    table: Usage,
     inventory: usage.Inventory,
     request: RecommendRequest,
     watch: Watch = lambda *_: None,
@@ -104,13 +104,13 @@ def recommend(
     Raises:
         InputError: If the strategy or its parameters are not what they should be.
     """
-    batch = make_batch(table, inventory)
+    table = find_oom_killed(table, inventory)
     watch("estimating", 0.1)
-    answers, judged = _estimate(batch, inventory, table, request)
+    answers, judged = _estimate(table, inventory, request)
     watch("screening", 0.8)
-    window = _window(batch, request)
-    java = tuple(_heap(inventory, key) for key in table.containers)
-    screen = judging.screen_container(batch, window, request.screen, java)
+    window = _window(table, request)
+    java = tuple(_heap(inventory, key) for key in table.keys)
+    screen = judging.screen_container(table, window, request.screen, java)
     watch("guarding", 0.9)
     made = _advise(table, inventory, request, answers, judged, screen, bounds)
     watch("done", 1.0)
@@ -120,10 +120,10 @@ def recommend(
     return RecommendResult(request.strategy, made, notes, records, inventory, table, places)
 
 
-def _unmeasured(table: usage.UsageTable, inventory: usage.Inventory) -> list[str]:
+def _unmeasured(table: Usage, inventory: usage.Inventory) -> list[str]:
     """Return a note on containers that request something, but whose usage is not known."""
-    spaces = {key.namespace for key in table.containers}
-    measured = set(table.containers)
+    measured = set(table.keys)
+    spaces = {key.namespace for key in measured}
     missing = sorted(
         key for key in inventory.containers if key not in measured and key.namespace in spaces
     )
@@ -132,24 +132,17 @@ def _unmeasured(table: usage.UsageTable, inventory: usage.Inventory) -> list[str
     return [f"{len(missing)} containers without usage got no advice, such as {missing[0]}"]
 
 
-def make_batch(table: usage.UsageTable, inventory: usage.Inventory) -> batches.Batch:
-    """Return usage as recommenders take it; a kill counts at the limit that held."""
+def find_oom_killed(table: Usage, inventory: usage.Inventory) -> Usage:
+    """Return usage with the amounts that containers were OOM-killed at: the limits that held."""
+    keys = table.keys
     killed = np.zeros(len(table.containers))
     for place in np.flatnonzero(table.oom_kills > 0.0).tolist():
-        facts = inventory.containers.get(table.containers[place])
+        facts = inventory.containers.get(keys[place])
         rows = table.owners == place
         peak = np.nanmax(table.memory_bytes[rows], initial=0.0)
         limit = _amount(facts.limits, MEMORY) or _amount(facts.requests, MEMORY) if facts else 0
         killed[place] = max(float(limit), float(peak))
-    return batches.make(
-        [str(key) for key in table.containers],
-        table.owners,
-        table.step_s,
-        table.end_s,
-        table.cpu_cores,
-        table.memory_bytes,
-        killed,
-    )
+    return replace(table, oom_killed_bytes=killed)
 
 
 def make_estimator(request: RecommendRequest) -> estimates.Estimator:
@@ -193,21 +186,20 @@ def _merge(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
     return found
 
 
-def _window(batch: batches.Batch, request: RecommendRequest) -> int:
+def _window(table: Usage, request: RecommendRequest) -> int:
     return judging.arena_window(
-        batch,
+        table,
         judging.TournamentParameters(window_s=request.window_s, windows=request.windows),
     )
 
 
 def _estimate(
-    batch: batches.Batch,
+    table: Usage,
     inventory: usage.Inventory,
-    table: usage.UsageTable,
     request: RecommendRequest,
 ) -> tuple[estimates.Estimates, judging.BacktestScores]:
-    window = _window(batch, request)
-    at = judging.origins(batch.points, window, request.windows, window)
+    window = _window(table, request)
+    at = judging.origins(table.points, window, request.windows, window)
     if request.strategy == keep.NAME:
         now = [_kept(table, inventory)] * (len(at) + 1)
     else:
@@ -215,15 +207,15 @@ def _estimate(
             estimator = make_estimator(request)
             if isinstance(estimator, judging.Tournament):
                 estimator = replace(estimator, mapper=pool.map)
-            now = estimates.estimate_at(estimator, batch, [*at, batch.points])
-    return now[-1], judging.backtest_all(batch, window, at, now[:-1])
+            now = estimates.estimate_at(estimator, table, [*at, table.points])
+    return now[-1], judging.backtest_all(table, window, at, now[:-1])
 
 
-def _kept(table: usage.UsageTable, inventory: usage.Inventory) -> estimates.Estimates:
+def _kept(table: Usage, inventory: usage.Inventory) -> estimates.Estimates:
     def amounts(resource: str, unit: float) -> arrays.Floats:
         found = [
             _amount(facts.requests, resource) if facts else 0
-            for facts in (inventory.containers.get(key) for key in table.containers)
+            for facts in (inventory.containers.get(key) for key in table.keys)
         ]
         return np.array([amount / unit if amount else np.nan for amount in found])
 
@@ -246,7 +238,7 @@ def _amount(stated: resources.ResourceList, resource: str) -> int:
 
 
 def _advise(
-    table: usage.UsageTable,
+    table: Usage,
     inventory: usage.Inventory,
     request: RecommendRequest,
     found: estimates.Estimates,
@@ -255,7 +247,8 @@ def _advise(
     bounds: Mapping[str, caches.PodBounds],
 ) -> tuple[recommending_advice.Advice, ...]:
     by_workload: dict[WorkloadKey, list[int]] = {}
-    for place, key in enumerate(table.containers):
+    keys = table.keys
+    for place, key in enumerate(keys):
         by_workload.setdefault(key.of, []).append(place)
     known: dict[WorkloadKey, dict[str, usage.ContainerFacts]] = {}
     for key, facts in inventory.containers.items():
@@ -266,18 +259,18 @@ def _advise(
     for workload, places in by_workload.items():
         stated = known.get(workload, {})
         if request.strategy == keep.NAME:
-            pod = tuple(_untouched(table.containers[place], stated) for place in places)
+            pod = tuple(_untouched(keys[place], stated) for place in places)
         else:
             allowed = bounds.get(workload.namespace, caches.PodBounds())
-            pod = _guarded(table, inventory, request, found, places, stated, node, allowed)
+            pod = _guarded(table, keys, inventory, request, found, places, stated, node, allowed)
         for place, sized in zip(places, pod, strict=True):
             made[place] = _advice(
-                table, inventory, found, judged, screen, place, sized, rows[place]
+                table, keys[place], inventory, found, judged, screen, place, sized, rows[place]
             )
     return tuple(made[place] for place in range(len(table.containers)))
 
 
-def _rows_of(table: usage.UsageTable) -> list[slice]:
+def _rows_of(table: Usage) -> list[slice]:
     edges = np.searchsorted(table.owners, np.arange(len(table.containers) + 1))
     return [slice(int(a), int(b)) for a, b in itertools.pairwise(edges)]
 
@@ -305,7 +298,8 @@ def _untouched(
 
 
 def _guarded(
-    table: usage.UsageTable,
+    table: Usage,
+    keys: Sequence[ContainerKey],
     inventory: usage.Inventory,
     request: RecommendRequest,
     found: estimates.Estimates,
@@ -314,7 +308,7 @@ def _guarded(
     node: dict[str, int] | None,
     allowed: caches.PodBounds,
 ) -> guards.GuardedPod:
-    workload = table.containers[places[0]].of
+    workload = keys[places[0]].of
     current = {
         name: ContainerResources(facts.requests, facts.limits) for name, facts in known.items()
     }
@@ -322,8 +316,8 @@ def _guarded(
     facts = guards.GuardContext(
         current=current,
         replicas=inventory.replicas.get(workload, 1),
-        killed_bytes={
-            table.containers[place].container: _killed_at(table, inventory, place)
+        oom_killed_bytes={
+            keys[place].container: _killed_at(inventory.containers.get(keys[place]))
             for place in places
             if table.oom_kills[place] > 0.0
         },
@@ -332,19 +326,16 @@ def _guarded(
         quota=allowed.quota,
         autoscaled=inventory.autoscaled.get(workload, {}),
         heaps=java,
-        quality=_quality(current, {table.containers[place].container for place in places}),
+        quality=_quality(current, {keys[place].container for place in places}),
     )
     pod = tuple(
-        guards.SizedContainer(
-            table.containers[place].container, recommending_advice.amounts_of(found, place)
-        )
+        guards.SizedContainer(keys[place].container, recommending_advice.amounts_of(found, place))
         for place in places
     )
     return guards.guard(pod, facts, request.guards)
 
 
-def _killed_at(table: usage.UsageTable, inventory: usage.Inventory, place: int) -> int:
-    facts = inventory.containers.get(table.containers[place])
+def _killed_at(facts: usage.ContainerFacts | None) -> int:
     if facts is None:
         return 0
     return _amount(facts.limits, MEMORY) or _amount(facts.requests, MEMORY)
@@ -365,7 +356,8 @@ def _quality(current: Mapping[str, ContainerResources], measured: Set[str]) -> r
 
 
 def _advice(
-    table: usage.UsageTable,
+    table: Usage,
+    key: ContainerKey,
     inventory: usage.Inventory,
     found: estimates.Estimates,
     judged: judging.BacktestScores,
@@ -374,7 +366,6 @@ def _advice(
     sized: guards.SizedContainer,
     rows: slice,
 ) -> recommending_advice.Advice:
-    key = table.containers[place]
     cpu, memory = table.cpu_cores[rows], table.memory_bytes[rows]
     known_cpu, known_memory = cpu[~np.isnan(cpu)], memory[~np.isnan(memory)]
     reasons = [found.reasons[place] if found.reasons else "", *sized.notes]

@@ -13,6 +13,7 @@ import yaml
 
 from kubestow.model import errors, resources, usage
 from kubestow.model.keys import WorkloadKey
+from kubestow.model.usage import Usage
 from kubestow.workflows.recommending import advice, pipeline, totals
 from kubestow.workflows.recommending.advice import Advice
 from kubestow.workflows.recommending.totals import Severity
@@ -30,11 +31,11 @@ _VERSIONS: Final = {
 
 
 def select_advice(
-    table: usage.UsageTable,
+    table: Usage,
     inventory: usage.Inventory,
     namespaces: tuple[str, ...],
     labels: Mapping[str, str],
-) -> usage.UsageTable:
+) -> Usage:
     """Return the usage of some namespaces and of pods with some labels.
 
     Raises:
@@ -45,7 +46,7 @@ def select_advice(
     wanted = [
         (not namespaces or key.namespace in namespaces)
         and _has(inventory.labels.get(key.of, {}), labels)
-        for key in table.containers
+        for key in table.keys
     ]
     kept = np.flatnonzero(wanted)
     if not len(kept):
@@ -53,19 +54,7 @@ def select_advice(
             [*(f"--namespace {n}" for n in namespaces), *(f"-l {k}={v}" for k, v in labels.items())]
         )
         raise errors.InputError("recommend", f"no container fits {asked}")
-    rows = np.isin(table.owners, kept)
-    places = np.zeros(len(table.containers), dtype=np.int64)
-    places[kept] = np.arange(len(kept))
-    return replace(
-        table,
-        containers=tuple(table.containers[place] for place in kept.tolist()),
-        pods=tuple(pod for pod, row in zip(table.pods, rows, strict=True) if row),
-        owners=places[table.owners[rows]],
-        cpu_cores=table.cpu_cores[rows],
-        memory_bytes=table.memory_bytes[rows],
-        throttled=table.throttled[kept],
-        oom_kills=table.oom_kills[kept],
-    )
+    return table.pick(kept)
 
 
 def _has(known: Mapping[str, str], labels: Mapping[str, str]) -> bool:

@@ -91,13 +91,13 @@ def test_floors() -> None:
 def test_what_was_killed_is_never_recommended_again(
     killed: int, wanted: int, expected: int
 ) -> None:
-    facts = GuardContext(current(c=("1", f"{killed}Mi")), killed_bytes={"c": killed * MIB})
+    facts = GuardContext(current(c=("1", f"{killed}Mi")), oom_killed_bytes={"c": killed * MIB})
     assert one(500, wanted, facts).requests[MEMORY] == expected * MIB
 
 
 def test_a_kill_counts_more_than_an_autoscaler_and_than_a_small_change() -> None:
     facts = GuardContext(
-        current(c=("1", "1000Mi")), killed_bytes={"c": 1000 * MIB}, autoscaled={MEMORY: 80}
+        current(c=("1", "1000Mi")), oom_killed_bytes={"c": 1000 * MIB}, autoscaled={MEMORY: 80}
     )
     assert one(500, 1050, facts).requests[MEMORY] == 1200 * MIB
 
@@ -208,7 +208,7 @@ def test_after_all_guards_the_pod_fits_and_limits_hold(
     }
     facts = GuardContext(
         stated,
-        killed_bytes={"c0": killed},
+        oom_killed_bytes={"c0": killed},
         node={CPU: node[0], MEMORY: node[1]},
         quality=requests.QosClass.GUARANTEED if guaranteed else requests.QosClass.BURSTABLE,
     )

@@ -62,7 +62,7 @@ class GuardContext:
     Attributes:
         current: Requests and limits of its containers.
         replicas: How many pods it has.
-        killed_bytes: Largest memory limit (or request) a container was OOM-killed at.
+        oom_killed_bytes: Largest memory limit (or request) a container was OOM-killed at.
         node: What the largest schedulable node can give to a pod; without it pods are not capped.
         ranges: LimitRanges of the namespace.
         quota: What is left of the namespace's quota, by ``requests.cpu`` and so on.
@@ -73,7 +73,7 @@ class GuardContext:
 
     current: Mapping[str, ContainerResources] = field(default_factory=dict)
     replicas: int = 1
-    killed_bytes: Mapping[str, int] = field(default_factory=dict)
+    oom_killed_bytes: Mapping[str, int] = field(default_factory=dict)
     node: Amounts | None = None
     ranges: limit_ranges.LimitRanges = field(default_factory=limit_ranges.LimitRanges)
     quota: Amounts = field(default_factory=dict)

@@ -114,7 +114,7 @@ def outgrow_kills(pod: GuardedPod, facts: GuardContext, parameters: GuardParamet
     """Never recommend again what a container was killed at."""
 
     def outgrow(sized: SizedContainer) -> SizedContainer:
-        killed = facts.killed_bytes.get(sized.container, 0)
+        killed = facts.oom_killed_bytes.get(sized.container, 0)
         if not killed or MEMORY not in sized.requests:
             return sized
         least = max(math.ceil(killed * parameters.oom_ratio), killed + parameters.oom_least_bytes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kubestow.model import resources
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import arrange
 from kubestow.policies.sizing.vpa.recommender.estimator import VpaEstimator
 from tests.policies.sizing import scenes
 from tests.policies.sizing.vpa.oracle import news
@@ -30,8 +30,8 @@ def test_it_equals_the_scalar_form() -> None:
         )
         remembered = vpa.observe(remembered, news.UsageNews(time_s, samples))
     (sized,) = vpa.recommend(remembered)
-    batch = batches.make(["c"], np.zeros(rows, dtype=np.int64), step_s, end_s, cpu, memory)
-    found = VpaEstimator().estimate(batch)
+    usage = arrange(["c"], np.zeros(rows, dtype=np.int64), step_s, end_s, cpu, memory)
+    found = VpaEstimator().estimate(usage)
     for amounts, cores, size in (
         (sized.target, found.cpu_cores, found.memory_bytes),
         (sized.lower, found.lower_cpu_cores, found.lower_memory_bytes),
@@ -42,22 +42,22 @@ def test_it_equals_the_scalar_form() -> None:
 
 
 def test_a_container_killed_at_a_size_gets_more() -> None:
-    calm = scenes.batch([[0.1] * 10], [[3e8] * 10])
-    killed = scenes.batch([[0.1] * 10], [[3e8] * 10], killed=[4e8])
+    calm = scenes.usage([[0.1] * 10], [[3e8] * 10])
+    killed = scenes.usage([[0.1] * 10], [[3e8] * 10], killed=[4e8])
     before = VpaEstimator().estimate(calm).memory_bytes[0]
     after = VpaEstimator().estimate(killed).memory_bytes[0]
     assert after > 1.2 * 4e8 > before
 
 
 def test_what_was_never_measured_has_no_estimate() -> None:
-    found = VpaEstimator().estimate(scenes.batch([[scenes.NAN] * 3], [[1e9, 1e9, 1e9]]))
+    found = VpaEstimator().estimate(scenes.usage([[scenes.NAN] * 3], [[1e9, 1e9, 1e9]]))
     assert np.isnan(found.cpu_cores[0])
     assert found.memory_bytes[0] > 1e9
 
 
 def test_a_day_of_constant_usage_gives_the_worked_numbers() -> None:
-    batch = scenes.batch([[0.2] * 1440], [[300.0 * 2**20] * 1440])
-    found = VpaEstimator().estimate(batch)
+    usage = scenes.usage([[0.2] * 1440], [[300.0 * 2**20] * 1440])
+    found = VpaEstimator().estimate(usage)
     # 200 m end in a bucket that ends at 215 m, plus 15 %: 215 + 32. Memory 300 MiB = 314572800 lies
     # in the bucket that ends at 2e8 * (1.05**20 - 1) = 330659541, plus 15 % = 380258472.
     assert found.cpu_cores[0] == 0.247
