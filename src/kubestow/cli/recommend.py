@@ -173,12 +173,14 @@ def recommend(
         table = live.sample(options.read_duration("--sample", sample), step_s)
     if live is not None:
         inventory = live.found.inventory
-    table = recommending.select_advice(table, inventory, only, labels)
+    table = recommending.select_usage(table, inventory, only, labels)
     everything = _run(table, inventory, request, {} if live is None else live.found.bounds)
     result = recommending.filter_by_severity(everything, severity)
     shown = set(result.places)
-    others = [everything.advices[place] for place in everything.places if place not in shown]
-    totals = recommending.add_up(result.advices, inventory, others)
+    others = [
+        everything.recommendations[place] for place in everything.places if place not in shown
+    ]
+    totals = recommending.add_up(result.recommendations, inventory, others)
     if out is not None:
         _write(result, totals, out)
     _answer(result, totals, output, out, asked)
@@ -292,7 +294,7 @@ def _run(
 
 
 def _write(result: recommending.RecommendResult, totals: recommending.Totals, out: Path) -> None:
-    files.write_json(out / "results.json", recommending.advice_as_json(result))
+    files.write_json(out / "results.json", recommending.recommendations_as_json(result))
     files.write_json(out / "totals.json", recommending.totals_as_json(totals))
     lines = [msgspec.json.encode(record.as_json()).decode() for record in result.records]
     files.write_text(out / "decisions.jsonl", "\n".join([*lines, ""]))
@@ -308,12 +310,12 @@ def _answer(
 ) -> None:
     match output:
         case RecommendFormat.JSON:
-            outputs.print_json(recommending.advice_as_json(result))
+            outputs.print_json(recommending.recommendations_as_json(result))
         case RecommendFormat.YAML:
-            rows = recommending.advice_as_json(result)
+            rows = recommending.recommendations_as_json(result)
             sys.stdout.write(yaml.safe_dump(rows, sort_keys=False))
         case RecommendFormat.PATCH:
-            sys.stdout.write(recommending.advice_as_patches(result))
+            sys.stdout.write(recommending.recommendations_as_patches(result))
         case RecommendFormat.TABLE:
             _print(result, totals, out)
     if asked is not None:
@@ -325,9 +327,9 @@ def _print(
 ) -> None:
     console = outputs.console()
     console.print(_table(result))
-    if len(result.advices) > _LISTED:
+    if len(result.recommendations) > _LISTED:
         console.print(
-            f"{len(result.advices) - _LISTED} more: -o json lists all, --severity shortens"
+            f"{len(result.recommendations) - _LISTED} more: -o json lists all, --severity shortens"
         )
     console.print(
         f"{totals.containers} containers, {totals.suitable} suitable; freed "
@@ -358,8 +360,8 @@ def _table(result: recommending.RecommendResult) -> Table:
         box=None,
         pad_edge=False,
     )
-    for place in recommendation_page.most_urgent(result.advices, _LISTED):
-        one = result.advices[place]
+    for place in recommendation_page.most_urgent(result.recommendations, _LISTED):
+        one = result.recommendations[place]
         now, then = recommendation_page.texts(one)
         key = one.key
         over, missed = one.backtest.cpu_over, one.backtest.miss_rate

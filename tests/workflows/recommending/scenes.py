@@ -11,11 +11,11 @@ from kubestow.model import quantities, usage
 from kubestow.model.arrays import Floats
 from kubestow.model.keys import ContainerKey
 from kubestow.model.usage import Usage
-from kubestow.workflows.recommending.advice import Advice, AdviceBacktest
+from kubestow.policies.sizing.recommendations import Recommendation, UsageSummary
 
 MIB = 2**20
 STEP_S, DAY = 300.0, 288
-NOTHING = AdviceBacktest(0, None, None, None, None)
+_MEASURED = tuple(UsageSummary.__dataclass_fields__)
 
 
 def key(workload: str, container: str = "app", kind: str = "Deployment") -> ContainerKey:
@@ -40,14 +40,22 @@ def advice(
     requests: Mapping[str, int],
     limits: Mapping[str, int] | None = None,
     **more: Any,
-) -> Advice:
+) -> Recommendation:
     """Return advice with nothing remarkable about it."""
-    usual: dict[str, Any] = {
-        "lower": {}, "upper": {}, "replicas": 1, "samples": 10, "peak_bytes": 0.0,
-        "cpu_p95_cores": 0.1, "cpu_mean_cores": 0.1, "memory_mean_bytes": 0.0, "suitable": True,
-        "autocorrelated": 0.0, "why": "because", "backtest": NOTHING,
-    }  # fmt: skip
-    return Advice(of, now, requests, limits or {}, **{**usual, **more})
+    summary = {name: more.pop(name) for name in list(more) if name in _MEASURED}
+    usual: dict[str, Any] = {"samples": 10, "cpu_p95_cores": 0.1, "cpu_mean_cores": 0.1}
+    measured = UsageSummary(**{**usual, **summary})
+    reasons = (more.pop("why", "because"),)
+    return Recommendation(
+        of,
+        requests,
+        limits or {},
+        reasons=reasons,
+        strategy="auto",
+        usage=measured,
+        current=now,
+        **more,
+    )
 
 
 def steady(days: int = 5, cores: float = 0.1, size_mib: float = 100.0) -> tuple[Floats, Floats]:

@@ -7,10 +7,12 @@ walk through the past (``arenas``) is affordable.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
+from kubestow.model import resources
 from kubestow.model.arrays import Floats
 from kubestow.model.usage import Usage
 
@@ -18,6 +20,9 @@ from kubestow.model.usage import Usage
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
     """Amounts by container, in cores and bytes; NaN where too little is known.
+
+    The array form of recommendations: what an estimator returns for all containers at once, before
+    rounding and guards. ``recommendations.Recommendation`` is made of one place of it.
 
     Attributes:
         cpu_cores: What to request.
@@ -38,6 +43,25 @@ class Estimates:
     upper_memory_bytes: Floats
     reasons: tuple[str, ...] = ()
     numbers: Mapping[str, Floats] = field(default_factory=dict)
+
+    def amounts(self, place: int, bound: Literal["", "lower_", "upper_"] = "") -> dict[str, int]:
+        """Return one container's amounts in millicores and bytes, rounded up.
+
+        Amounts that are not known are left out.
+
+        Args:
+            place: Which container.
+            bound: Which amounts: the target, or one of the bounds.
+        """
+        cpu = float(getattr(self, f"{bound}cpu_cores")[place])
+        memory = float(getattr(self, f"{bound}memory_bytes")[place])
+        found = {}
+        # A millionth of a unit is noise of floating point, not usage.
+        if math.isfinite(cpu):
+            found[resources.CPU] = max(math.ceil(cpu * 1000.0 - 1e-6), 0)
+        if math.isfinite(memory):
+            found[resources.MEMORY] = max(math.ceil(memory - 1e-6), 0)
+        return found
 
 
 def exact(cpu_cores: Floats, memory_bytes: Floats, reasons: tuple[str, ...] = ()) -> Estimates:

@@ -12,6 +12,7 @@ from kubestow.model import decisions, resources
 from kubestow.model.arrays import Floats
 from kubestow.model.usage import Usage
 from kubestow.policies.sizing import estimates, guards, judging
+from kubestow.policies.sizing.recommendations import Recommendation
 from kubestow.simulation import world
 from kubestow.simulation.loops import sizing_context
 from kubestow.simulation.world import LiveWorkload
@@ -127,9 +128,9 @@ def make(
         parameters={"mode": workload.sizing.mode},
         time=time_s,
         rejected={
-            f"{sized.container} as estimated": "; ".join(sized.notes)
+            f"{sized.container} as estimated": "; ".join(sized.reasons)
             for sized in guarded
-            if sized.notes
+            if sized.reasons
         },
         numbers=dict(_numbers(guarded, places, basis)),
         backtest={
@@ -140,7 +141,7 @@ def make(
     )
 
 
-def _tell(sized: guards.SizedContainer, place: int, basis: Basis | None) -> str:
+def _tell(sized: Recommendation, place: int, basis: Basis | None) -> str:
     amounts = ", ".join(
         f"{name} {sizing_context.quantity(name, amount)}" for name, amount in sized.requests.items()
     )

@@ -18,8 +18,10 @@ import numpy as np
 
 from kubestow.model import resources
 from kubestow.model.arrays import Ints
+from kubestow.model.keys import ContainerKey
 from kubestow.model.resources import ContainerResources
 from kubestow.policies.sizing import conformal, estimates, guards, registry
+from kubestow.policies.sizing.recommendations import Recommendation
 from kubestow.simulation import scenarios as spec
 from kubestow.simulation import world
 from kubestow.simulation.loops import estimate_records, sizing_context, updating, usage_history
@@ -191,8 +193,10 @@ class EstimateLoop:
 
     def _apply(self, watched: Watched, basis: estimate_records.Basis | None = None) -> None:
         """Send the last estimates through the guards, and give the result to new pods."""
+        live = watched.live
+        key = ContainerKey(live.spec.namespace, live.spec.kind, live.name, "")
         sized = tuple(
-            guards.SizedContainer(name, self._wanted(watched, name))
+            Recommendation(key._replace(container=name), self._wanted(watched, name))
             for name in watched.current
             if self._wanted(watched, name)
         )
@@ -270,7 +274,7 @@ def _resized(
     return found
 
 
-def _limits(before: resources.ResourceList, sized: guards.SizedContainer) -> resources.ResourceList:
+def _limits(before: resources.ResourceList, sized: Recommendation) -> resources.ResourceList:
     """Return limits: the guards' for what was sized, the old ones for all else."""
     kept = {name: q for name, q in before.items() if name not in sized.requests}
     return sizing_context.merge(kept, sized.limits)

@@ -1,4 +1,4 @@
-"""From usage to advice: what ``kubestow recommend`` does, wherever usage comes from.
+"""From usage to recommendations: what ``kubestow recommend`` does, wherever usage comes from.
 
 An estimator answers for all containers at once, a walk through the past says
 how often the answer would have been too small and how much too large, the guards make it fit the
@@ -8,7 +8,7 @@ cluster, and the screen says whether the past is a guide at all.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from concurrent import futures
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -29,7 +29,12 @@ from kubestow.policies.sizing import (
     keep,
     registry,
 )
-from kubestow.workflows.recommending import advice as recommending_advice
+from kubestow.policies.sizing.recommendations import (
+    Recommendation,
+    SizingBacktest,
+    UsageSummary,
+    format_amounts,
+)
 
 CPU, MEMORY = resources.CPU, resources.MEMORY
 AUTO: Final = judging.AUTO
@@ -64,20 +69,20 @@ class RecommendRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecommendResult:
-    """All advice, in the order of the containers.
+    """All recommendations, in the order of the containers.
 
     Attributes:
         strategy: Who was asked.
-        advices: One per container.
+        recommendations: One per container.
         notes: What had to be left out or mended.
         records: Why, one per workload.
         inventory: What else is known.
         table: The usage it is made of.
-        places: Place of each advice's container in the usage.
+        places: Place of each recommendation's container in the usage.
     """
 
     strategy: str
-    advices: tuple[recommending_advice.Advice, ...]
+    recommendations: tuple[Recommendation, ...]
     notes: tuple[str, ...]
     records: tuple[decisions.DecisionRecord, ...]
     inventory: usage.Inventory
@@ -92,7 +97,7 @@ def recommend(
     watch: Watch = lambda *_: None,
     bounds: Mapping[str, caches.PodBounds] = _ANYTHING,
 ) -> RecommendResult:
-    """Work out advice for every container.
+    """Work out a recommendation for every container.
 
     Args:
         table: What was used.
@@ -112,9 +117,9 @@ def recommend(
     java = tuple(_heap(inventory, key) for key in table.keys)
     screen = judging.screen_container(table, window, request.screen, java)
     watch("guarding", 0.9)
-    made = _advise(table, inventory, request, answers, judged, screen, bounds)
+    made = _recommend_all(table, inventory, request, answers, judged, screen, bounds)
     watch("done", 1.0)
-    records = tuple(_record(advice, request, table.end_s) for advice in made)
+    records = tuple(_record(one, request, table.end_s) for one in made)
     places = tuple(range(len(made)))
     notes = (*table.notes, *_unmeasured(table, inventory))
     return RecommendResult(request.strategy, made, notes, records, inventory, table, places)
@@ -237,7 +242,7 @@ def _amount(stated: resources.ResourceList, resource: str) -> int:
     return int(resources.amount(resource, stated[resource])) if resource in stated else 0
 
 
-def _advise(
+def _recommend_all(
     table: Usage,
     inventory: usage.Inventory,
     request: RecommendRequest,
@@ -245,29 +250,45 @@ def _advise(
     judged: judging.BacktestScores,
     screen: judging.Screen,
     bounds: Mapping[str, caches.PodBounds],
-) -> tuple[recommending_advice.Advice, ...]:
-    by_workload: dict[WorkloadKey, list[int]] = {}
+) -> tuple[Recommendation, ...]:
     keys = table.keys
+    by_workload: dict[WorkloadKey, list[int]] = {}
     for place, key in enumerate(keys):
         by_workload.setdefault(key.of, []).append(place)
     known: dict[WorkloadKey, dict[str, usage.ContainerFacts]] = {}
     for key, facts in inventory.containers.items():
         known.setdefault(key.of, {})[key.container] = facts
     rows = _rows_of(table)
-    made: dict[int, recommending_advice.Advice] = {}
+    made: dict[int, Recommendation] = {}
     node = largest_node(inventory)
     for workload, places in by_workload.items():
         stated = known.get(workload, {})
+        pod = tuple(_begin(keys[place], request.strategy, found, place) for place in places)
         if request.strategy == keep.NAME:
-            pod = tuple(_untouched(keys[place], stated) for place in places)
+            pod = tuple(_untouched(one, stated) for one in pod)
         else:
             allowed = bounds.get(workload.namespace, caches.PodBounds())
-            pod = _guarded(table, keys, inventory, request, found, places, stated, node, allowed)
+            killed = {keys[place].container for place in places if table.oom_kills[place] > 0.0}
+            facts_of_pod = _guard_facts(inventory, workload, pod, killed, stated, node, allowed)
+            pod = guards.guard(pod, facts_of_pod, request.guards)
         for place, sized in zip(places, pod, strict=True):
-            made[place] = _advice(
-                table, keys[place], inventory, found, judged, screen, place, sized, rows[place]
-            )
-    return tuple(made[place] for place in range(len(table.containers)))
+            made[place] = _complete(table, inventory, judged, screen, place, sized, rows[place])
+    return tuple(made[place] for place in range(len(keys)))
+
+
+def _begin(
+    key: ContainerKey, strategy: str, found: estimates.Estimates, place: int
+) -> Recommendation:
+    """Return what was estimated for a container."""
+    reason = found.reasons[place] if found.reasons else ""
+    return Recommendation(
+        key,
+        found.amounts(place),
+        lower=found.amounts(place, "lower_"),
+        upper=found.amounts(place, "upper_"),
+        reasons=(reason,) if reason else (),
+        strategy=strategy,
+    )
 
 
 def _rows_of(table: Usage) -> list[slice]:
@@ -285,54 +306,44 @@ def largest_node(inventory: usage.Inventory) -> dict[str, int] | None:
     }
 
 
-def _untouched(
-    key: ContainerKey, known: Mapping[str, usage.ContainerFacts]
-) -> guards.SizedContainer:
+def _untouched(sized: Recommendation, known: Mapping[str, usage.ContainerFacts]) -> Recommendation:
     """Return what a container has; who keeps everything asks no guard."""
-    facts = known.get(key.container, usage.ContainerFacts())
+    facts = known.get(sized.container, usage.ContainerFacts())
     requests, limits = (
         {name: _amount(stated, name) for name in (CPU, MEMORY) if name in stated}
         for stated in (facts.requests, facts.limits)
     )
-    return guards.SizedContainer(key.container, requests, limits)
+    return replace(sized, requests=requests, limits=limits)
 
 
-def _guarded(
-    table: Usage,
-    keys: Sequence[ContainerKey],
+def _guard_facts(
     inventory: usage.Inventory,
-    request: RecommendRequest,
-    found: estimates.Estimates,
-    places: Sequence[int],
+    workload: WorkloadKey,
+    pod: guards.GuardedPod,
+    killed: Set[str],
     known: Mapping[str, usage.ContainerFacts],
     node: dict[str, int] | None,
     allowed: caches.PodBounds,
-) -> guards.GuardedPod:
-    workload = keys[places[0]].of
+) -> guards.GuardContext:
     current = {
         name: ContainerResources(facts.requests, facts.limits) for name, facts in known.items()
     }
     java = {name: heap for name, facts in known.items() if (heap := _heap_of(facts)) is not None}
-    facts = guards.GuardContext(
+    return guards.GuardContext(
         current=current,
         replicas=inventory.replicas.get(workload, 1),
         oom_killed_bytes={
-            keys[place].container: _killed_at(inventory.containers.get(keys[place]))
-            for place in places
-            if table.oom_kills[place] > 0.0
+            one.container: _killed_at(inventory.containers.get(one.key))
+            for one in pod
+            if one.container in killed
         },
         node=node,
         ranges=allowed.ranges,
         quota=allowed.quota,
         autoscaled=inventory.autoscaled.get(workload, {}),
         heaps=java,
-        quality=_quality(current, {keys[place].container for place in places}),
+        quality=_quality(current, {one.container for one in pod}),
     )
-    pod = tuple(
-        guards.SizedContainer(keys[place].container, recommending_advice.amounts_of(found, place))
-        for place in places
-    )
-    return guards.guard(pod, facts, request.guards)
 
 
 def _killed_at(facts: usage.ContainerFacts | None) -> int:
@@ -355,42 +366,38 @@ def _quality(current: Mapping[str, ContainerResources], measured: Set[str]) -> r
     return requests.QosClass.BURSTABLE
 
 
-def _advice(
+def _complete(
     table: Usage,
-    key: ContainerKey,
     inventory: usage.Inventory,
-    found: estimates.Estimates,
     judged: judging.BacktestScores,
     screen: judging.Screen,
     place: int,
-    sized: guards.SizedContainer,
+    sized: Recommendation,
     rows: slice,
-) -> recommending_advice.Advice:
+) -> Recommendation:
+    """Return a guarded recommendation with what was measured and how its rule would have done."""
     cpu, memory = table.cpu_cores[rows], table.memory_bytes[rows]
     known_cpu, known_memory = cpu[~np.isnan(cpu)], memory[~np.isnan(memory)]
-    reasons = [found.reasons[place] if found.reasons else "", *sized.notes]
-    if not screen.suitable[place]:
-        reasons.append(f"not suitable: {screen.reasons[place]}")
     throttled = float(table.throttled[place])
-    return recommending_advice.Advice(
-        key=key,
-        current=inventory.containers.get(key, usage.ContainerFacts()),
-        requests=sized.requests,
-        limits=sized.limits,
-        lower=recommending_advice.amounts_of(found, place, "lower_"),
-        upper=recommending_advice.amounts_of(found, place, "upper_"),
-        replicas=inventory.replicas.get(key.of, max(_living(cpu, memory), 1)),
-        samples=max(len(known_cpu), len(known_memory)),
-        peak_bytes=float(known_memory.max(initial=0.0)),
-        cpu_p95_cores=float(np.quantile(known_cpu, 0.95)) if len(known_cpu) else 0.0,
-        cpu_mean_cores=float(known_cpu.mean()) if len(known_cpu) else 0.0,
-        memory_mean_bytes=float(known_memory.mean()) if len(known_memory) else 0.0,
-        suitable=bool(screen.suitable[place]),
-        autocorrelated=float(np.nan_to_num(screen.dependent[place])),
-        why="; ".join(reason for reason in reasons if reason),
+    suitable = bool(screen.suitable[place])
+    why_not = () if suitable else (f"not suitable: {screen.reasons[place]}",)
+    return replace(
+        sized,
+        reasons=(*sized.reasons, *why_not),
+        suitable=suitable,
         backtest=_backtest(judged, place),
-        killed=int(table.oom_kills[place]),
-        throttled=None if np.isnan(throttled) else throttled,
+        usage=UsageSummary(
+            samples=max(len(known_cpu), len(known_memory)),
+            peak_bytes=float(known_memory.max(initial=0.0)),
+            cpu_p95_cores=float(np.quantile(known_cpu, 0.95)) if len(known_cpu) else 0.0,
+            cpu_mean_cores=float(known_cpu.mean()) if len(known_cpu) else 0.0,
+            memory_mean_bytes=float(known_memory.mean()) if len(known_memory) else 0.0,
+            autocorrelated=float(np.nan_to_num(screen.dependent[place])),
+            oom_kills=int(table.oom_kills[place]),
+            throttled=None if np.isnan(throttled) else throttled,
+        ),
+        current=inventory.containers.get(sized.key, usage.ContainerFacts()),
+        replicas=inventory.replicas.get(sized.key.of, max(_living(cpu, memory), 1)),
     )
 
 
@@ -401,11 +408,11 @@ def _living(cpu: arrays.Floats, memory: arrays.Floats) -> int:
     return int(np.count_nonzero(~(np.isnan(cpu[:, -1]) & np.isnan(memory[:, -1]))))
 
 
-def _backtest(judged: judging.BacktestScores, place: int) -> recommending_advice.AdviceBacktest:
+def _backtest(judged: judging.BacktestScores, place: int) -> SizingBacktest:
     missed, over = judged.memory_missed[place], judged.cpu_over[place]
     memory, peak = judged.memory_bytes[place], judged.memory_peak_bytes[place]
     cpu, used = judged.cpu_cores[place], judged.cpu_mean_cores[place]
-    return recommending_advice.AdviceBacktest(
+    return SizingBacktest(
         windows=int(np.count_nonzero(np.isfinite(missed) | np.isfinite(over))),
         miss_rate=_mean(missed),
         cpu_over=_mean(over),
@@ -420,30 +427,27 @@ def _mean(values: arrays.Floats) -> float | None:
 
 
 def _record(
-    advice: recommending_advice.Advice, request: RecommendRequest, time_s: float
+    one: Recommendation, request: RecommendRequest, time_s: float
 ) -> decisions.DecisionRecord:
-    numbers = {"samples": float(advice.samples), "peak_bytes": advice.peak_bytes}
-    numbers |= {f"requests/{name}": float(amount) for name, amount in advice.requests.items()}
+    numbers = {"samples": float(one.usage.samples), "peak_bytes": one.usage.peak_bytes}
+    numbers |= {f"requests/{name}": float(amount) for name, amount in one.requests.items()}
     backtest = {
         name: value
         for name, value in (
-            ("miss_rate", advice.backtest.miss_rate),
-            ("cpu_over", advice.backtest.cpu_over),
-            ("slack", advice.backtest.slack),
+            ("miss_rate", one.backtest.miss_rate),
+            ("cpu_over", one.backtest.cpu_over),
+            ("slack", one.backtest.slack),
         )
         if value is not None
     }
     return decisions.DecisionRecord(
         kind="sizing",
-        subject=f"container/{advice.key}",
+        subject=f"container/{one.key}",
         policy=request.strategy,
-        outcome=", ".join(
-            f"{n} {a}" for n, a in recommending_advice.format_amount(advice.requests).items()
-        )
-        or None,
+        outcome=", ".join(f"{n} {a}" for n, a in format_amounts(one.requests).items()) or None,
         parameters=dict(request.parameters),
         time=time_s,
-        rejected={} if advice.suitable else {"suitable": advice.why},
+        rejected={} if one.suitable else {"suitable": one.why},
         numbers=numbers,
         backtest=backtest,
     )
