@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kubestow.live.admission.learned_values import LearnedRequests
 from kubestow.live.admission.policy import AdmissionPolicy
 from kubestow.live.caches import PodBounds
+from kubestow.live.stores import StoredRecommendation
 from kubestow.model import pods, quantities, requests, resources
 from kubestow.model.keys import ContainerKey
 from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges
@@ -76,7 +76,7 @@ class Mutation:
 
 def mutate(
     pod: pods.Pod,
-    learned: Mapping[str, LearnedRequests],
+    learned: Mapping[str, StoredRecommendation],
     policy: AdmissionPolicy,
     bounds: PodBounds,
     node: Mapping[str, int] | None = None,
@@ -114,7 +114,10 @@ def mutate(
 
 
 def _wanted(
-    pod: ContainerKey, container: pods.Container, learned: LearnedRequests, policy: AdmissionPolicy
+    pod: ContainerKey,
+    container: pods.Container,
+    learned: StoredRecommendation,
+    policy: AdmissionPolicy,
 ) -> Recommendation:
     """Return what was learned, within the policy's bounds."""
     key = pod._replace(container=container.name)
@@ -274,7 +277,7 @@ def _tight(sized: Recommendation, name: str) -> Recommendation:
 def _sized(
     container: pods.Container,
     sizes: Mapping[str, Recommendation],
-    learned: Mapping[str, LearnedRequests],
+    learned: Mapping[str, StoredRecommendation],
     policy: AdmissionPolicy,
 ) -> pods.Container:
     """Return a container with its new amounts; those that stay keep their notation."""

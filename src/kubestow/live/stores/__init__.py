@@ -11,6 +11,9 @@ from kubestow.live.stores.recommendations import (
     is_newest,
     put_recommendations,
 )
+from kubestow.live.stores.recommendations import (
+    decode as decode_recommendation,
+)
 from kubestow.live.stores.schema import containers_table, recommendations_table
 
 __all__ = [
@@ -22,6 +25,7 @@ __all__ = [
     "StoredRecommendation",
     "container_numbers",
     "containers_table",
+    "decode_recommendation",
     "is_newest",
     "newest_decisions",
     "newest_decisions_below",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from kubestow.live import stores
-from kubestow.policies.sizing.recommendations import Recommendation, format_amounts
+from kubestow.policies.sizing.recommendations import Recommendation, to_quantities
 from kubestow.workflows.recommending.pipeline import RecommendResult
 
 
@@ -21,15 +21,13 @@ def store_recommendations(url: str, result: RecommendResult) -> int:
     with stores.open_store(url) as store, store.writing() as connection:  # all of it or nothing
         numbers = stores.container_numbers(connection, keys)
         for key, one in zip(keys, result.recommendations, strict=True):
-            made = [_made(one, result.strategy, now_s)]
+            made = [_made(one, now_s)]
             stores.put_recommendations(connection, numbers[key], made)
         stores.put_decisions(connection, result.records, now_s)
     return len(keys)
 
 
-def _made(one: Recommendation, strategy: str, now_s: float) -> stores.StoredRecommendation:
-    content = {
-        "requests": format_amounts(one.requests),
-        "limits": format_amounts(one.limits),
-    }
-    return stores.StoredRecommendation(now_s, strategy, content | {"why": one.why})
+def _made(one: Recommendation, now_s: float) -> stores.StoredRecommendation:
+    return stores.StoredRecommendation(
+        now_s, one.strategy, to_quantities(one.requests), to_quantities(one.limits), one.why
+    )
