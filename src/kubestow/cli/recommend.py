@@ -19,6 +19,7 @@ from rich.table import Column, Table
 from kubestow.cli import options, outputs
 from kubestow.live import caches
 from kubestow.model import errors, usage
+from kubestow.model.usage import Usage
 from kubestow.policies.sizing import registry
 from kubestow.reports import recommendation_page
 from kubestow.sources import prometheus
@@ -172,12 +173,14 @@ def recommend(
         table = live.sample(options.read_duration("--sample", sample), step_s)
     if live is not None:
         inventory = live.found.inventory
-    table = recommending.select_advice(table, inventory, only, labels)
+    table = recommending.select_usage(table, inventory, only, labels)
     everything = _run(table, inventory, request, {} if live is None else live.found.bounds)
     result = recommending.filter_by_severity(everything, severity)
     shown = set(result.places)
-    others = [everything.advices[place] for place in everything.places if place not in shown]
-    totals = recommending.add_up(result.advices, inventory, others)
+    others = [
+        everything.recommendations[place] for place in everything.places if place not in shown
+    ]
+    totals = recommending.add_up(result.recommendations, inventory, others)
     if out is not None:
         _write(result, totals, out)
     _answer(result, totals, output, out, asked)
@@ -203,9 +206,9 @@ class _Live:
         self._access, self._namespaces = access, namespaces
         self.found: workloads.ClusterInventory = self._module.read_inventory(access, namespaces)
 
-    def sample(self, seconds: float, step_s: float | None) -> usage.UsageTable:
+    def sample(self, seconds: float, step_s: float | None) -> Usage:
         """Return usage that is sampled now."""
-        table: usage.UsageTable = self._module.sample_usage(
+        table: Usage = self._module.sample_usage(
             self._access, self._namespaces, self.found, seconds, step_s
         )
         return table
@@ -254,9 +257,7 @@ def _labels(selector: str | None) -> dict[str, str]:
     return found
 
 
-def _read(
-    folder: Path, history_s: float, step_s: float | None
-) -> tuple[usage.UsageTable, usage.Inventory]:
+def _read(folder: Path, history_s: float, step_s: float | None) -> tuple[Usage, usage.Inventory]:
     with outputs.progress_bar() as bar:
         bar.add_task(f"reading {folder}", total=None)
         return read_usage_files(folder, step_s, history_s), read_inventory(folder)
@@ -264,7 +265,7 @@ def _read(
 
 def _ask(
     settings: prometheus.PrometheusSettings, question: UsageQuery
-) -> tuple[usage.UsageTable, usage.Inventory, int]:
+) -> tuple[Usage, usage.Inventory, int]:
     with prometheus.PrometheusClient(settings) as client, outputs.progress_bar() as bar:
         task = bar.add_task("reading", total=1.0)
 
@@ -276,7 +277,7 @@ def _ask(
 
 
 def _run(
-    table: usage.UsageTable,
+    table: Usage,
     inventory: usage.Inventory,
     request: recommending.RecommendRequest,
     bounds: Mapping[str, caches.PodBounds],
@@ -293,7 +294,7 @@ def _run(
 
 
 def _write(result: recommending.RecommendResult, totals: recommending.Totals, out: Path) -> None:
-    files.write_json(out / "results.json", recommending.advice_as_json(result))
+    files.write_json(out / "results.json", recommending.recommendations_as_json(result))
     files.write_json(out / "totals.json", recommending.totals_as_json(totals))
     lines = [msgspec.json.encode(record.as_json()).decode() for record in result.records]
     files.write_text(out / "decisions.jsonl", "\n".join([*lines, ""]))
@@ -309,12 +310,12 @@ def _answer(
 ) -> None:
     match output:
         case RecommendFormat.JSON:
-            outputs.print_json(recommending.advice_as_json(result))
+            outputs.print_json(recommending.recommendations_as_json(result))
         case RecommendFormat.YAML:
-            rows = recommending.advice_as_json(result)
+            rows = recommending.recommendations_as_json(result)
             sys.stdout.write(yaml.safe_dump(rows, sort_keys=False))
         case RecommendFormat.PATCH:
-            sys.stdout.write(recommending.advice_as_patches(result))
+            sys.stdout.write(recommending.recommendations_as_patches(result))
         case RecommendFormat.TABLE:
             _print(result, totals, out)
     if asked is not None:
@@ -326,9 +327,9 @@ def _print(
 ) -> None:
     console = outputs.console()
     console.print(_table(result))
-    if len(result.advices) > _LISTED:
+    if len(result.recommendations) > _LISTED:
         console.print(
-            f"{len(result.advices) - _LISTED} more: -o json lists all, --severity shortens"
+            f"{len(result.recommendations) - _LISTED} more: -o json lists all, --severity shortens"
         )
     console.print(
         f"{totals.containers} containers, {totals.suitable} suitable; freed "
@@ -359,8 +360,8 @@ def _table(result: recommending.RecommendResult) -> Table:
         box=None,
         pad_edge=False,
     )
-    for place in recommendation_page.most_urgent(result.advices, _LISTED):
-        one = result.advices[place]
+    for place in recommendation_page.most_urgent(result.recommendations, _LISTED):
+        one = result.recommendations[place]
         now, then = recommendation_page.texts(one)
         key = one.key
         over, missed = one.backtest.cpu_over, one.backtest.miss_rate
