@@ -9,6 +9,7 @@ import dataclasses
 import importlib
 import inspect
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -231,17 +232,22 @@ def library_page() -> str:
 
 
 def _described(name: str, function: Any) -> list[str]:
-    signature = str(inspect.signature(function))
+    signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(function)))
     code = f"```python\n{name}{signature}\n```"
     return [f"### {name}", "", code, "", _section(inspect.getdoc(function) or ""), ""]
 
 
 def _section(text: str) -> str:
-    """Return a docstring as Markdown: sections in bold, examples and arguments as blocks."""
-    lines = []
+    """Return a docstring as Markdown: sections in bold, members as lists, examples as blocks."""
+    lines, listed = [], False
     for line in text.splitlines():
         if line in ("Args:", "Attributes:", "Raises:", "Returns:", "Examples:"):
             lines += [f"**{line.rstrip(':')}**", ""]
+            listed = line != "Examples:"
+        elif listed and (member := re.fullmatch(r" {4}(\w+): (.*)", line)):
+            lines.append(f"- `{member[1]}`: {member[2]}")
+        elif listed and line.startswith(" " * 8):
+            lines.append(f"  {line.strip()}")
         else:
             lines.append(line)
     return "\n".join(lines)
