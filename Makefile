@@ -3,26 +3,49 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.stamp
+# What is installed: .core has what the program needs, .dev what tests, linters and pages need, too.
+CORE := $(VENV)/.core
+DEV := $(VENV)/.dev
+# Locks are complete and hashed, so nothing is resolved; what runs is compiled when it first runs.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
 
 INTERPRETED := tests/policies/placing/packing tests/policies/placing/batch/test_scheduler.py \
 	tests/policies/forecasting/arima/test_likelihood.py tests/policies/forecasting/gru/test_cells.py
 
-.PHONY: setup demo test browser prometheus postgresql e2e bench lint docs lock clean
+.DEFAULT_GOAL := help
+.PHONY: help core setup demo check lint browser prometheus postgresql test test-versions e2e bench docs \
+	dist lock clean
 
-setup: $(STAMP)
+help: ## list the targets
+	@awk -F ': .*## ' '/^[a-z0-9-]+:.* ## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): requirements/dev.txt pyproject.toml
-	@echo "setting up $(VENV) ..."
+$(CORE): requirements/core.txt requirements/build.txt pyproject.toml
+	@echo "setting up $(VENV) for the program ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(INSTALL) --require-hashes -r requirements/core.txt -r requirements/build.txt
+	@$(INSTALL) --no-build-isolation -e .
 	@touch $@
 
-demo: setup
+# The developer lock has all that the core and build locks have, in the same versions: a test
+# compares them.
+$(DEV): requirements/dev.txt requirements/core.txt requirements/build.txt pyproject.toml
+	@echo "setting up $(VENV) for development ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@$(INSTALL) --no-build-isolation -e .
+	@touch $(CORE) $@
+
+core: $(CORE) ## install only what the program needs into .venv
+
+setup: $(DEV) ## install everything for development into .venv
+
+demo: $(CORE) ## run the demo; installs only what the program needs
 	@$(BIN)/kubestow demo
 
-lint: setup
+check: $(DEV) ## check what you changed: format, lint, types, its tests (seconds)
+	@$(BIN)/python -m tools.check
+
+lint: $(DEV) ## run ruff, mypy and the import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -54,30 +77,43 @@ postgresql:
 		postgresql >/dev/null; } || true
 
 # The second run interprets the kernels instead of compiling them, so that coverage sees inside.
-test: lint browser prometheus postgresql
+test: lint browser prometheus postgresql ## run lint and all tests that need no Go toolchain
 	$(BIN)/python -m pytest -m 'not e2e' -n 2 --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(INTERPRETED) --cov --cov-append \
 		--cov-report=term --cov-fail-under=90
 
-e2e: setup
+# Each version has an environment of its own under .versions; missing interpreters are skipped.
+test-versions: ## run the fast tests on every supported Python that is installed
+	$(PYTHON) -m tools.versions
+
+e2e: $(DEV) ## build the real control plane and test against it (needs Go)
 	$(BIN)/python -m testenv.building
 	$(BIN)/python -m pytest -m e2e tests/e2e
 
-bench: setup
+bench: $(DEV) ## run benchmarks against their floors
 	$(BIN)/python -m benchmarks
 
-docs: setup
+docs: $(DEV) ## write the reference pages and build the site
 	$(BIN)/python docs/generate.py
 	$(BIN)/mkdocs build --strict --quiet
 
-lock:
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-header --group test --group neural --group postgres --group live --group references --group engines --group schemas --group lint --group docs --group build pyproject.toml \
-		-o requirements/dev.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-header --extra live --extra postgres pyproject.toml -o requirements/live.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-header --group build -o requirements/build.txt
+# The time of the last commit goes into the archives, so that a second build gives the same bytes.
+dist: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 315532800)
+dist: ## build wheel, sdist, bill of materials and checksums into dist/, and try the wheel
+	$(PYTHON) -m tools.release
 
-clean:
-	rm -rf $(VENV) site out .mypy_cache .ruff_cache .pytest_cache
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header
+GROUPS := test neural postgres live references engines schemas lint docs build
+
+lock: ## rebuild requirements/*.txt, keeping versions that still fit (needs uv)
+	$(COMPILE) $(GROUPS:%=--group %) pyproject.toml -o requirements/dev.txt
+	$(COMPILE) -c requirements/dev.txt pyproject.toml -o requirements/core.txt
+	$(COMPILE) -c requirements/dev.txt --extra live --extra postgres pyproject.toml \
+		-o requirements/live.txt
+	$(COMPILE) -c requirements/dev.txt --group build -o requirements/build.txt
+	$(COMPILE) -c requirements/dev.txt --group test -o requirements/test.txt
+	$(COMPILE) -c requirements/dev.txt --group release -o requirements/release.txt
+
+clean: ## remove what is built here
+	rm -rf $(VENV) .versions dist site out .mypy_cache .ruff_cache .pytest_cache

@@ -15,8 +15,6 @@ and show themselves in a notebook.
 
 from __future__ import annotations
 
-import importlib
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
     )
     from kubestow.model.errors import InputError
 
-__version__ = _version("kubestow")
+__version__: str
 
 __all__ = [
     "BacktestTable",
@@ -70,8 +68,14 @@ _ELSEWHERE = {"InputError": "kubestow.model.errors"}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 - slow; the program rarely asks
+
+        return version("kubestow")
     if name not in __all__:
         raise AttributeError(f"module 'kubestow' has no attribute {name!r}")
+    import importlib  # noqa: PLC0415 - likewise
+
     module = importlib.import_module(_ELSEWHERE.get(name, "kubestow.library"))
     return getattr(module, name)
 

@@ -58,7 +58,7 @@ def test_refusals_are_shown(store: str, capsys: pytest.CaptureFixture[str]) -> N
     assert main.run(["explain", "pod/shop/web-1", "--store", store]) == 0
     shown = capsys.readouterr().out
     assert "outcome: none" in shown
-    assert "refused: cpu would be at 80.0%: 3 nodes" in shown
+    assert "rejected: cpu would be at 80.0%: 3 nodes" in shown
 
 
 @pytest.mark.parametrize("subject", ["deploy/web", "deployment/shop/web", "Deployments/web"])
@@ -74,14 +74,14 @@ def test_workloads_are_found_by_the_names_of_kubectl(
 
 def test_nothing_known_leaves_with_1(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["explain", "pod/other", "--store", store]) == 1
-    assert "nothing was decided about pod/default/other" in capsys.readouterr().out
+    assert "no decision about pod/default/other" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("subject", "problem"),
     [
-        ("web", "KIND/NAME: 'web': expected such as pod/web-0"),
-        ("pod/", "KIND/NAME: 'pod/': expected such as pod/web-0"),
+        ("web", "KIND/NAME: 'web': expected KIND/NAME, e.g. pod/web-0"),
+        ("pod/", "KIND/NAME: 'pod/': expected KIND/NAME, e.g. pod/web-0"),
         ("secret/x", "'secret': expected pod, node, workload or a kind such as deployment"),
     ],
 )

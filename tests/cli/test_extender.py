@@ -37,7 +37,7 @@ def test_the_configuration_asks_only_for_what_the_term_does(
     ("arguments", "problem"),
     [
         (("--term", "best"), "'best': must be one of clbp, load-aware"),
-        (("--decision", "both"), "'both': must be one of shortlist, alone, weighted"),
+        (("--decision", "both"), "--decision: 'both': must be one of shortlist, alone, weighted"),
         (("--set", "negligible"), "--set: 'negligible': expected NAME=VALUE"),
         (("--term", "clbp", "--set", "colour=1"), "colour: unknown key"),
         (("--listen", "nowhere"), "--listen: 'nowhere': expected HOST:PORT"),

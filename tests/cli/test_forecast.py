@@ -51,9 +51,9 @@ def test_json_is_as_the_contract_says(path: Path, capsys: pytest.CaptureFixture[
 def test_the_table_can_be_read(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(str(path), "--horizon", "1h", "--backtest") == 0
     shown = capsys.readouterr().out
-    assert "240 points, one every 5m; 2 gaps (3 points repeat the" in shown
+    assert "240 points, one every 5m; 2 gaps (3 points filled with the" in shown
     assert "persistence" in shown
-    assert "1h ahead by auto:" in shown
+    assert "next 1h by auto:" in shown
     assert "2024-01-01T20:55:00Z" in shown
 
 
@@ -107,7 +107,7 @@ def test_the_same_input_gives_the_same_forecast(
     [
         (("--horizon", "soon"), "--horizon: 'soon': expected a duration such as 90s, 5m or 1h"),
         (("--horizon", "0s"), "--horizon: '0s': expected a duration"),
-        (("--model", "magic"), "model: 'magic': must be one of persistence"),
+        (("--model", "magic"), "--model: 'magic': must be one of persistence"),
         (("--column", "disk"), "has no column 'disk'; expected one of web, db"),
         (("--tested", "1.5"), "--tested: 1.5: expected more than 0 and less than 1"),
         (("--step", "x"), "--step: 'x': expected a duration"),

@@ -47,4 +47,6 @@ def test_values_of_no_use_leave_with_2(
 
 def test_nothing_is_applied_where_nobody_can_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["install"]) == 2
-    assert "nobody can be asked here; expected --yes" in capsys.readouterr().err
+    assert (
+        "cannot ask for confirmation without a terminal; expected --yes" in capsys.readouterr().err
+    )

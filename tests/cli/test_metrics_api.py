@@ -19,7 +19,7 @@ RULE = "metrics: [{name: a, query: b, namespace: c}]"
         (["--certificates", "none", "a"], "a after none: expected nothing"),
         (["--max-age", "soon"], "--max-age: 'soon': expected a duration"),
         (["--rules", "/nowhere.yaml"], "/nowhere.yaml: no such file"),
-        (["--rules", "RULES"], "--prometheus: is missing; the rules ask for metrics of one"),
+        (["--rules", "RULES"], "--prometheus: is missing; the rules query Prometheus"),
         (["--rules", "RULES", "--prometheus", "ftp://x"], "expected http://HOST"),
         (["--kubeconfig", "/nowhere"], "expected a kubeconfig of a cluster"),
         (["--max-series", "0"], "greater than or equal to 1"),

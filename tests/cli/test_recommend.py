@@ -86,7 +86,7 @@ def test_the_table_tells_what_is_freed_and_on_how_many_nodes(
     for word in ("CONTAINER", "shop/web/app", "1 ->", "1Gi ->", "critical", "missed", "suitable"):
         assert word in shown
     # Two pods of 1 core, 500 m and 250 m on nodes of 2: one for the first two, one for the rest.
-    assert "packed on nodes of the most usual shape: 2 now, 1 then" in shown
+    assert "packed onto nodes of the most common size: 2 now, 1 after" in shown
     assert "3 containers, " in shown
 
 
@@ -205,7 +205,7 @@ def test_a_store_that_is_away_is_one_line(folder: Path, capsys: pytest.CaptureFi
         ((), "recommend: expected --csv DIR, --prometheus URL or --cluster"),
         (("--csv", "x", "--prometheus", "http://y"), "expected --csv DIR, --prometheus URL or"),
         (("--csv", "x", "--cluster"), "expected --csv DIR, --prometheus URL or --cluster"),
-        (("--csv", "x", "--apply"), "--apply: needs --cluster, which says what there is now"),
+        (("--csv", "x", "--apply"), "--apply: needs --cluster"),
         (("--cluster", "--kubeconfig", "nowhere"), "nowhere: "),
         (("--csv", "nowhere"), "nowhere: no such folder"),
         (("--csv", "x", "--strategy", "best"), "'best': must be one of keep, percentile"),
@@ -262,7 +262,7 @@ def test_a_cluster_is_read_out_of_a_real_prometheus(
     shown = capsys.readouterr()
     rows = {row["workload"]: row for row in json.loads(shown.out)}
     assert len(rows) == 17
-    assert "15 questions to Prometheus" in shown.err
+    assert "15 queries to Prometheus" in shown.err
     db = rows["data/StatefulSet/db"]
     (pod,) = (one for one in scenes.make_pods() if one.name == "db-0")
     assert db["usage"]["cpu_mean_cores"] == pytest.approx(np.nanmean(pod.expected_cores()))

@@ -51,10 +51,10 @@ def test_the_list_names_all_studies() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "a name is missing"),
+        ([], "name is missing"),
         (["schubert-unpacking"], "'schubert-unpacking': must be one of"),
-        (["schubert-packing", "--lists", "1"], "--lists: 1: must be >= 2"),
-        (["schubert-packing", "--jobs", "0"], "--jobs: 0: must be >= 1"),
+        (["schubert-packing", "--lists", "1"], "lists: 1: must be >= 2"),
+        (["schubert-packing", "--jobs", "0"], "jobs: 0: must be >= 1"),
     ],
     ids=["no-name", "unknown", "lists", "jobs"],
 )

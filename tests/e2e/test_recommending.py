@@ -69,7 +69,7 @@ def test_a_cluster_is_looked_at_sampled_and_changed(
         assert _resources(cluster, namespace) == before
         asked = _recommend(kubeconfig, namespace, "--apply", "--unsuitable")
         assert asked.returncode == 2
-        assert "nobody can be asked here; expected --yes" in asked.stderr
+        assert "cannot ask for confirmation without a terminal; expected --yes" in asked.stderr
         tried = _recommend(kubeconfig, namespace, "--apply", "--unsuitable", "--dry-run")
         assert "could be changed" in tried.stderr, tried.stderr
         assert _resources(cluster, namespace) == before

@@ -388,14 +388,14 @@ def test_places_can_be_overridden(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("seed", "--set: 'seed': expected path=value"),
-        ("=5", "--set: '=5': expected path=value"),
-        ("seed=[", "--set seed: '[': expected a YAML value"),
-        ("workloads[9].replicas=1", "--set workloads[9].replicas=1: there is no entry [9]"),
-        ("workloads.web=1", "--set workloads.web=1: 'web' is not inside a mapping"),
-        ("ports[0]=1", "--set ports[0]=1: there is no list 'ports'"),
-        ("...=1", "--set ...=1: expected a path such as policies.scaling.max"),
-        ("seed.deep=1", "--set seed.deep=1: 'deep' is not inside a mapping"),
+        ("seed", "changes: 'seed': expected path=value"),
+        ("=5", "changes: '=5': expected path=value"),
+        ("seed=[", "changes seed: '[': expected a YAML value"),
+        ("workloads[9].replicas=1", "changes workloads[9].replicas=1: there is no entry [9]"),
+        ("workloads.web=1", "changes workloads.web=1: 'web' is not inside a mapping"),
+        ("ports[0]=1", "changes ports[0]=1: there is no list 'ports'"),
+        ("...=1", "changes ...=1: expected a path such as policies.scaling.max"),
+        ("seed.deep=1", "changes seed.deep=1: 'deep' is not inside a mapping"),
     ],
 )
 def test_overrides_that_lead_nowhere_are_refused(change: str, message: str, tmp_path: Path) -> None:

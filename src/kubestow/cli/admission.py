@@ -1,29 +1,22 @@
-"""``kubestow admission``: the webhook that gives new pods what was learned."""
+"""``kubestow admission``: the webhook that sets requests of new pods."""
 
 from __future__ import annotations
 
 import contextlib
 import enum
 import signal
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubestow.cli import options, outputs, serving
-from kubestow.live import api, caches, servers, stores
-from kubestow.live.admission import (
-    COMPONENT,
-    DEADLINE_S,
-    MANAGED_LABEL,
-    AdmissionOptions,
-    AdmissionPolicy,
-    LimitRule,
-    assemble_admission,
-)
-from kubestow.live.certificates import Webhooks
-from kubestow.model import errors, pods, quantities, resources
+from kubestow.cli import names, options, outputs, serving
+from kubestow.model import errors
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+if TYPE_CHECKING:
+    from kubestow.live import api, caches, stores
+    from kubestow.live.admission import AdmissionOptions, LimitRule
+
+app = outputs.make_app()
 
 
 class LimitMode(enum.StrEnum):
@@ -36,7 +29,6 @@ class LimitMode(enum.StrEnum):
     FACTOR = "factor"
 
 
-_PLAIN = AdmissionPolicy()
 # CPU, memory.
 _RULES: dict[LimitMode, tuple[LimitRule, LimitRule]] = {
     LimitMode.DEFAULT: ("none", "request"),
@@ -54,7 +46,7 @@ def admission(
         typer.Option(
             metavar="URL",
             envvar="KUBESTOW_STORE",
-            help="Store with learned values; decisions go there.",
+            help="Read recommendations from this store and record decisions in it.",
         ),
     ],
     paths: serving.PathsArgument = None,
@@ -62,10 +54,14 @@ def admission(
     certificates: serving.CertificatesOption = serving.Certificates.MANAGED,
     webhook: Annotated[
         str | None,
-        typer.Option(help="MutatingWebhookConfiguration whose caBundle is kept (managed)."),
+        typer.Option(
+            help="Keep the caBundle of this MutatingWebhookConfiguration up to date (managed)."
+        ),
     ] = None,
     namespace: serving.NamespaceOption = None,
-    service: Annotated[str, typer.Option(help="Service that leads here.")] = "kubestow-admission",
+    service: Annotated[
+        str, typer.Option(help="Name of the Service in front of this server.")
+    ] = "kubestow-admission",
     secret: serving.SecretOption = "kubestow-admission-certificates",  # noqa: S107 - its name
     host_names: serving.HostsOption = None,
     client_ca: serving.ClientsOption = None,
@@ -73,72 +69,96 @@ def admission(
     context: serving.ContextOption = None,
     cluster: Annotated[
         bool,
-        typer.Option(help="Ask the cluster for namespaces, LimitRanges, quotas and nodes."),
+        typer.Option(help="Read namespaces, LimitRanges, quotas and nodes from the cluster."),
     ] = True,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Change nothing; annotate what would be changed.")
+        bool, typer.Option("--dry-run", help="Do not change pods; annotate what would change.")
     ] = False,
     labels: Annotated[
         list[str] | None,
-        typer.Option("--label", help=f"Understood beside {MANAGED_LABEL}; several times."),
+        typer.Option(
+            "--label",
+            help=f"Manage pods with this label, beside {names.MANAGED_LABEL}. Repeatable.",
+        ),
     ] = None,
     id_labels: Annotated[
         list[str] | None,
-        typer.Option("--id-label", help=f"Understood beside {pods.ID_LABEL}; several times."),
+        typer.Option(
+            "--id-label",
+            help=f"Identify workloads by this label, beside {names.ID_LABEL}. Repeatable.",
+        ),
     ] = None,
     freeze: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMESPACE/KIND/NAME", help="Leave this workload; several times."),
+        typer.Option(
+            metavar="NAMESPACE/KIND/NAME", help="Do not change this workload. Repeatable."
+        ),
     ] = None,
     limits: Annotated[
         LimitMode,
         typer.Option(
-            help="default: memory limit equals request, no CPU limit; keep: raised only where "
-            "needed; scale: in proportion; requests-only: not touched; factor: see --limit-factor."
+            help="Set limits like this. default: memory limit equals request, no CPU limit. keep: "
+            "raise only if below the request. scale: keep the ratio to the request. requests-only: "
+            "leave limits unchanged. factor: multiply the request by --limit-factor."
         ),
     ] = LimitMode.DEFAULT,
     limit_factor: Annotated[
-        list[str] | None, typer.Option(metavar="RESOURCE=NUMBER", help="E.g. cpu=2, memory=1.2.")
+        list[str] | None,
+        typer.Option(
+            metavar="RESOURCE=NUMBER",
+            help="Ratio of limit to request, e.g. cpu=2,memory=1.2; default: 1.",
+        ),
     ] = None,
     keep_guaranteed: Annotated[
-        bool, typer.Option("--keep-guaranteed", help="Pods of class Guaranteed stay so.")
+        bool,
+        typer.Option("--keep-guaranteed", help="Keep pods of QoS class Guaranteed in that class."),
     ] = False,
     pod_level: Annotated[
-        bool, typer.Option("--pod-level", help="Change pods with pod-level resources, too.")
+        bool, typer.Option("--pod-level", help="Change pods with pod-level resources as well.")
     ] = False,
     least: Annotated[
         list[str] | None,
-        typer.Option("--min", metavar="RESOURCE=QUANTITY", help="Least request; 10m and 32Mi."),
+        typer.Option(
+            "--min",
+            metavar="RESOURCE=QUANTITY",
+            help="Smallest request; default: cpu=10m,memory=32Mi.",
+        ),
     ] = None,
     most: Annotated[
         list[str] | None,
-        typer.Option("--max", metavar="RESOURCE=QUANTITY", help="Largest request."),
+        typer.Option("--max", metavar="RESOURCE=QUANTITY", help="Largest request; default: none."),
     ] = None,
     max_age: Annotated[
-        str, typer.Option(help="How old learned values may get while the store is away.")
+        str, typer.Option(help="Use recommendations up to this age while the store is unavailable.")
     ] = "1h",
-    refresh: Annotated[str, typer.Option(help="Pause between two looks into the store.")] = "5s",
+    refresh: Annotated[str, typer.Option(help="Poll the store this often.")] = "5s",
     deadline: Annotated[
-        str, typer.Option(help="Answer by then; less than the webhook's timeoutSeconds.")
-    ] = f"{DEADLINE_S:g}s",
-    drain: Annotated[str, typer.Option(help="Answer on for so long when told to end.")] = "5s",
+        str,
+        typer.Option(help="Respond within this time; keep it below the webhook's timeoutSeconds."),
+    ] = names.ADMISSION_DEADLINE,
+    drain: Annotated[str, typer.Option(help="Keep serving for this long after SIGTERM.")] = "5s",
     log_level: serving.LogOption = "info",
 ) -> int:
-    """Serve the admission webhook /mutate-v1-pod: new pods get the requests that were learned.
+    """Serve the admission webhook /mutate-v1-pod, which sets the recommended requests of new pods.
 
-    Only pods with the label kubestow.io/managed=true are looked at. Whatever goes wrong, a pod is
-    let through unchanged, in time. Learned values are kept in memory, so that no admission waits
-    for the store. SIGTERM ends it without a lost request.
+    Only pods labelled kubestow.io/managed=true are changed. On any failure a pod is admitted
+    unchanged, within the deadline. Recommendations are cached in memory, so no admission waits
+    for the store. On SIGTERM, open requests are answered before the server stops.
 
     Example:
       kubestow admission --store sqlite:///kubestow.db --certificates none --no-cluster --dry-run
       kubestow admission --store $URL --listen 0.0.0.0:9443 --webhook kubestow
       kubestow admission --store $URL --listen 0.0.0.0:9443 --certificates mounted /certificates
     """
+    from kubestow.live import servers, stores
+    from kubestow.live.admission import MANAGED_LABEL, AdmissionOptions, AdmissionPolicy
+    from kubestow.live.certificates import Webhooks
+    from kubestow.model import pods, resources
+
     serving.prepare_logs(log_level)
     host, port = servers.read_address("--listen", listen)
     floors, caps = _amounts("--min", least), _amounts("--max", most)
-    factors = _numbers(limit_factor)
+    factors, plain = _numbers(limit_factor), AdmissionPolicy()
     policy = AdmissionPolicy(
         labels=(MANAGED_LABEL, *(labels or ())),
         id_labels=(pods.ID_LABEL, *(id_labels or ())),
@@ -150,9 +170,9 @@ def admission(
         memory_factor=factors.get(resources.MEMORY, 1.0),
         keep_guaranteed=keep_guaranteed,
         pod_level=pod_level,
-        cpu_least_m=floors.get(resources.CPU, _PLAIN.cpu_least_m),
+        cpu_least_m=floors.get(resources.CPU, plain.cpu_least_m),
         cpu_most_m=caps.get(resources.CPU),
-        memory_least_bytes=floors.get(resources.MEMORY, _PLAIN.memory_least_bytes),
+        memory_least_bytes=floors.get(resources.MEMORY, plain.memory_least_bytes),
         memory_most_bytes=caps.get(resources.MEMORY),
         max_age_s=options.read_duration("--max-age", max_age),
     )
@@ -162,7 +182,7 @@ def admission(
         settings=servers.ServerSettings(
             host=host,
             port=port,
-            # Whoever sends slowly must not use up the time that is left for the answer.
+            # A slow sender must not use up the time that is left for the response.
             read_s=deadline_s,
             request_s=2.0 * deadline_s + 1.0,
             drain_s=options.read_duration("--drain", drain),
@@ -192,6 +212,8 @@ async def _serve(
     wanted: serving.Wanted,
     cluster: tuple[str | None, str | None] | None,
 ) -> signal.Signals | None:
+    from kubestow.live import api
+
     async with contextlib.AsyncExitStack() as stack:
         client = None
         if cluster is not None:
@@ -205,6 +227,9 @@ async def _serve_with(
     chosen: AdmissionOptions,
     wanted: serving.Wanted,
 ) -> signal.Signals | None:
+    from kubestow.live import caches, servers
+    from kubestow.live.admission import COMPONENT, assemble_admission
+
     metrics = servers.Telemetry(COMPONENT)
     tls, source = serving.make_context(wanted), serving.make_source(wanted, client)
     keeper = await serving.keep_certificates(tls, source, metrics)
@@ -221,7 +246,7 @@ async def _serve_with(
         return caches.unknown_bounds() if watcher is None else watcher.current
 
     def ready() -> str:
-        return "" if keeper is None or keeper.ready else "there is no certificate yet"
+        return "" if keeper is None or keeper.ready else "no certificate yet"
 
     with assemble_admission(store, chosen, tls, around, ready, metrics) as webhook:
         return await servers.serve(webhook.server, *background)
@@ -234,6 +259,8 @@ def _workload(text: str) -> str:
 
 
 def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    from kubestow.model import resources
+
     found = {}
     for text in given or ():
         for part in text.split(","):
@@ -246,6 +273,8 @@ def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
 
 
 def _amounts(option: str, given: list[str] | None) -> dict[str, int]:
+    from kubestow.model import quantities, resources
+
     found = {}
     for name, text in _pairs(option, given).items():
         try:

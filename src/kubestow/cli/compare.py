@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import markup, progress
-from rich.table import Column, Table
 
-from kubestow.cli import outputs
+from kubestow.cli import names, outputs
 from kubestow.model import errors
-from kubestow.reports import comparison_page
-from kubestow.workflows import comparing, files
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+if TYPE_CHECKING:
+    from kubestow.workflows import comparing
+
+app = outputs.make_app()
 
 _STAR, _ALIKE, _FRONT = "*", "=", "P"
 
@@ -23,47 +22,60 @@ _STAR, _ALIKE, _FRONT = "*", "=", "P"
 @app.command()
 def compare(
     scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML), or - for input.")
+        str,
+        typer.Argument(metavar="SCENARIO", help="Scenario file (YAML), or - for standard input."),
     ],
     varied: Annotated[
         list[str] | None,
-        typer.Option("--vary", metavar="PATH=V1,V2,...", help="Values one place takes in turn."),
+        typer.Option(
+            "--vary",
+            metavar="PATH=V1,V2,...",
+            help="Try these values at this path of the scenario. Repeatable.",
+        ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(help="Seeds every variant runs with, from the scenario's on.")
+        int,
+        typer.Option(help="Run each variant with this many seeds, counted from the scenario's."),
     ] = 5,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Change one place in all variants."),
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Set this path in all variants. Repeatable."
+        ),
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(help="Label of the variant to compare with; the first one.")
+        str | None,
+        typer.Option(help="Compare with the variant of this label; default: the first one."),
     ] = None,
     engine: Annotated[
-        str, typer.Option(help=f"Where runs are computed: {', '.join(comparing.ENGINES)}.")
-    ] = comparing.LOCAL,
+        str, typer.Option(help=f"Run simulations on this engine: {names.listed(names.ENGINES)}.")
+    ] = names.ENGINES[0],
     jobs: Annotated[
-        int | None, typer.Option(help="Runs at the same time; one per core if not given.")
+        int | None,
+        typer.Option(help="Run this many simulations in parallel; default: one per core."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for results, report and finished runs.")
+        Path | None, typer.Option(help="Write results, report and finished runs to this folder.")
     ] = None,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
-    """Compare variants of a scenario, every combination with the same seeds.
+    """Compare variants of a scenario: every combination of values, all with the same seeds.
 
-    Paths and values are those of simulate --set; values are YAML, and commas inside brackets do
-    not split them. A variant is called by its values. Differences to the baseline are paired by
-    seed, tested, and corrected for the number of tests (Holm).
+    Paths and values are those of 'simulate --set'. Values are YAML; commas inside brackets do not
+    split them. The label of a variant lists its values. Differences from the baseline are paired
+    by seed, tested, and corrected for multiple tests (Holm).
 
-    With --out, finished runs are kept in DIR/cells: after an interruption, or with more values or
-    seeds, the same command computes only what is missing. Results depend neither on the number of
-    jobs nor on the engine.
+    With --out, finished runs stay in DIR/cells: after an interruption, or with more values or
+    seeds, the same command computes only what is missing. Neither the number of jobs nor the
+    engine changes the results.
 
     Example:
       kubestow compare examples/shop-day.yaml --vary policies.scaling.target.cpu=0.5,0.6,0.8
-      kubestow compare day.yaml --vary policies.scaling.max=10,30 --vary step=5s,15s --out day
+      kubestow compare examples/shop-day.yaml --vary step=5s,15s --seeds 3 --out day
     """
+    from kubestow.reports import comparison_page
+    from kubestow.workflows import comparing, files
+
     chosen = comparing.get_engine(engine)
     for name, value in (("--seeds", seeds), ("--jobs", jobs)):
         if value is not None and value < 1:
@@ -90,15 +102,13 @@ def compare(
 def _run(
     sweep: comparing.ComparisonGrid, out: Path | None, engine: comparing.Engine, jobs: int
 ) -> comparing.Comparison:
-    columns = (
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeRemainingColumn(),
-    )
+    from rich import progress
+
+    from kubestow.workflows import comparing
+
+    columns = (progress.MofNCompleteColumn(), progress.TimeRemainingColumn())
     tasks = comparing.make_tasks(sweep)
-    console = outputs.progress_console()
-    with progress.Progress(*columns, console=console, transient=True) as bar:
+    with outputs.progress_bar(*columns) as bar:
         task = bar.add_task(f"comparing {sweep.name}", total=len(tasks))
 
         def watch(done: float, total: float, label: str) -> None:
@@ -110,6 +120,11 @@ def _run(
 
 
 def _print(found: comparing.Comparison) -> None:
+    from rich import markup
+    from rich.table import Column, Table
+
+    from kubestow.workflows import comparing
+
     console = outputs.console()
     seeds = f"seeds {found.seeds[0]} to {found.seeds[-1]}" if len(found.seeds) > 1 else "one seed"
     console.print(
@@ -137,7 +152,7 @@ def _print(found: comparing.Comparison) -> None:
     ]
     shown = [text for text in constant if text]
     if shown:
-        console.print(f"alike in all variants: {', '.join(shown)}")
+        console.print(f"same in all variants: {', '.join(shown)}")
     console.print(_legend(found))
 
 
@@ -147,6 +162,8 @@ def _constant(found: comparing.Comparison, measure: comparing.RunMeasure) -> str
 
 
 def _cell(one: comparing.ComparisonResult, measure: comparing.RunMeasure) -> str:
+    from kubestow.workflows import comparing
+
     summary = one.summary.get(measure.path)
     if summary is None:
         return "-"
@@ -161,7 +178,7 @@ def _legend(found: comparing.Comparison) -> str:
     cost, quality = found.axes
     front = f"{_FRONT}: on the Pareto front of {cost.title} and {quality.title}"
     if len(found.seeds) == 1:
-        return f"{front}. One seed: no intervals, no tests; try --seeds 5."
+        return f"{front}. One seed gives no intervals and no tests; try --seeds 5."
     return (
         f"± 95 % interval; {_STAR} differs from the baseline (paired t-test, Holm, 5 %); "
         f"{_ALIKE} differs by the same amount in every seed; {front}."

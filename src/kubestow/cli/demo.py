@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import progress
-from rich.table import Table
 
-from kubestow.cli import outputs
+from kubestow.cli import names, outputs
 from kubestow.model import errors
-from kubestow.reports import demonstration_page, figures
-from kubestow.workflows import comparing, demonstrating, files
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+if TYPE_CHECKING:
+    from kubestow.workflows import comparing
+
+app = outputs.make_app()
 
 _COLOURS = {"good": "green", "bad": "red"}
 
@@ -23,21 +22,29 @@ _COLOURS = {"good": "green", "bad": "red"}
 @app.command()
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Folder for report.html, day.png, results.json and cells.")
+        Path,
+        typer.Option(help="Write report.html, day.png, results.json and cells/ to this folder."),
     ] = Path("out/demo"),
-    seeds: Annotated[int, typer.Option(help="Seeds every way runs with.")] = demonstrating.SEEDS,
+    seeds: Annotated[int, typer.Option(help="Run each variant with this many seeds.")] = (
+        names.DEMO_SEEDS
+    ),
     jobs: Annotated[
-        int | None, typer.Option(help="Runs at the same time; one per core if not given.")
+        int | None,
+        typer.Option(help="Run this many simulations in parallel; default: one per core."),
     ] = None,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
-    """Simulate a day of a shop four ways: stock, nodes filled, requests sized, scaled ahead.
+    """Simulate a day of a web shop in four variants, from stock Kubernetes to all of kubestow.
 
-    Finished runs are kept in DIR/cells, so that an interrupted demonstration goes on.
+    The variants add up: stock, nodes packed, requests sized, replicas scaled ahead of demand.
+    Finished runs stay in DIR/cells, so an interrupted demo resumes.
 
     Example:
       kubestow demo --out out/demo
     """
+    from kubestow.reports import demonstration_page, figures
+    from kubestow.workflows import files
+
     for name, value in (("--seeds", seeds), ("--jobs", jobs)):
         if value is not None and value < 1:
             raise errors.InputError(name, f"{value}: must be >= 1")
@@ -55,28 +62,31 @@ def demo(
 
 
 def _run(out: Path, seeds: int, jobs: int) -> comparing.Comparison:
+    from rich import progress
+
+    from kubestow.workflows import demonstrating
+
     sweep = demonstrating.plan(seeds)
-    columns = (
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-    )
-    with progress.Progress(*columns, console=outputs.progress_console(), transient=True) as bar:
-        task = bar.add_task("simulating a day of a shop", total=None)
+    columns = (progress.MofNCompleteColumn(), progress.TimeElapsedColumn())
+    with outputs.progress_bar(*columns) as bar:
+        task = bar.add_task("simulating a day of a web shop", total=None)
 
         def watch(done: float, total: float, label: str) -> None:
-            what = f"finished: {label}" if label else "simulating a day of a shop"
+            what = f"finished: {label}" if label else "simulating a day of a web shop"
             bar.update(task, completed=done, total=total, description=what)
 
         return demonstrating.run(sweep, out / "cells", jobs, watch)
 
 
 def _print(found: comparing.Comparison) -> None:
+    from rich.table import Table
+
+    from kubestow.workflows import demonstrating
+
     console = outputs.console()
     console.print(
-        f"A day of a shop with a rush hour and a maintenance morning, {len(found.seeds)} seeds "
-        "(mean ± 95 %)"
+        f"A day of a web shop with a rush hour and a maintenance window, {len(found.seeds)} seeds "
+        "(mean ± 95 % interval)"
     )
     table = Table("", *(way.name for way in demonstrating.WAYS))
     for title, cells in demonstrating.table(found):

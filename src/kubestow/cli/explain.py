@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from kubestow.cli import outputs, serving
-from kubestow.live import admission, api, stores
-from kubestow.live.api import NOT_FOUND, ApiError
 from kubestow.model import errors
-from kubestow.model.decisions import DecisionRecord
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from kubestow.live import stores
+    from kubestow.model.decisions import DecisionRecord
+
+app = outputs.make_app()
 _PODS = ("pod", "pods", "po")
 # Short names as kubectl knows them, and the kinds that identities are made of.
 _KINDS = {
@@ -35,32 +35,38 @@ _KINDS = {
 def explain(
     subject: Annotated[
         str,
-        typer.Argument(metavar="KIND/NAME", help="Such as pod/web-0, deployment/web or node/n1."),
+        typer.Argument(
+            metavar="KIND/NAME", help="Object, e.g. pod/web-0, deployment/web or node/n1."
+        ),
     ],
-    store: Annotated[str, typer.Option(metavar="URL", help="Store that decisions are in.")],
+    store: Annotated[str, typer.Option(metavar="URL", help="Read decisions from this store.")],
     namespace: Annotated[
         str, typer.Option("--namespace", "-n", help="Namespace of the object.")
     ] = "default",
     kind: Annotated[
-        str | None, typer.Option(help="Only these decisions: placing, sizing, scaling, moving.")
+        str | None, typer.Option(help="Show only this kind: placing, sizing, scaling or moving.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many decisions at most.")] = 5,
+    limit: Annotated[int, typer.Option(min=1, help="Show at most this many decisions.")] = 5,
     cluster: Annotated[
         bool,
-        typer.Option("--cluster", help="Ask the cluster which workload a pod belongs to, too."),
+        typer.Option("--cluster", help="Include the workload of a pod, as the cluster reports it."),
     ] = False,
     kubeconfig: serving.KubeconfigOption = None,
     context: serving.ContextOption = None,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
-    """Show the decisions on an object, newest first: candidates, scores, reasons, numbers.
+    """Show the decisions about an object, newest first: candidates, scores, reasons, numbers.
 
-    Leaves with 1 if nothing was decided about it.
+    Exits with 1 if there is no decision about it.
 
     Example:
       kubestow explain pod/web-0 -n shop --store sqlite:///kubestow.db
       kubestow explain deployment/web -n shop --kind sizing --store $URL -o json
     """
+    import asyncio
+
+    from kubestow.live import stores
+
     subjects = [_subject(subject, namespace)]
     if cluster and subjects[0].startswith("pod/"):
         subjects += asyncio.run(_owners(subjects[0], (kubeconfig, context)))
@@ -75,14 +81,16 @@ def explain(
         for record in found:
             _show(outputs.console(), record)
     else:
-        outputs.console().print(f"nothing was decided about {' or '.join(subjects)}")
+        outputs.console().print(f"no decision about {' or '.join(subjects)}")
     return 0 if found else 1
 
 
 def _decisions(
     store: stores.Store, subject: str, limit: int, kind: str | None
 ) -> tuple[DecisionRecord, ...]:
-    """Return decisions on a subject, and on the containers of a workload."""
+    """Return decisions about a subject, and about the containers of a workload."""
+    from kubestow.live import stores
+
     found = stores.newest_decisions(store, subject, limit=limit, kind=kind)
     if subject.startswith("workload/"):
         below = subject.replace("workload/", "container/", 1) + "/"
@@ -99,7 +107,7 @@ def _subject(text: str, namespace: str) -> str:
     """
     parts = text.split("/")
     if len(parts) < 2 or not all(parts):
-        raise errors.InputError("KIND/NAME", f"{text!r}: expected such as pod/web-0")
+        raise errors.InputError("KIND/NAME", f"{text!r}: expected KIND/NAME, e.g. pod/web-0")
     kind, rest = parts[0].lower(), parts[1:]
     if kind in ("workload", "container", "hpa", "node"):
         return "/".join((kind, *rest))
@@ -114,6 +122,11 @@ def _subject(text: str, namespace: str) -> str:
 
 async def _owners(subject: str, cluster: tuple[str | None, str | None]) -> list[str]:
     """Return the workload that a pod's annotation names, if any."""
+    import msgspec
+
+    from kubestow.live import admission, api
+    from kubestow.live.api import NOT_FOUND, ApiError
+
     _, namespace, name = subject.split("/", 2)
     async with await api.connect(*cluster) as client:
         try:
@@ -148,11 +161,13 @@ def _show(console: Console, record: DecisionRecord) -> None:
     if record.candidates:
         console.print(_candidates(record))
     for name, reason in record.rejected.items():
-        console.print(f"  refused: {name}: {reason}", markup=False)
+        console.print(f"  rejected: {name}: {reason}", markup=False)
     console.print()
 
 
 def _candidates(record: DecisionRecord) -> Table:
+    from rich.table import Table
+
     terms: Sequence[str] = list(dict.fromkeys(t for c in record.candidates for t in c.terms))
     table = Table("CANDIDATE", *(term.upper() for term in terms), "TOTAL", box=None, padding=(0, 2))
     for each in record.candidates:

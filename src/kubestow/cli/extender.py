@@ -4,36 +4,42 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
-import yaml
 
-from kubestow.cli import options, outputs, serving
-from kubestow.live import api, servers, stores
-from kubestow.live.extender import COMPONENT, ExtenderHost, ExtenderOptions
+from kubestow.cli import names, options, outputs, serving
 from kubestow.model import errors
-from kubestow.policies.placing import extender_configuration, profiles, terms
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
-_BODY_BYTES = 64 * servers.MIB  # 5000 whole nodes are about 12 MiB; names are far less
+if TYPE_CHECKING:
+    from kubestow.live import servers, stores
+    from kubestow.live.extender import ExtenderOptions
+
+app = outputs.make_app()
+_BODY_BYTES = 64 * 2**20  # 5000 whole nodes are about 12 MiB; names are far less
 
 
 @app.command()
 def extender(
     term: Annotated[
-        str, typer.Option(help=f"What filters and scores: {', '.join(terms.TERMS)}.")
+        str,
+        typer.Option(
+            help=f"Filter and score by this term: {names.listed(names.TERMS, plugins=True)}."
+        ),
     ] = "load-aware",
     parameters: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the term; several times."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Set a parameter of the term. Repeatable."
+        ),
     ] = None,
     paths: serving.PathsArgument = None,
     listen: serving.ListenOption = "127.0.0.1:8888",
     certificates: serving.CertificatesOption = serving.Certificates.NONE,
     namespace: serving.NamespaceOption = None,
-    service: Annotated[str, typer.Option(help="Service that leads here.")] = "kubestow-extender",
+    service: Annotated[
+        str, typer.Option(help="Name of the Service in front of this server.")
+    ] = "kubestow-extender",
     secret: serving.SecretOption = "kubestow-extender-certificates",  # noqa: S107 - its name
     host_names: serving.HostsOption = None,
     client_ca: serving.ClientsOption = None,
@@ -41,48 +47,58 @@ def extender(
     context: serving.ContextOption = None,
     store: Annotated[
         str | None,
-        typer.Option(metavar="URL", envvar="KUBESTOW_STORE", help="Store that decisions go to."),
+        typer.Option(
+            metavar="URL", envvar="KUBESTOW_STORE", help="Record decisions in this store."
+        ),
     ] = None,
     loads_every: Annotated[
-        str, typer.Option(help="Pause between two looks at metrics.k8s.io; 0s counts requests.")
+        str, typer.Option(help="Poll metrics.k8s.io this often; 0s uses requests instead of usage.")
     ] = "15s",
     decision: Annotated[
         str,
         typer.Option(
-            help="How clbp and load-aware take part. shortlist: they leave the few nodes they find "
-            "best, and kube-scheduler's own scores choose between these. alone: they leave one. "
-            "weighted: they give points beside its scores, which takes two questions a pod. "
-            "Packing terms always decide alone.",
-            metavar="|".join(profiles.DECISIONS),
+            help="Combine clbp and load-aware with kube-scheduler's scores like this. shortlist: "
+            "keep the few best nodes, among which kube-scheduler chooses. alone: keep one node. "
+            "weighted: add a score to kube-scheduler's, which takes two calls per pod. Packing "
+            "terms always decide alone.",
+            metavar="|".join(names.DECISIONS),
         ),
-    ] = profiles.SHORTLIST,
+    ] = names.DECISIONS[0],
     bind: Annotated[
-        bool, typer.Option("--bind", help="Answer /bind, too: bind pods here.")
+        bool, typer.Option("--bind", help="Serve /bind as well, and bind pods from here.")
     ] = False,
     taint: Annotated[
         bool,
         typer.Option("--taint-high-load", help="Taint nodes under high load, with hysteresis."),
     ] = False,
-    version: Annotated[str, typer.Option(help="Kubernetes release.")] = profiles.DEFAULT_VERSION,
-    drain: Annotated[str, typer.Option(help="Answer on for so long when told to end.")] = "5s",
+    version: Annotated[
+        str, typer.Option(help="Behave like this Kubernetes release.")
+    ] = names.VERSION,
+    drain: Annotated[str, typer.Option(help="Keep serving for this long after SIGTERM.")] = "5s",
     print_config: Annotated[
         str | None,
         typer.Option(
-            metavar="URL", help="Print the KubeSchedulerConfiguration for this address, and leave."
+            metavar="URL", help="Print the KubeSchedulerConfiguration for this URL and exit."
         ),
     ] = None,
     log_level: serving.LogOption = "info",
 ) -> int:
-    """Serve /filter and /prioritize to kube-scheduler, which asks for every pod.
+    """Serve /filter and /prioritize to kube-scheduler, which calls them for every pod.
 
-    Only names of nodes are sent; what is known of them comes from watches. A fault here lets all
-    nodes pass, so that scheduling goes on as without an extender.
+    kube-scheduler sends node names only; the extender knows nodes and pods from watches. If it
+    fails, all nodes pass, and scheduling continues as without an extender.
 
     Example:
       kubestow extender --term clbp --print-config http://127.0.0.1:8888 > scheduler.yaml
       kubestow extender --term clbp --store sqlite:///kubestow.db
       kubestow extender --term load-aware --set cpu=0.7 --listen 0.0.0.0:8888 --certificates managed
     """
+    import yaml
+
+    from kubestow.live import servers, stores
+    from kubestow.live.extender import ExtenderOptions
+    from kubestow.policies.placing import profiles, terms
+
     if print_config is not None:
         written = _configuration(term, print_config, decision)
         typer.echo(yaml.safe_dump(written, sort_keys=False), nl=False)
@@ -99,7 +115,7 @@ def extender(
         bind=bind,
         taint=terms.HighLoadParameters() if taint else None,
     )
-    terms.make_term(chosen.term, chosen.parameters)  # refused now rather than behind the door
+    terms.make_term(chosen.term, chosen.parameters)  # refuse bad parameters before serving
     profiles.profile_of_term(term, decision)
     wanted = serving.Wanted(
         kind=certificates,
@@ -131,6 +147,9 @@ async def _serve(
     store: stores.DeferredStore | None,
     cluster: tuple[str | None, str | None],
 ) -> signal.Signals | None:
+    from kubestow.live import api, servers, stores
+    from kubestow.live.extender import COMPONENT, ExtenderHost
+
     client = await api.connect(*cluster)
     metrics = servers.Telemetry(COMPONENT)
     tls, source = serving.make_context(wanted), serving.make_source(wanted, client)
@@ -150,7 +169,7 @@ async def _serve(
 
         def ready() -> str:
             if keeper is not None and not keeper.ready:
-                return "there is no certificate yet"
+                return "no certificate yet"
             return host.ready()
 
         server = servers.Server(
@@ -164,6 +183,8 @@ async def _serve(
 
 
 def _configuration(term: str, url: str, decision: str) -> dict[str, Any]:
+    from kubestow.policies.placing import extender_configuration, profiles
+
     tls = extender_configuration.Tls() if url.startswith("https://") else None
     return extender_configuration.write_extender_configuration(
         profiles.profile_of_term(term, decision), url, tls=tls
@@ -171,6 +192,8 @@ def _configuration(term: str, url: str, decision: str) -> dict[str, Any]:
 
 
 def _parameters(given: list[str] | None) -> dict[str, Any]:
+    import msgspec
+
     found = {}
     for text in given or ():
         name, equals, value = text.partition("=")

@@ -1,4 +1,4 @@
-"""``kubestow forecast``: what comes next in a series, how surely, and how well that works."""
+"""``kubestow forecast``: a series, its forecast with prediction intervals, and a back-test."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import csv
 import io
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import markup, progress
-from rich.table import Column, Table
 
-from kubestow.cli import options, outputs
-from kubestow.model import decoding, errors, time_series
-from kubestow.policies.forecasting import registry
-from kubestow.reports import figures, forecast_page
-from kubestow.sources import prometheus, traces
-from kubestow.workflows import files, forecasting
+from kubestow.cli import names, options, outputs
+from kubestow.model import errors
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from kubestow.model import time_series
+    from kubestow.workflows import forecasting
+
+app = outputs.make_app()
 
 _LISTED = 12
 
@@ -28,59 +28,69 @@ _LISTED = 12
 def forecast(
     source: Annotated[
         Path | None,
-        typer.Argument(metavar="SERIES", help="CSV, .csv.gz or Parquet with a timestamp."),
+        typer.Argument(
+            metavar="SERIES", help="CSV, .csv.gz or Parquet file with a timestamp column."
+        ),
     ] = None,
     server: Annotated[
         str | None,
-        typer.Option("--prometheus", metavar="URL", help="Ask a Prometheus instead of a file."),
+        typer.Option(
+            "--prometheus", metavar="URL", help="Read from this Prometheus instead of a file."
+        ),
     ] = None,
     query: Annotated[
-        str | None, typer.Option(metavar="PROMQL", help="What to ask it; one series.")
+        str | None, typer.Option(metavar="PROMQL", help="Query that returns one series.")
     ] = None,
     range_: Annotated[
-        str, typer.Option("--range", help="How much of the past to ask for.")
-    ] = decoding.format_duration(prometheus.RANGE_S),
+        str, typer.Option("--range", help="Query this much of the past.")
+    ] = names.PROMETHEUS_RANGE,
     column: Annotated[
         str | None,
-        typer.Option(help="Which column, the first one beside the times; or which series."),
+        typer.Option(help="Column, or series, to forecast; default: the first one."),
     ] = None,
     model: Annotated[
-        str, typer.Option(help=f"Who forecasts: {', '.join(registry.FORECASTERS)}; or all.")
-    ] = registry.AUTO,
-    horizon: Annotated[str, typer.Option(help="How far to look ahead.")] = "5m",
+        str,
+        typer.Option(
+            help=f"Forecast with this model: all, {names.listed(names.FORECASTERS, plugins=True)}."
+        ),
+    ] = names.FORECASTERS[-1],
+    horizon: Annotated[str, typer.Option(help="Forecast this far ahead.")] = "5m",
     backtest: Annotated[
-        bool, typer.Option("--backtest", help="Try the model on the end of the series.")
+        bool, typer.Option("--backtest", help="Measure the model on the end of the series.")
     ] = False,
     tested: Annotated[
-        float, typer.Option(help="Share of the points a back-test rolls over.")
-    ] = forecasting.TESTED,
+        float, typer.Option(help="Share of points that the back-test rolls over, between 0 and 1.")
+    ] = names.TESTED,
     step: Annotated[
-        str | None, typer.Option(help="Distance of two points; the usual one of the file, or 1m.")
+        str | None, typer.Option(help="Step between points; default: the file's usual step, or 1m.")
     ] = None,
     season: Annotated[
-        str | None, typer.Option(help="Length of a season; found in the series if left out.")
+        str | None,
+        typer.Option(help="Length of a season, e.g. 1d; default: detected in the series."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for report, figure, results and forecast.")
+        Path | None, typer.Option(help="Write report, figure, results and forecast to this folder.")
     ] = None,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
-    """Forecast a series, with intervals, and tell how well that would have worked.
+    """Forecast a series with prediction intervals, and back-test the models.
 
-    Times are ISO 8601 or seconds. Rows are brought to equal steps: a row belongs to the nearest
-    step, the mean of several counts, and a gap repeats the last value before it.
+    Timestamps are ISO 8601 or epoch seconds. The series is resampled to equal steps: each row goes
+    to the nearest step, several rows of a step are averaged, and a gap repeats the last value.
 
-    --backtest fits the models to the first 70 % of the points and rolls the origin over the rest.
-    Errors count for all steps up to the horizon; shares are fractions. MASE is in units of the
-    error of persistence one step ahead inside the first part. Coverage "0.9" is the share of values
-    inside the central 90 %, between the 5 % and the 95 % quantile. --model all tries every model
-    and takes the one with the least error; auto weighs the light ones as it goes along.
+    --backtest fits each model to the first 70 % of the points and rolls the origin over the rest.
+    Errors cover all steps up to the horizon; shares are fractions. MASE is relative to the
+    in-sample error of one-step persistence. Coverage "0.9" is the share of values inside the
+    central 90 % interval. --model all back-tests every model and uses the best; auto weights the
+    light models by their recent errors.
 
     Example:
       kubestow forecast requests.csv --horizon 15m --backtest
       kubestow forecast cpu.csv --column web --model holt-winters -o json
       kubestow forecast --prometheus http://localhost:9090 --query 'sum(rate(requests_total[5m]))'
     """
+    from kubestow.workflows import forecasting
+
     request = forecasting.ForecastRequest(
         model=model,
         horizon_s=options.read_duration("--horizon", horizon),
@@ -108,6 +118,8 @@ def forecast(
 
 
 def _read(source: Path, column: str | None, step_s: float | None) -> time_series.TimeGrid:
+    from kubestow.sources import traces
+
     chosen = column if column is not None else traces.first_column(source)
     return traces.read_grid(source, (chosen,), step_s=step_s)
 
@@ -115,11 +127,10 @@ def _read(source: Path, column: str | None, step_s: float | None) -> time_series
 def _ask(
     url: str, query: str, name: str | None, range_s: float, step_s: float | None
 ) -> time_series.TimeGrid:
-    settings, console = prometheus.PrometheusSettings(url), outputs.progress_console()
-    with (
-        prometheus.PrometheusClient(settings) as client,
-        progress.Progress(console=console, transient=True, disable=not console.is_terminal) as bar,
-    ):
+    from kubestow.sources import prometheus
+
+    settings = prometheus.PrometheusSettings(url)
+    with prometheus.PrometheusClient(settings) as client, outputs.progress_bar() as bar:
         task = bar.add_task("reading from Prometheus", total=1.0)
         return prometheus.read_history(
             client,
@@ -141,13 +152,9 @@ def _check_share(tested: float) -> float:
 def _run(
     grid: time_series.TimeGrid, request: forecasting.ForecastRequest
 ) -> forecasting.ForecastResult:
-    columns = (
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.TaskProgressColumn(),
-    )
-    console = outputs.progress_console()
-    with progress.Progress(*columns, console=console, transient=True) as bar:
+    from kubestow.workflows import forecasting
+
+    with outputs.progress_bar() as bar:
         task = bar.add_task(f"forecasting {grid.names[0]}", total=1.0)
 
         def watch(name: str, done: float) -> None:
@@ -157,6 +164,9 @@ def _run(
 
 
 def _write(result: forecasting.ForecastResult, out: Path) -> None:
+    from kubestow.reports import figures, forecast_page
+    from kubestow.workflows import files
+
     chart = forecast_page.make_chart(result)
     files.write_json(out / "results.json", result.as_json())
     files.write_bytes(out / "forecast.png", figures.render_png(chart.to_dict()))
@@ -174,20 +184,24 @@ def _as_csv(result: forecasting.ForecastResult) -> str:
 
 
 def _print(result: forecasting.ForecastResult, out: Path | None) -> None:
+    from rich import markup
+
+    from kubestow.model import decoding
+
     console = outputs.console()
     grid, mended = result.grid, result.grid.mended
     step = decoding.format_duration(grid.step_s)
     console.print(
         f"[bold]{markup.escape(grid.names[0])}[/bold]: {grid.values.shape[1]} points, one every "
-        f"{step}; {mended.gaps} gaps ({mended.filled} points repeat the "
-        f"last value), {mended.merged} rows shared a step"
+        f"{step}; {mended.gaps} gaps ({mended.filled} points filled with the "
+        f"last value), {mended.merged} rows merged"
     )
     if result.rows:
         console.print(_error_table(result))
         for name, why in result.skipped.items():
-            console.print(markup.escape(f"{name} was left out: {why}"))
+            console.print(markup.escape(f"skipped {name}: {why}"))
     ahead = decoding.format_duration(result.steps * grid.step_s)
-    console.print(f"{ahead} ahead by {markup.escape(result.chosen)}{_candidates(result)}:")
+    console.print(f"next {ahead} by {markup.escape(result.chosen)}{_candidates(result)}:")
     console.print(_forecast_table(result))
     if out is not None:
         console.print(f"written to {out}: report.html, forecast.png, forecast.csv, results.json")
@@ -201,6 +215,10 @@ def _candidates(result: forecasting.ForecastResult) -> str:
 
 
 def _error_table(result: forecasting.ForecastResult) -> Table:
+    from rich.table import Column, Table
+
+    from kubestow.reports import forecast_page
+
     right = ("MASE", "at the end", "MAE", "RMSE", "MAPE", "in 90 %", "seconds")
     columns = (Column(name, justify="right", no_wrap=True) for name in right)
     table = Table(Column("model", no_wrap=True), *columns, box=None, pad_edge=False)
@@ -218,6 +236,10 @@ def _error_table(result: forecasting.ForecastResult) -> Table:
 
 
 def _forecast_table(result: forecasting.ForecastResult) -> Table:
+    from rich.table import Column, Table
+
+    from kubestow.reports import forecast_page
+
     rows = result.forecast_rows()
     columns = (Column(name, justify="right") for name in list(rows[0])[1:])
     table = Table("time", *columns, box=None, pad_edge=False)

@@ -2,60 +2,68 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import yaml
 
 from kubestow.cli import outputs, serving
-from kubestow.live import api, manifests
-from kubestow.live.api import ApiError
-from kubestow.live.manifests import InstallationValues
-from kubestow.model import decoding, errors
-from kubestow.sources.manifests import read_documents
+from kubestow.model import errors
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+if TYPE_CHECKING:
+    from kubestow.live.manifests import InstallationValues
+
+app = outputs.make_app()
 
 
 @app.command()
 def install(
     render: Annotated[
-        bool, typer.Option("--render", help="Print the objects as YAML, and change nothing.")
+        bool, typer.Option("--render", help="Print the objects as YAML; do not apply them.")
     ] = False,
     values: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What to choose otherwise (YAML).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Override defaults with the values in this file (YAML)."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Let the API server check, and change nothing.")
+        bool,
+        typer.Option("--dry-run", help="Have the API server validate the objects; change nothing."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Apply without asking for confirmation.")
+    ] = False,
     kubeconfig: serving.KubeconfigOption = None,
     context: serving.ContextOption = None,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
-    """Install the webhook, the metrics API and a second scheduler.
+    """Install the admission webhook, the metrics API and a second scheduler.
 
-    Everything is applied server-side, so that running it again brings a cluster up to date. The
-    store's address has to be in a Secret (kubestow-store, key url) before.
+    Objects are applied server-side; run the command again to update a cluster. The Secret
+    kubestow-store must hold the store's URL under the key 'url' before you install.
 
     Example:
       kubestow install --render > kubestow.yaml
       kubestow install --values values.yaml --dry-run
       kubestow install --yes
     """
+    import asyncio
+
+    from kubestow.live import manifests
+    from kubestow.live.api import ApiError
+
     found = manifests.render_installation(_values(values))
     if render:
         if output is outputs.Output.JSON:
             outputs.print_json(found)
         else:
-            sys.stdout.write(yaml.dump_all(found, Dumper=_Plain, sort_keys=False))
+            sys.stdout.write(_as_yaml(found))
         return 0
     if not yes and not dry_run:
         if not sys.stdin.isatty():
-            raise errors.InputError("install", "nobody can be asked here; expected --yes")
+            raise errors.InputError(
+                "install", "cannot ask for confirmation without a terminal; expected --yes"
+            )
         if not typer.confirm(f"apply {len(found)} objects?", err=True):
             return 1
     try:
@@ -70,15 +78,25 @@ def install(
     return 1 if any(row["failed"] for row in rows) else 0
 
 
-class _Plain(yaml.SafeDumper):
-    """Writes equal parts out in full: people read this, and other tools take it apart."""
+def _as_yaml(found: list[dict[str, Any]]) -> str:
+    """Return objects as YAML with equal parts written out: other tools process this."""
+    import yaml
 
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - given by its base
-        """Tell that nothing is worth a reference."""
-        return True
+    class Plain(yaml.SafeDumper):
+        """Writes no anchors and no aliases."""
+
+        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - given by its base
+            """Return that nothing becomes an alias."""
+            return True
+
+    return str(yaml.dump_all(found, Dumper=Plain, sort_keys=False))
 
 
 def _values(path: Path | None) -> InstallationValues:
+    from kubestow.live.manifests import InstallationValues
+    from kubestow.model import decoding
+    from kubestow.sources.manifests import read_documents
+
     if path is None:
         return InstallationValues()
     found = read_documents(str(path))
@@ -92,7 +110,10 @@ def _values(path: Path | None) -> InstallationValues:
 async def _apply(
     cluster: tuple[str | None, str | None], found: list[dict[str, Any]], *, dry_run: bool
 ) -> list[dict[str, Any]]:
-    """Apply objects one after the other; an error does not stop the others."""
+    """Apply objects one by one; an error does not stop the others."""
+    from kubestow.live import api, manifests
+    from kubestow.live.api import ApiError
+
     rows = []
     async with await api.connect(*cluster) as client:
         for document in found:

@@ -5,27 +5,20 @@ from __future__ import annotations
 import logging
 import signal
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubestow.cli import options, outputs, serving
-from kubestow.live import api, servers
-from kubestow.live.api import ApiError
-from kubestow.live.certificates import ApiService, CertificateKeeper
-from kubestow.live.metrics_api import (
-    COMPONENT,
-    GROUPS,
-    ClientCertificateContext,
-    MetricRules,
-    MetricsApiHost,
-    MetricsApiOptions,
-    read_rules,
-)
+from kubestow.cli import names, options, outputs, serving
 from kubestow.model import errors
-from kubestow.sources import prometheus
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+if TYPE_CHECKING:
+    from kubestow.live import api, servers
+    from kubestow.live.certificates import CertificateKeeper
+    from kubestow.live.metrics_api import ClientCertificateContext, MetricsApiOptions
+    from kubestow.sources import prometheus
+
+app = outputs.make_app()
 _BODY_BYTES = 64 * 1024  # a value is a few bytes
 _LOG = logging.getLogger(__name__)
 
@@ -37,55 +30,69 @@ def metrics_api(
     certificates: serving.CertificatesOption = serving.Certificates.MANAGED,
     rules_file: Annotated[
         str | None,
-        typer.Option("--rules", metavar="FILE", help="What to ask of a Prometheus, and forecasts."),
+        typer.Option(
+            "--rules", metavar="FILE", help="Read Prometheus queries and forecasts from this file."
+        ),
     ] = None,
     prometheus: Annotated[
-        str | None, typer.Option(metavar="URL", help="The Prometheus that the rules ask.")
+        str | None, typer.Option(metavar="URL", help="Prometheus that the rules query.")
     ] = None,
     prometheus_token: Annotated[
         Path | None,
-        typer.Option("--prometheus-token", metavar="FILE", help="File with a bearer token for it."),
+        typer.Option(
+            "--prometheus-token", metavar="FILE", help="Read its bearer token from this file."
+        ),
     ] = None,
     prometheus_ca: Annotated[
         Path | None,
-        typer.Option("--prometheus-ca", metavar="FILE", help="Authorities that vouch for it."),
+        typer.Option(
+            "--prometheus-ca",
+            metavar="FILE",
+            help="Trust the certificate authorities in this file for it.",
+        ),
     ] = None,
     write: Annotated[
-        bool, typer.Option("--write/--no-write", help="Take values at /write-metrics.")
+        bool, typer.Option("--write/--no-write", help="Accept values at /write-metrics.")
     ] = True,
-    max_age: Annotated[str, typer.Option(help="Values older than this are not served.")] = "5m",
+    max_age: Annotated[str, typer.Option(help="Do not serve values older than this.")] = "5m",
     most: Annotated[
-        int, typer.Option("--max-series", min=1, help="Most series to keep.")
+        int, typer.Option("--max-series", min=1, help="Keep at most this many series.")
     ] = 100_000,
     api_services: Annotated[
         list[str] | None,
         typer.Option(
             "--api-service",
             metavar="NAME",
-            help="APIService whose caBundle is kept (managed); several times; "
-            f"by default {', '.join(GROUPS)}.",
+            help="Keep the caBundle of this APIService up to date (managed). Repeatable; default: "
+            f"{names.listed(names.API_SERVICES)}.",
         ),
     ] = None,
     namespace: serving.NamespaceOption = None,
-    service: Annotated[str, typer.Option(help="Service that leads here.")] = "kubestow-metrics-api",
+    service: Annotated[
+        str, typer.Option(help="Name of the Service in front of this server.")
+    ] = "kubestow-metrics-api",
     secret: serving.SecretOption = "kubestow-metrics-api-certificates",  # noqa: S107 - its name
     host_names: serving.HostsOption = None,
     kubeconfig: serving.KubeconfigOption = None,
     context: serving.ContextOption = None,
-    drain: Annotated[str, typer.Option(help="Answer on for so long when told to end.")] = "5s",
+    drain: Annotated[str, typer.Option(help="Keep serving for this long after SIGTERM.")] = "5s",
     log_level: serving.LogOption = "info",
 ) -> int:
     """Serve custom.metrics.k8s.io and external.metrics.k8s.io to the API server's aggregator.
 
-    Values are written here by those who may, or asked of a Prometheus; rules make forecasts of
-    them, which a HorizontalPodAutoscaler reads like any metric. Requests are answered only for
-    users whom the front proxy or a token vouches for, and who have the right to ask.
+    Values come from authorised writers or from Prometheus. Rules turn them into forecasts, which
+    a HorizontalPodAutoscaler reads like any other metric. Every request needs a user that the
+    front proxy or a token authenticates and that RBAC authorises.
 
     Example:
       kubestow metrics-api --listen 0.0.0.0:6443 --namespace kubestow
       kubestow metrics-api --listen 0.0.0.0:6443 --rules metrics.yaml --prometheus http://prom:9090
       kubestow metrics-api --certificates files tls.crt tls.key --no-write
     """
+    from kubestow.live import servers
+    from kubestow.live.certificates import ApiService
+    from kubestow.live.metrics_api import GROUPS, MetricRules, MetricsApiOptions, read_rules
+
     serving.prepare_logs(log_level)
     host, port = servers.read_address("--listen", listen)
     chosen = MetricsApiOptions(
@@ -96,7 +103,7 @@ def metrics_api(
         most=most,
     )
     if chosen.rules.polls and chosen.prometheus is None:
-        raise errors.InputError("--prometheus", "is missing; the rules ask for metrics of one")
+        raise errors.InputError("--prometheus", "is missing; the rules query Prometheus")
     wanted = serving.Wanted(
         kind=certificates,
         paths=paths or (),
@@ -118,6 +125,8 @@ def metrics_api(
 def _prometheus(
     url: str | None, token: Path | None, authorities: Path | None
 ) -> prometheus.PrometheusSettings | None:
+    from kubestow.sources import prometheus
+
     if url is None:
         return None
     return prometheus.PrometheusSettings(url, bearer_token_file=token, ca_file=authorities)
@@ -129,18 +138,21 @@ async def _serve(
     wanted: serving.Wanted,
     cluster: tuple[str | None, str | None],
 ) -> signal.Signals | None:
+    from kubestow.live import api, servers
+    from kubestow.live.metrics_api import COMPONENT, ClientCertificateContext, MetricsApiHost
+
     async with await api.connect(*cluster) as client:
         metrics = servers.Telemetry(COMPONENT)
-        door = ClientCertificateContext()
-        keeper = await _keep_certificates(door, wanted, client, metrics)
-        host = MetricsApiHost(client, chosen, door.trust, metrics)
+        handshake = ClientCertificateContext()
+        keeper = await _keep_certificates(handshake, wanted, client, metrics)
+        host = MetricsApiHost(client, chosen, handshake.trust, metrics)
 
         def ready() -> str:
             if keeper is not None and not keeper.ready:
-                return "there is no certificate yet"
+                return "no certificate yet"
             return host.ready()
 
-        tls = None if keeper is None else door.context
+        tls = None if keeper is None else handshake.context
         server = servers.Server(host.edge.routes(), listening, metrics, ready, tls)
         try:
             beside = host.background()
@@ -152,15 +164,18 @@ async def _serve(
 
 
 async def _keep_certificates(
-    door: ClientCertificateContext,
+    handshake: ClientCertificateContext,
     wanted: serving.Wanted,
     client: api.ApiClient,
     metrics: servers.Telemetry,
 ) -> CertificateKeeper | None:
+    from kubestow.live.api import ApiError
+    from kubestow.live.certificates import CertificateKeeper
+
     source = serving.make_source(wanted, client)
     if source is None:
         return None
-    keeper = CertificateKeeper(source, door.install, metrics)
+    keeper = CertificateKeeper(source, handshake.install, metrics)
     try:
         await keeper.look()
     except ApiError as err:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from kubestow.model import decoding, errors
+from kubestow.model import errors
 
 
 def read_duration(option: str, text: str) -> float:
     """Return a duration in seconds.
 
     Raises:
-        InputError: If the text is none, or not more than nothing.
+        InputError: If the text is not a duration, or is 0.
     """
+    from kubestow.model import decoding
+
     try:
         found = decoding.duration_seconds(text)
     except ValueError:

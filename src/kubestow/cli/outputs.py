@@ -1,53 +1,73 @@
-"""What all commands share about output: the -o option, JSON, tables."""
+"""What all commands share: the application, the -o option, JSON, tables, progress."""
 
 from __future__ import annotations
 
 import enum
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
-from rich import progress
-from rich.console import Console
+
+if TYPE_CHECKING:
+    from rich import progress
+    from rich.console import Console
 
 
 class Output(enum.StrEnum):
-    """How a command answers."""
+    """Output format of a command."""
 
     TABLE = "table"
     JSON = "json"
 
 
-# Settings every command is made with: -h works, too.
-CONTEXT = {"help_option_names": ["-h", "--help"]}
+def make_app() -> typer.Typer:
+    """Return an application for one command, with plain help that is quick to print."""
+    return typer.Typer(
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+
 
 OutputOption = Annotated[
-    Output, typer.Option("--output", "-o", help="How to answer.", case_sensitive=False)
+    Output, typer.Option("--output", "-o", help="Output format.", case_sensitive=False)
 ]
 
 
 def print_json(value: Any) -> None:
     """Write a value as JSON to standard output."""
+    import msgspec
+
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
 
 
 def console() -> Console:
     """Return the console for tables and text on standard output."""
+    from rich.console import Console
+
     return Console(highlight=False)
 
 
 def progress_console() -> Console:
     """Return the console for progress bars: standard error, so that output can be piped."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False)
 
 
-def progress_bar() -> progress.Progress:
-    """Return a progress bar that goes when it is done, and is not there where nobody looks."""
+def progress_bar(*further: progress.ProgressColumn) -> progress.Progress:
+    """Return a progress bar that vanishes when done and shows only on a terminal.
+
+    Args:
+        further: Columns after the description and the bar; the percentage if left out.
+    """
+    from rich import progress
+
     columns = (
         progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
-        progress.TaskProgressColumn(),
+        *(further or (progress.TaskProgressColumn(),)),
     )
     console = progress_console()
     return progress.Progress(

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import yaml
-from rich.table import Table
 
 from kubestow.cli import outputs
-from kubestow.model import errors, quantities, resources
-from kubestow.policies.placing import packing
-from kubestow.sources import manifests
-from kubestow.sources import packing as packing_source
-from kubestow.workflows import files
-from kubestow.workflows import packing as workflows_packing
+from kubestow.model import errors
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+if TYPE_CHECKING:
+    from kubestow.policies.placing import packing
+    from kubestow.workflows import packing as workflows_packing
+
+app = outputs.make_app()
 
 Relief = tuple[float, ...]
 
@@ -34,33 +31,44 @@ def pack(
         ),
     ],
     heuristic: Annotated[
-        str, typer.Option(help="A name, several separated by commas, online, offline, or all.")
+        str,
+        typer.Option(
+            help="Run these heuristics: names separated by commas, online, offline or all."
+        ),
     ] = "all",
     exact: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Search on, and prove the optimum, for so long."),
+        typer.Option(
+            metavar="SECONDS", help="Search for the optimum, and prove it, for this many seconds."
+        ),
     ] = None,
     capacity: Annotated[
-        str | None, typer.Option(help="A node, e.g. cpu=16,memory=64Gi; for CSV, or other nodes.")
+        str | None,
+        typer.Option(
+            help="Pack onto nodes of this size, e.g. cpu=16,memory=64Gi. Required for CSV input."
+        ),
     ] = None,
     assignments: Annotated[
-        Path | None, typer.Option(help="Write heuristic,item,node to this CSV file.")
+        Path | None, typer.Option(help="Write columns heuristic,item,node to this CSV file.")
     ] = None,
     scheduler_config: Annotated[
         Path | None,
-        typer.Option(help="Write the scheduler configuration that packs best to this file."),
+        typer.Option(help="Write the KubeSchedulerConfiguration that packs best to this file."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the randomised search.")] = 0,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
-    """Pack items on as few nodes as possible and tell how far that is from the optimum.
+    """Pack items onto as few nodes as possible, and show the gap to a lower bound.
 
-    For a cluster all pods are packed anew on nodes of its own shapes; pods of DaemonSets are taken
-    from the capacity of every node. Every packing is checked before it is shown.
+    For a cluster, all pods are repacked onto nodes of the sizes it has; DaemonSet pods are
+    subtracted from the capacity of every node. Every packing is verified before it is shown.
 
     Example:
+      kubestow pack examples/first-steps/cluster.yaml
       kubestow pack pods.csv --capacity cpu=16,memory=64Gi --exact 10
     """
+    from kubestow.workflows import packing as workflows_packing
+
     if exact is not None and not 0 < exact <= 86_400:
         raise errors.InputError("--exact", f"{exact:g}: expected seconds between 0 and 86400")
     names = workflows_packing.names(heuristic)
@@ -93,11 +101,19 @@ def pack(
 
 
 def _read(source: str, capacity: str | None) -> tuple[packing.Instance, Relief, bool]:
-    """Read the input; tell what was cut off from it and whether it was a cluster."""
+    """Return the instance, what was rounded off it, and whether the input was a cluster."""
+    from kubestow.model import quantities, resources
+    from kubestow.policies.placing import packing
+    from kubestow.sources import manifests
+    from kubestow.sources import packing as packing_source
+
     node = None if capacity is None else packing_source.parse_capacity(capacity)
     if Path(source).suffix in (".vbp", ".csv"):
         if Path(source).suffix == ".vbp" and node is not None:
             raise errors.InputError("--capacity", "a .vbp instance brings its own capacity")
+        if Path(source).suffix == ".csv" and node is None:
+            problem = "CSV needs the capacity of a node, e.g. --capacity cpu=16,memory=64Gi"
+            raise errors.InputError(source, problem)
         found = packing_source.read_packing(Path(source), node)
         instance = packing.make_instance(
             found.demands,
@@ -116,6 +132,8 @@ def _read(source: str, capacity: str | None) -> tuple[packing.Instance, Relief, 
 
 
 def _write_assignments(path: Path, comparison: workflows_packing.PackingComparison) -> None:
+    from kubestow.sources import packing as packing_source
+
     count = len(comparison.instance.demands)
     items = comparison.instance.items or tuple(str(index) for index in range(count))
     packing_source.write_assignments(
@@ -127,6 +145,10 @@ def _write_assignments(path: Path, comparison: workflows_packing.PackingComparis
 def _write_configuration(
     path: Path, configured: tuple[workflows_packing.PackingResult, dict[str, Any]] | None
 ) -> None:
+    import yaml
+
+    from kubestow.workflows import files
+
     if configured is None:
         raise errors.InputError(
             "--scheduler-config", "needs a cluster as input and a k8s-... heuristic"
@@ -138,6 +160,8 @@ def _print(
     comparison: workflows_packing.PackingComparison,
     configured: tuple[workflows_packing.PackingResult, dict[str, Any]] | None,
 ) -> None:
+    from rich.table import Table
+
     console = outputs.console()
     instance = comparison.instance
     console.print(
@@ -169,6 +193,6 @@ def _print(
     if configured is not None:
         result, _ = configured
         console.print(
-            f"By configuration of kube-scheduler alone: {result.nodes} nodes, as "
-            f"{result.heuristic}; --scheduler-config FILE writes it."
+            f"By configuring kube-scheduler alone: {result.nodes} nodes, with "
+            f"{result.heuristic}; --scheduler-config FILE writes the configuration."
         )

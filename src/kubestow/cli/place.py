@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from rich import progress
-from rich.table import Table
 
-from kubestow.cli import outputs
-from kubestow.model import decoding, errors
-from kubestow.policies.placing import profiles, scheduler
-from kubestow.sources import manifests
+from kubestow.cli import names, outputs
+from kubestow.model import errors
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from kubestow.policies.placing import profiles, scheduler
+
+app = outputs.make_app()
 
 # Column titles that fit on a screen.
 _SHORT = {
-    profiles.TAINTS: "Taints",
-    profiles.NODE_AFFINITY: "Affinity",
-    profiles.FIT: "Fit",
-    profiles.SPREAD: "Spread",
-    profiles.POD_AFFINITY: "Pods",
-    profiles.BALANCED: "Balanced",
-    profiles.IMAGES: "Images",
+    "TaintToleration": "Taints",
+    "NodeAffinity": "Affinity",
+    "NodeResourcesFit": "Fit",
+    "PodTopologySpread": "Spread",
+    "InterPodAffinity": "Pods",
+    "NodeResourcesBalancedAllocation": "Balanced",
+    "ImageLocality": "Images",
 }
-_MANY = 200  # pending pods from which on placing takes so long that a progress bar is in order
+_MANY = 200  # pending pods; placing more takes long enough for a progress bar
 _SHOWN_NODES = 20  # rows of a score table; the rest is in the JSON
 
 
@@ -40,29 +40,40 @@ def place(
         ),
     ],
     config: Annotated[
-        str | None, typer.Option(help="KubeSchedulerConfiguration (YAML or JSON).")
+        str | None,
+        typer.Option(help="Read the KubeSchedulerConfiguration from this file (YAML or JSON)."),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(help=f"A profile shipped here: {', '.join(profiles.PROFILES)}.")
+        str | None, typer.Option(help=f"Use a built-in profile: {names.listed(names.PROFILES)}.")
     ] = None,
-    version: Annotated[str, typer.Option(help="Kubernetes release.")] = profiles.DEFAULT_VERSION,
+    version: Annotated[
+        str, typer.Option(help="Behave like this Kubernetes release.")
+    ] = names.VERSION,
     seed: Annotated[
-        int | None, typer.Option(help="Break ties at random; without it the first name wins.")
+        int | None,
+        typer.Option(help="Break ties at random with this seed; default: the first name wins."),
     ] = None,
     pod: Annotated[
-        str | None, typer.Option(help="Show the scores of one pod, as namespace/name.")
+        str | None, typer.Option(metavar="NAMESPACE/NAME", help="Show the scores of one pod.")
     ] = None,
-    check: Annotated[bool, typer.Option(help="Leave with 1 if a pod fits nowhere.")] = False,
+    check: Annotated[bool, typer.Option(help="Exit with 1 if a pod fits nowhere.")] = False,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
-    """Tell where kube-scheduler would put each pending pod, and why.
+    """Show where kube-scheduler would place each pending pod, and why.
 
-    Pods are placed one after another in queue order; each one takes its node before the next is
-    looked at. Nodes, bound pods, namespaces, services, controllers and images count.
+    Pods are placed one by one in queue order; each occupies its node before the next is placed.
+    Nodes, bound pods, namespaces, services, controllers and images are taken into account.
 
     Example:
+      kubestow place examples/first-steps/cluster.yaml
       kubectl get nodes,pods,ns,svc,rs,sts -A -o yaml | kubestow place -
     """
+    import numpy as np
+    from rich import progress
+
+    from kubestow.policies.placing import profiles, scheduler
+    from kubestow.sources import manifests
+
     features = profiles.scheduler_features(version)
     found = _profiles(config, profile)
     cluster = manifests.read_cluster(source)
@@ -90,6 +101,10 @@ def place(
 
 
 def _profiles(config: str | None, profile: str | None) -> tuple[profiles.Profile, ...]:
+    from kubestow.model import decoding
+    from kubestow.policies.placing import profiles
+    from kubestow.sources import manifests
+
     if config is not None and profile is not None:
         raise errors.InputError("--profile", "cannot be used together with --config")
     if config is None:
@@ -101,6 +116,8 @@ def _profiles(config: str | None, profile: str | None) -> tuple[profiles.Profile
 
 
 def _print(placements: list[scheduler.Placement], *, detailed: bool) -> None:
+    from rich.table import Table
+
     console = outputs.console()
     if not placements:
         console.print("No pending pod in the input.")
@@ -119,7 +136,9 @@ def _print(placements: list[scheduler.Placement], *, detailed: bool) -> None:
 
 
 def _why(placement: scheduler.Placement) -> str:
-    """Say in a few words what decided."""
+    """Return what decided, in a few words."""
+    import numpy as np
+
     if placement.row is None:
         reasons = Counter(placement.rejected().values())
         return ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))
@@ -137,6 +156,9 @@ def _why(placement: scheduler.Placement) -> str:
 
 
 def _score_table(placement: scheduler.Placement) -> Table:
+    import numpy as np
+    from rich.table import Table
+
     shown = [name for name, scores in placement.scores.items() if scores.any()]
     titles = [_SHORT.get(name, name) for name in shown]
     table = Table("NODE", *titles, "FINAL", title=f"Scores of {placement.pod.key}")

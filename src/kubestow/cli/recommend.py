@@ -3,48 +3,35 @@
 from __future__ import annotations
 
 import enum
-import importlib
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
-import yaml
-from rich import markup
-from rich.table import Column, Table
 
-from kubestow.cli import options, outputs
-from kubestow.live import caches
-from kubestow.model import errors, usage
-from kubestow.model.usage import Usage
-from kubestow.policies.sizing import registry
-from kubestow.reports import recommendation_page
-from kubestow.sources import prometheus
-from kubestow.sources.usage import (
-    USAGE_STEP_S,
-    UsageQuery,
-    read_inventory,
-    read_prometheus_usage,
-    read_usage_files,
-)
-from kubestow.workflows import files, recommending, scenario_files
-from kubestow.workflows.recommending import Severity
+from kubestow.cli import names, options, outputs, serving
+from kubestow.model import errors
 
 if TYPE_CHECKING:
-    from kubestow.live import workloads
+    from rich.table import Table
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+    from kubestow.live import workloads
+    from kubestow.model import usage
+    from kubestow.model.limit_ranges import PodBounds
+    from kubestow.sources import prometheus
+    from kubestow.sources.usage import UsageQuery
+    from kubestow.workflows import recommending
+
+app = outputs.make_app()
 
 _GIB = float(2**30)
 _LISTED = 40
-_NAMES = ", ".join(registry.RECOMMENDERS)
 
 
 class RecommendFormat(enum.StrEnum):
-    """How the command answers."""
+    """Output format of the command."""
 
     TABLE = "table"
     JSON = "json"
@@ -55,83 +42,112 @@ class RecommendFormat(enum.StrEnum):
 @app.command()
 def recommend(
     folder: Annotated[
-        Path | None, typer.Option("--csv", metavar="DIR", help="Folder with usage.csv or .parquet.")
+        Path | None,
+        typer.Option(
+            "--csv", metavar="DIR", help="Read usage.csv or usage.parquet from this folder."
+        ),
     ] = None,
     server: Annotated[
-        str | None, typer.Option("--prometheus", metavar="URL", help="Ask a Prometheus.")
+        str | None,
+        typer.Option("--prometheus", metavar="URL", help="Read usage from this Prometheus."),
     ] = None,
     token: Annotated[
-        Path | None, typer.Option("--token-file", help="File with a bearer token for it.")
+        Path | None,
+        typer.Option("--token-file", help="Read the bearer token for Prometheus from this file."),
     ] = None,
     authority: Annotated[
-        Path | None, typer.Option("--ca-file", help="Certificates that may vouch for it.")
+        Path | None,
+        typer.Option(
+            "--ca-file", help="Trust the certificate authorities in this file for Prometheus."
+        ),
     ] = None,
     cluster: Annotated[
         bool,
         typer.Option(
             "--cluster",
-            help="Ask the cluster what there is; and what it uses, unless --prometheus is given.",
+            help="Read workloads from the cluster, and usage unless --prometheus is given.",
         ),
     ] = False,
-    kubeconfig: Annotated[
-        str | None, typer.Option(help="How to reach the cluster; by default the usual ways.")
-    ] = None,
-    context: Annotated[str | None, typer.Option(help="Context of the kubeconfig.")] = None,
+    kubeconfig: serving.KubeconfigOption = None,
+    context: serving.ContextOption = None,
     sample: Annotated[
-        str, typer.Option(help="For how long to sample metrics.k8s.io (--cluster alone).")
+        str,
+        typer.Option(help="Sample metrics.k8s.io for this long (--cluster without --prometheus)."),
     ] = "5m",
     apply: Annotated[
-        bool, typer.Option("--apply", help="Change the workloads, after a look and a question.")
+        bool,
+        typer.Option("--apply", help="Apply after showing a diff and asking for confirmation."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before --apply.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Apply without asking for confirmation.")
+    ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --apply: let the API server check, no more.")
+        bool,
+        typer.Option(
+            "--dry-run", help="With --apply: have the API server validate; change nothing."
+        ),
     ] = False,
     store: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Keep advice and decisions there, for admission."),
+        typer.Option(
+            metavar="URL", help="Write recommendations and decisions to this store, for admission."
+        ),
     ] = None,
     unsuitable: Annotated[
         bool,
-        typer.Option("--unsuitable", help="Apply and keep advice on unsuitable containers, too."),
+        typer.Option(
+            "--unsuitable",
+            help="Apply and store recommendations for unsuitable containers as well.",
+        ),
     ] = False,
-    strategy: Annotated[str, typer.Option(help=f"Who recommends: {_NAMES}.")] = "auto",
+    strategy: Annotated[
+        str,
+        typer.Option(
+            help=f"Recommend with this strategy: {names.listed(names.RECOMMENDERS, plugins=True)}."
+        ),
+    ] = "auto",
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Change a parameter of the strategy."),
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Set a parameter of the strategy. Repeatable."
+        ),
     ] = None,
     miss_probability: Annotated[
         float | None,
-        typer.Option(help="Stated share of days that may need more (conformal, auto)."),
+        typer.Option(help="Accept this share of days that need more (conformal, auto), e.g. 0.01."),
     ] = None,
-    history: Annotated[str, typer.Option(help="How far to look back.")] = "8d",
+    history: Annotated[str, typer.Option(help="Use this much history.")] = "8d",
     step: Annotated[
-        str | None, typer.Option(help="Distance of two points; 5m, or the usual one of a file.")
+        str | None,
+        typer.Option(help="Step between samples; default: 5m, or the file's usual step."),
     ] = None,
-    hold: Annotated[str, typer.Option(help="For how long a recommendation is to hold.")] = "1d",
+    hold: Annotated[str, typer.Option(help="Recommend for this long.")] = "1d",
     namespaces: Annotated[
-        list[str] | None, typer.Option("--namespace", "-n", help="Only this one; several times.")
+        list[str] | None,
+        typer.Option("--namespace", "-n", help="Include only this namespace. Repeatable."),
     ] = None,
     selector: Annotated[
-        str | None, typer.Option("--selector", "-l", help="Only pods with labels a=b,c=d.")
+        str | None,
+        typer.Option("--selector", "-l", help="Include only pods with these labels, e.g. a=b,c=d."),
     ] = None,
     severity: Annotated[
-        Severity, typer.Option(help="Only what is at least so urgent.")
-    ] = Severity.NONE,
+        names.Severity, typer.Option(help="Show recommendations of this severity or higher.")
+    ] = names.Severity.NONE,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for report, results and decisions.")
+        Path | None, typer.Option(help="Write report, results and decisions to this folder.")
     ] = None,
     output: Annotated[
-        RecommendFormat, typer.Option("--output", "-o", help="How to answer.", case_sensitive=False)
+        RecommendFormat, typer.Option("--output", "-o", help="Output format.", case_sensitive=False)
     ] = RecommendFormat.TABLE,
 ) -> int:
-    """Recommend requests and limits from what containers used, and say how often that would fail.
+    """Recommend requests and limits from container usage, and show how often they would fail.
 
-    Usage comes from files (--csv), a Prometheus with cAdvisor and kube-state-metrics, or samples of
-    the resource metrics API (--cluster). Every recommendation was tried on the past: "missed" is
-    the share of past days that needed more memory, "over" the share of CPU samples beyond. Guards
-    keep pods fitting nodes, quality classes, autoscalers, LimitRanges, quotas and what was killed
-    before; the line below a container says why.
+    Usage comes from files (--csv), from a Prometheus that scrapes cAdvisor and
+    kube-state-metrics, or from samples of the resource metrics API (--cluster). Every
+    recommendation is back-tested: "missed" is the share of past days that needed more memory,
+    "over" the share of CPU samples above the request. Guards respect node sizes, QoS classes,
+    autoscalers, LimitRanges, quotas and past OOM kills; the line below a container gives the
+    reason.
 
     Example:
       kubestow recommend --csv usage/ --out report
@@ -140,6 +156,11 @@ def recommend(
       kubestow recommend --cluster --prometheus http://localhost:9090 -n shop --apply
       kubestow recommend --prometheus http://localhost:9090 --store sqlite:///kubestow.db
     """
+    from kubestow.policies.sizing import registry
+    from kubestow.sources import prometheus
+    from kubestow.sources.usage import USAGE_STEP_S, UsageQuery
+    from kubestow.workflows import recommending
+
     request = recommending.RecommendRequest(
         strategy=registry.RECOMMENDERS.get(strategy).name,
         parameters=_parameters(changes or []),
@@ -153,7 +174,7 @@ def recommend(
     if [folder is not None, server is not None or cluster].count(True) != 1:
         raise errors.InputError("recommend", "expected --csv DIR, --prometheus URL or --cluster")
     if apply and not cluster:
-        raise errors.InputError("--apply", "needs --cluster, which says what there is now")
+        raise errors.InputError("--apply", "needs --cluster")
     only = tuple(namespaces or ())
     live = _Live((kubeconfig, context), only) if cluster else None
     asked = None
@@ -175,7 +196,7 @@ def recommend(
         inventory = live.found.inventory
     table = recommending.select_usage(table, inventory, only, labels)
     everything = _run(table, inventory, request, {} if live is None else live.found.bounds)
-    result = recommending.filter_by_severity(everything, severity)
+    result = recommending.filter_by_severity(everything, recommending.Severity(severity.value))
     shown = set(result.places)
     others = [
         everything.recommendations[place] for place in everything.places if place not in shown
@@ -187,39 +208,37 @@ def recommend(
     wanted = result if unsuitable else recommending.only_suitable(result)
     if store is not None:
         kept = recommending.store_recommendations(store, wanted)
-        outputs.progress_console().print(f"kept advice on {kept} containers")
+        outputs.progress_console().print(f"stored recommendations for {kept} containers")
     if live is not None and apply:
         return live.apply(wanted, yes=yes, dry_run=dry_run)
     return 0
 
 
 class _Live:
-    """A cluster, asked through a module that needs an extra of the package."""
+    """A cluster, reached through a module that needs the extra ``live``."""
 
     def __init__(self, access: tuple[str | None, str | None], namespaces: tuple[str, ...]) -> None:
-        try:
-            self._module = importlib.import_module("kubestow.cli.recommend_cluster")
-        except ModuleNotFoundError as err:
-            raise errors.InputError(
-                "--cluster", f"{err.name} is not installed: expected pip install kubestow[live]"
-            ) from err
+        from kubestow.cli import recommend_cluster
+
+        self._module = recommend_cluster
         self._access, self._namespaces = access, namespaces
         self.found: workloads.ClusterInventory = self._module.read_inventory(access, namespaces)
 
-    def sample(self, seconds: float, step_s: float | None) -> Usage:
-        """Return usage that is sampled now."""
-        table: Usage = self._module.sample_usage(
+    def sample(self, seconds: float, step_s: float | None) -> usage.Usage:
+        """Sample usage now."""
+        return self._module.sample_usage(
             self._access, self._namespaces, self.found, seconds, step_s
         )
-        return table
 
     def apply(self, result: recommending.RecommendResult, *, yes: bool, dry_run: bool) -> int:
-        """Change workloads after a question; return the exit code."""
-        return int(self._module.apply(self._access, result, yes=yes, dry_run=dry_run))
+        """Change workloads after asking for confirmation; return the exit code."""
+        return self._module.apply(self._access, result, yes=yes, dry_run=dry_run)
 
 
 def _parameters(changes: list[str]) -> dict[str, Any]:
-    """Return parameters as documents have them, with mappings made on the way."""
+    """Return parameters as a document, with mappings made for each path."""
+    from kubestow.workflows import scenario_files
+
     found: dict[str, Any] = {}
     for change in changes:
         path, text = scenario_files.split_change(change)
@@ -257,7 +276,11 @@ def _labels(selector: str | None) -> dict[str, str]:
     return found
 
 
-def _read(folder: Path, history_s: float, step_s: float | None) -> tuple[Usage, usage.Inventory]:
+def _read(
+    folder: Path, history_s: float, step_s: float | None
+) -> tuple[usage.Usage, usage.Inventory]:
+    from kubestow.sources.usage import read_inventory, read_usage_files
+
     with outputs.progress_bar() as bar:
         bar.add_task(f"reading {folder}", total=None)
         return read_usage_files(folder, step_s, history_s), read_inventory(folder)
@@ -265,7 +288,10 @@ def _read(folder: Path, history_s: float, step_s: float | None) -> tuple[Usage, 
 
 def _ask(
     settings: prometheus.PrometheusSettings, question: UsageQuery
-) -> tuple[Usage, usage.Inventory, int]:
+) -> tuple[usage.Usage, usage.Inventory, int]:
+    from kubestow.sources import prometheus
+    from kubestow.sources.usage import read_prometheus_usage
+
     with prometheus.PrometheusClient(settings) as client, outputs.progress_bar() as bar:
         task = bar.add_task("reading", total=1.0)
 
@@ -277,11 +303,13 @@ def _ask(
 
 
 def _run(
-    table: Usage,
+    table: usage.Usage,
     inventory: usage.Inventory,
     request: recommending.RecommendRequest,
-    bounds: Mapping[str, caches.PodBounds],
+    bounds: Mapping[str, PodBounds],
 ) -> recommending.RecommendResult:
+    from kubestow.workflows import recommending
+
     with outputs.progress_bar() as bar:
         task = bar.add_task("estimating", total=1.0)
         return recommending.recommend(
@@ -294,6 +322,11 @@ def _run(
 
 
 def _write(result: recommending.RecommendResult, totals: recommending.Totals, out: Path) -> None:
+    import msgspec
+
+    from kubestow.reports import recommendation_page
+    from kubestow.workflows import files, recommending
+
     files.write_json(out / "results.json", recommending.recommendations_as_json(result))
     files.write_json(out / "totals.json", recommending.totals_as_json(totals))
     lines = [msgspec.json.encode(record.as_json()).decode() for record in result.records]
@@ -308,6 +341,10 @@ def _answer(
     out: Path | None,
     asked: int | None,
 ) -> None:
+    import yaml
+
+    from kubestow.workflows import recommending
+
     match output:
         case RecommendFormat.JSON:
             outputs.print_json(recommending.recommendations_as_json(result))
@@ -319,17 +356,19 @@ def _answer(
         case RecommendFormat.TABLE:
             _print(result, totals, out)
     if asked is not None:
-        outputs.progress_console().print(f"{asked} questions to Prometheus")
+        outputs.progress_console().print(f"{asked} queries to Prometheus")
 
 
 def _print(
     result: recommending.RecommendResult, totals: recommending.Totals, out: Path | None
 ) -> None:
+    from rich import markup
+
     console = outputs.console()
     console.print(_table(result))
     if len(result.recommendations) > _LISTED:
         console.print(
-            f"{len(result.recommendations) - _LISTED} more: -o json lists all, --severity shortens"
+            f"{len(result.recommendations) - _LISTED} more: -o json lists all, --severity filters"
         )
     console.print(
         f"{totals.containers} containers, {totals.suitable} suitable; freed "
@@ -338,11 +377,11 @@ def _print(
     )
     if totals.nodes_now is not None:
         console.print(
-            f"packed on nodes of the most usual shape: {totals.nodes_now} now, "
-            f"{totals.nodes_then} then"
+            f"packed onto nodes of the most common size: {totals.nodes_now} now, "
+            f"{totals.nodes_then} after"
         )
     if totals.unknown:
-        console.print(f"{totals.unknown} of them request no CPU now and do not count as freed")
+        console.print(f"{totals.unknown} of them have no CPU request and do not count as freed")
     for note in result.notes:
         console.print(markup.escape(f"note: {note}"))
     if out is not None:
@@ -351,6 +390,12 @@ def _print(
 
 def _table(result: recommending.RecommendResult) -> Table:
     """Return two lines per container: CPU above, memory below; the reason under the name."""
+    from rich import markup
+    from rich.table import Column, Table
+
+    from kubestow.reports import recommendation_page
+    from kubestow.workflows import recommending
+
     shown = Table(
         Column("CONTAINER", overflow="fold"),
         Column("CPU, MEMORY", no_wrap=True),

@@ -1,4 +1,4 @@
-"""What ``kubestow recommend`` does with a cluster: look, sample, and change after a question."""
+"""What ``kubestow recommend`` does with a cluster: read, sample, and apply after confirmation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kubestow.model.usage import Usage
 from kubestow.reports import recommendation_page
 from kubestow.workflows import recommending
 
-SAMPLE_S = 15.0  # metrics-server's own pace
+SAMPLE_S = 15.0  # the resolution of metrics-server
 _Result = TypeVar("_Result")
 
 Access = tuple[str | None, str | None]
@@ -28,7 +28,7 @@ Access = tuple[str | None, str | None]
 
 
 def read_inventory(access: Access, namespaces: tuple[str, ...]) -> workloads.ClusterInventory:
-    """Ask a cluster what there is."""
+    """Read the workloads of a cluster."""
     with outputs.progress_bar() as bar:
         bar.add_task("reading the cluster", total=None)
         return _ask(access, lambda client: workloads.read_inventory(client, namespaces))
@@ -41,7 +41,7 @@ def sample_usage(
     seconds: float,
     step_s: float | None,
 ) -> Usage:
-    """Sample the resource metrics API; Ctrl-C ends sampling, and what there is counts."""
+    """Sample the resource metrics API; Ctrl-C ends sampling and keeps the samples."""
     pace_s = step_s or SAMPLE_S
     sampler = workloads.UsageSampler(pace_s)
     with outputs.progress_bar() as bar:
@@ -65,7 +65,7 @@ def sample_usage(
 
 
 def apply(access: Access, result: recommending.RecommendResult, *, yes: bool, dry_run: bool) -> int:
-    """Show what would be changed, ask, and change it; return the exit code."""
+    """Show a diff, ask for confirmation, apply; return the exit code."""
     console = outputs.progress_console()
     patches = recommending.make_patches(result)
     if not patches:
@@ -74,9 +74,11 @@ def apply(access: Access, result: recommending.RecommendResult, *, yes: bool, dr
     console.print(_changes(patches))
     if not yes and not dry_run:
         if not sys.stdin.isatty():
-            raise errors.InputError("--apply", "nobody can be asked here; expected --yes")
+            raise errors.InputError(
+                "--apply", "cannot ask for confirmation without a terminal; expected --yes"
+            )
         if not typer.confirm(f"change {len(patches)} workloads?", err=True):
-            console.print("nothing was changed")
+            console.print("nothing changed")
             return 1
     failed = 0
 
@@ -85,7 +87,7 @@ def apply(access: Access, result: recommending.RecommendResult, *, yes: bool, dr
         for patch in patches:
             made = await workloads.apply_patches(client, patch.key, patch.document, dry_run=dry_run)
             failed += bool(made.problem)
-            what = "could be changed" if dry_run else "changed"
+            what = "valid" if dry_run else "changed"
             console.print(f"{patch.key}: {made.problem or what}", markup=False, soft_wrap=True)
 
     _ask(access, change)

@@ -1,59 +1,72 @@
-"""``kubestow scale``: what would this scaler have done."""
+"""``kubestow scale``: what a scaler would have decided."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import fields as dataclass_fields
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import markup
-from rich.table import Column, Table
 
-from kubestow.cli import outputs
-from kubestow.policies.scaling import decisions, hpa, observation_lines, observations, registry
-from kubestow.sources import manifests
+from kubestow.cli import names, outputs
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+if TYPE_CHECKING:
+    from kubestow.policies.scaling import decisions, hpa, observations, registry
+
+app = outputs.make_app()
 
 
 @app.command()
 def scale(
     autoscaler: Annotated[
         str,
-        typer.Argument(metavar="HPA.yaml", help="A HorizontalPodAutoscaler; - for standard input."),
+        typer.Argument(
+            metavar="HPA.yaml", help="HorizontalPodAutoscaler manifest, or - for standard input."
+        ),
     ],
     seen: Annotated[
         str,
         typer.Argument(
-            metavar="OBSERVATIONS.jsonl", help="What it saw, one JSON object per line; or -."
+            metavar="OBSERVATIONS.jsonl",
+            help="Observations, one JSON object per line, or - for standard input.",
         ),
     ],
     scaler: Annotated[
-        str, typer.Option(help=f"Who decides: {', '.join(registry.SCALERS)}.")
+        str,
+        typer.Option(help=f"Replay with this scaler: {names.listed(names.SCALERS, plugins=True)}."),
     ] = "hpa",
-    version: Annotated[str, typer.Option(help="Kubernetes release.")] = hpa.DEFAULT_VERSION,
+    version: Annotated[
+        str, typer.Option(help="Behave like this Kubernetes release.")
+    ] = names.VERSION,
     name: Annotated[
-        str | None, typer.Option(help="Which autoscaler, if the file has several.")
+        str | None, typer.Option(help="Choose the autoscaler of this name if the file has several.")
     ] = None,
     records: Annotated[
-        bool, typer.Option(help="Add the decision record to every entry of the JSON.")
+        bool, typer.Option(help="Add the decision record to each JSON entry.")
     ] = False,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
-    """Tell what a scaler would have done with what an autoscaler saw.
+    """Replay recorded observations and show what a scaler would have decided.
 
-    Every line of OBSERVATIONS.jsonl is one sync, such as
-    {"t": 2.042, "currentReplicas": 3, "statusReplicas": 3, "metrics": {"rps": 59.61}}.
-    A metric is a number (Object, External), samples by pod with null where there is none (Pods;
-    Resource as "cpu", ContainerResource as "app/cpu"), or "error" for a failed read. Optional:
-    "pods": {"pod-1": {"ready": true, "started": -30.0}}, also with phase, readySince, deleted,
-    sampled, window, requests, containers. Times are seconds on the clock of "t".
-    The scaler's own decisions are not fed back: replicas are as recorded.
+    Each line of OBSERVATIONS.jsonl is one sync, for example:
+
+      {"t": 2.042, "currentReplicas": 3, "statusReplicas": 3, "metrics": {"rps": 59.61}}
+
+    A metric is a number (Object, External), samples by pod with null for a missing sample (Pods;
+    Resource as "cpu", ContainerResource as "app/cpu"), or "error" for a failed scrape. A line may
+    describe its pods, with the keys ready, started, phase, readySince, deleted, sampled, window,
+    requests and containers:
+
+      "pods": {"pod-1": {"ready": true, "started": -30.0}}
+
+    Times are seconds on the clock of "t". Decisions are not fed back: replicas stay as recorded.
 
     Example:
       kubestow scale examples/scale/hpa.yaml examples/scale/observations.jsonl
     """
+    from kubestow.policies.scaling import hpa, observation_lines, registry
+    from kubestow.sources import manifests
+
     features = hpa.hpa_features(version)
     entry = registry.SCALERS.get(scaler)
     spec = hpa.read_autoscaler(manifests.read_autoscalers(autoscaler, name), features)
@@ -86,7 +99,7 @@ def _replay(
 
 
 def _note_unread(spec: hpa.AutoscalerSpec, lines: list[observations.ScalingObservation]) -> None:
-    """Say on standard error which metric no line has; a misspelt name would else go unnoticed."""
+    """Note on standard error which metric no line has: its name may be misspelt."""
     had = {key for line in lines for key in line.metrics}
     for metric in spec.metrics:
         if metric.key not in had:
@@ -104,6 +117,9 @@ def _entry(decision: decisions.ScalingDecision, records: bool) -> dict[str, Any]
 
 
 def _print(decided: list[decisions.ScalingDecision]) -> None:
+    from rich import markup
+    from rich.table import Column, Table
+
     why = Column("WHY", overflow="fold")  # a selector is one long word
     table = Table("T", "CURRENT", "PROPOSED", "DESIRED", why)
     for decision in decided:

@@ -1,21 +1,23 @@
-"""What commands that serve share: options, certificates, logs, and how they end."""
+"""What commands that serve share: options, certificates, logs and exit codes."""
 
 from __future__ import annotations
 
 import enum
 import logging
 import signal
-import ssl
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubestow.live import api, certificates, servers
-from kubestow.live.api import ApiError
 from kubestow.model import errors
+
+if TYPE_CHECKING:
+    import ssl
+
+    from kubestow.live import api, certificates, servers
 
 INTERRUPTED = 130
 _LOG = logging.getLogger(__name__)
@@ -32,51 +34,63 @@ class Certificates(enum.StrEnum):
 
 _PATHS = {Certificates.MOUNTED: ("DIR",), Certificates.FILES: ("CERT", "KEY")}
 
-ListenOption = Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to listen.")]
+ListenOption = Annotated[str, typer.Option(metavar="HOST:PORT", help="Listen on this address.")]
 CertificatesOption = Annotated[
     Certificates,
     typer.Option(
-        help="managed: own ones in a Secret; mounted DIR: tls.crt and tls.key in a folder, as from "
-        "cert-manager; files CERT KEY; none: plain HTTP, on loopback only.",
+        help="Take the server certificate from here. managed: issued by kubestow, kept in a "
+        "Secret. mounted DIR: tls.crt and tls.key in a folder, as cert-manager writes them. files "
+        "CERT KEY: two files. none: plain HTTP, on loopback only.",
         case_sensitive=False,
     ),
 ]
 PathsArgument = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="[DIR | CERT KEY]", help="Files of --certificates mounted or files."),
+    typer.Argument(metavar="[DIR | CERT KEY]", help="Paths for --certificates mounted or files."),
 ]
 ClientsOption = Annotated[
     Path | None,
-    typer.Option("--client-ca", help="Only clients with a certificate of these authorities."),
+    typer.Option(
+        "--client-ca", help="Require client certificates of the authorities in this file."
+    ),
 ]
 NamespaceOption = Annotated[
-    str | None, typer.Option(help="Namespace of the service; by default the one this runs in.")
+    str | None, typer.Option(help="Namespace of the Service; default: the namespace this runs in.")
 ]
-SecretOption = Annotated[str, typer.Option(help="Secret that replicas share certificates by.")]
+SecretOption = Annotated[
+    str, typer.Option(help="Share certificates between replicas in this Secret.")
+]
 HostsOption = Annotated[
     list[str] | None,
-    typer.Option("--host-name", help="Further name of the server; several times."),
+    typer.Option("--host-name", help="Add this DNS name to the certificate. Repeatable."),
 ]
 KubeconfigOption = Annotated[
-    str | None, typer.Option(help="How to reach the cluster; by default the usual ways.")
+    str | None,
+    typer.Option(
+        help="Kubeconfig file; default: $KUBECONFIG, ~/.kube/config or the service account."
+    ),
 ]
-ContextOption = Annotated[str | None, typer.Option(help="Context of the kubeconfig.")]
-LogOption = Annotated[str, typer.Option(help="debug, info, warning or error.")]
+ContextOption = Annotated[
+    str | None, typer.Option(help="Kubeconfig context; default: the current one.")
+]
+LogOption = Annotated[
+    str, typer.Option(help="Log from this level on: debug, info, warning or error.")
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which certificates a command asks for.
+    """Certificate settings of a command.
 
     Attributes:
         kind: Where they come from.
         paths: Files, where the kind needs some.
-        client_authorities: File with those who vouch for clients.
-        namespace: Namespace of the service; that of the client if it is ``None``.
+        client_authorities: File with the authorities of client certificates.
+        namespace: Namespace of the service; that of the client if ``None``.
         service: Name of the service.
         secret: Secret that replicas share.
         hosts: Further names of the server.
-        targets: What has to know the authorities.
+        targets: Objects whose caBundle is kept up to date.
     """
 
     kind: Certificates
@@ -106,8 +120,8 @@ def prepare_logs(level: str) -> None:
     known = {"debug", "info", "warning", "error"}
     if level.lower() not in known:
         raise errors.InputError("--log-level", f"{level!r}: expected debug, info, warning or error")
-    shape = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-    logging.basicConfig(level=level.upper(), format=shape, force=True)
+    layout = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=level.upper(), format=layout, force=True)
     for chatty in ("httpx", "httpcore", "uvicorn", "asyncio"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
@@ -119,6 +133,8 @@ def warn(text: str) -> None:
 
 def make_context(wanted: Wanted) -> ssl.SSLContext | None:
     """Return a TLS context that still needs a certificate; ``None`` for plain HTTP."""
+    from kubestow.live import certificates
+
     if wanted.kind is Certificates.NONE:
         if wanted.client_authorities is not None:
             raise errors.InputError("--client-ca", "needs TLS; expected other --certificates")
@@ -137,6 +153,8 @@ def make_source(
     wanted: Wanted, client: api.ApiClient | None
 ) -> certificates.CertificateSource | None:
     """Return where certificates come from; ``None`` for plain HTTP."""
+    from kubestow.live import certificates
+
     if wanted.kind is Certificates.NONE:
         return None
     if wanted.kind is Certificates.MOUNTED:
@@ -161,11 +179,14 @@ async def keep_certificates(
 ) -> certificates.CertificateKeeper | None:
     """Get a certificate for a context, and return what keeps it up to date.
 
-    An API server that does not answer now is asked again later; until then nobody is served.
+    If the API server does not answer, it is asked again later; until then nothing is served.
 
     Raises:
-        InputError: If there is something that is no certificate.
+        InputError: If a file is not a certificate.
     """
+    from kubestow.live import certificates
+    from kubestow.live.api import ApiError
+
     if context is None or source is None:
         return None
     keeper = certificates.CertificateKeeper(
@@ -179,7 +200,7 @@ async def keep_certificates(
 
 
 def exit_code(came: signal.Signals | None) -> int:
-    """Return how to leave after a signal: SIGTERM is the ordinary end."""
+    """Return the exit code after a signal: SIGTERM is the ordinary end."""
     return INTERRUPTED if came is signal.SIGINT else 0
 
 

@@ -4,50 +4,55 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import progress
-from rich.table import Table
 
 from kubestow.cli import outputs
-from kubestow.model import decoding
-from kubestow.reports import simulation_page
-from kubestow.simulation import run
-from kubestow.workflows import files, scenario_files, simulating
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+if TYPE_CHECKING:
+    from rich.table import Table
+
+app = outputs.make_app()
 
 
 @app.command()
 def simulate(
     scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML), or - for input.")
+        str,
+        typer.Argument(metavar="SCENARIO", help="Scenario file (YAML), or - for standard input."),
     ],
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Replaces the seed of the scenario.")
+        int | None, typer.Option(min=0, help="Use this seed instead of the scenario's.")
     ] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Change one place of the scenario."),
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Set this path of the scenario. Repeatable."
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for results, time line, decisions and report.")
+        Path | None,
+        typer.Option(help="Write results, time lines, decisions and report to this folder."),
     ] = None,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
     """Simulate a scenario: placing, scaling, sizing and failures on a virtual clock.
 
-    The same policies run here as in a cluster; the same seed gives the same result to the last
-    byte. With --out, DIR/report.html shows the time lines and DIR/*.parquet holds them.
+    Policies are the same code that runs in a cluster. The same seed gives the same result, byte
+    for byte. With --out, DIR/report.html shows the time lines and DIR/*.parquet holds them.
 
     Example:
       kubestow simulate examples/shop-day.yaml
       kubestow simulate examples/shop-day.yaml --set policies.scaling.target.cpu=0.8 --out day
     """
+    from kubestow.reports import simulation_page
+    from kubestow.simulation import run
+    from kubestow.workflows import files, scenario_files, simulating
+
     loaded = scenario_files.load(scenario, changes or ())
     begun = time.perf_counter()
-    with progress.Progress(console=outputs.progress_console(), transient=True) as bar:
+    with outputs.progress_bar() as bar:
         task = bar.add_task(f"simulating {loaded.scenario.metadata.name}", total=1.0)
         outcome = run.run(
             loaded.scenario,
@@ -69,6 +74,10 @@ def simulate(
 
 
 def _print(found: Any, wall_s: float, out: Path | None) -> None:
+    from rich.table import Table
+
+    from kubestow.model import decoding
+
     console = outputs.console()
     simulated_s = found["simulated_seconds"]
     console.print(
@@ -88,16 +97,16 @@ def _print(found: Any, wall_s: float, out: Path | None) -> None:
 
 
 def summary(found: Any) -> list[tuple[str, str]]:
-    """Return the measures people look at first, as text."""
+    """Return the headline measures as text."""
     share, plain = "{:.1%}", "{:,.1f}"
     return [
         ("nodes, peak", str(found["nodes_peak"])),
         ("node hours", plain.format(found["node_hours"])),
         ("cost", plain.format(found["cost"])),
         ("pod hours", plain.format(found["pod_hours"])),
-        ("CPU requested, of what nodes have", _text(share, found["requested"]["cpu"])),
-        ("CPU used, of what is requested", _text(share, found["eru"]["cpu"])),
-        ("memory used, of what is requested", _text(share, found["eru"]["memory"])),
+        ("CPU requested, of allocatable", _text(share, found["requested"]["cpu"])),
+        ("CPU used, of requested", _text(share, found["eru"]["cpu"])),
+        ("memory used, of requested", _text(share, found["eru"]["memory"])),
         ("response time, mean", _millis(found["response"]["mean"])),
         ("response time, p95", _millis(found["response"]["p95"])),
         ("response time, p99", _millis(found["response"]["p99"])),
@@ -118,6 +127,8 @@ def _millis(value: float | None) -> str:
 
 
 def _service_table(services: Any) -> Table:
+    from rich.table import Table
+
     table = Table("service", "replicas", "mean", "p95", "late or lost", "CPU used", box=None)
     for name, found in services.items():
         table.add_row(

@@ -1,56 +1,59 @@
-"""``kubestow study``: run an experiment of a thesis again."""
+"""``kubestow study``: reproduce an experiment."""
 
 from __future__ import annotations
 
 import os
 import pathlib
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import progress
-from rich.table import Table
 
 from kubestow.cli import outputs
 from kubestow.model import errors
-from kubestow.studies import options, registry
 
-app = typer.Typer(add_completion=False, context_settings=outputs.CONTEXT)
+if TYPE_CHECKING:
+    from kubestow.studies import options, registry
+
+app = outputs.make_app()
 
 
 @app.command()
 def study(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Which study; see --list.")
+        str | None, typer.Argument(metavar="NAME", help="Study to run; --list shows all.")
     ] = None,
-    listing: Annotated[bool, typer.Option("--list", help="List all studies.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="List all studies and exit.")] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A small sample, to see that everything works.")
+        bool, typer.Option("--quick", help="Use a small sample, to check that everything works.")
     ] = False,
     lists: Annotated[
-        int | None, typer.Option(help="Sample size per cell; the study's own if not given.")
+        int | None, typer.Option(help="Samples per cell; default: the study's own number.")
     ] = None,
     out: Annotated[
-        pathlib.Path | None, typer.Option(help="Folder for all files; out/NAME if not given.")
+        pathlib.Path | None, typer.Option(help="Write all files to this folder; default: out/NAME.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 1,
     jobs: Annotated[
-        int | None, typer.Option(help="Threads at the same time; one per core if not given.")
+        int | None, typer.Option(help="Run this many threads in parallel; default: one per core.")
     ] = None,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
     """Run an experiment and write its results.json and a report.
 
-    Finished parts are kept in the folder: after an interruption the same command goes on where it
-    stopped. Results depend on the seed and the sample size alone, not on the number of threads.
+    Finished parts stay in the folder: after an interruption, the same command resumes. Results
+    depend on the seed and the sample size, not on the number of threads.
 
     Example:
+      kubestow study --list
       kubestow study schubert-packing --quick
     """
+    from kubestow.studies import options, registry
+
     if listing:
         _print_list(output)
         return 0
     if name is None:
-        raise errors.InputError("study", "a name is missing; 'kubestow study --list' tells them")
+        raise errors.InputError("study", "name is missing; 'kubestow study --list' shows all")
     chosen = registry.get(name)
     settings = options.StudyOptions(
         out=out or registry.default_folder(name),
@@ -65,13 +68,15 @@ def study(
     else:
         _print_summary(report)
         if quick:
-            outputs.console().print("A quick run: samples are too small for the verdicts to count.")
+            outputs.console().print("Quick run: the samples are too small for valid verdicts.")
         written = sorted(path.name for path in settings.out.iterdir() if path.is_file())
         outputs.console().print(f"Wrote to {settings.out}: {', '.join(written)}")
     return 0
 
 
 def _run(chosen: registry.Study, settings: options.StudyOptions) -> dict[str, Any]:
+    from rich import progress
+
     columns = (
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
@@ -88,6 +93,10 @@ def _run(chosen: registry.Study, settings: options.StudyOptions) -> dict[str, An
 
 
 def _print_list(output: outputs.Output) -> None:
+    from rich.table import Table
+
+    from kubestow.studies import registry
+
     if output is outputs.Output.JSON:
         outputs.print_json(
             [{"name": one.name, "summary": one.summary} for one in registry.REGISTRY.values()]
@@ -100,6 +109,8 @@ def _print_list(output: outputs.Output) -> None:
 
 
 def _print_summary(report: dict[str, Any]) -> None:
+    from rich.table import Table
+
     for statement in report.get("statements", ()):
         outputs.console().print(f"{statement['verdict']:>15}  {statement['statement']}")
     if "tables" in report:

@@ -1,4 +1,4 @@
-"""The one error a user sees for bad input: where it stands, what it is, what was expected."""
+"""Errors a user sees as one line: bad input, and services that do not answer."""
 
 
 class InputError(ValueError):
@@ -15,3 +15,19 @@ class InputError(ValueError):
         self.place = place
         self.problem = problem
         super().__init__(f"{place}: {problem}" if place else problem)
+
+
+class UnavailableError(RuntimeError):
+    """A service that is needed does not answer; the same call may work later.
+
+    The command line prints it as one line and leaves with exit code 2.
+
+    Args:
+        place: The service's address, without secrets.
+        problem: What it or its driver reported.
+    """
+
+    def __init__(self, place: str, problem: str) -> None:
+        self.place = place
+        self.problem = problem
+        super().__init__(f"{place}: {problem}")

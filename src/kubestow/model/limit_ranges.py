@@ -5,8 +5,8 @@ From ``pkg/utils/limitrange/limit_range_calculator.go`` (VPA 1.7).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kubestow.model import resources
@@ -38,6 +38,21 @@ class LimitRanges:
 
     container: LimitRangeItem | None = None
     pod: LimitRangeItem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodBounds:
+    """What a namespace allows; amounts in millicores and bytes.
+
+    Attributes:
+        ranges: All of its LimitRanges combined.
+        ratios: Largest ratio of limit to request, by resource.
+        quota: What is left of its quotas, by ``requests.cpu`` and so on.
+    """
+
+    ranges: LimitRanges = field(default_factory=LimitRanges)
+    ratios: Mapping[str, float] = field(default_factory=dict)
+    quota: Mapping[str, int] = field(default_factory=dict)
 
 
 def combine(items: Iterable[LimitRangeItem]) -> LimitRanges:

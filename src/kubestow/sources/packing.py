@@ -61,7 +61,7 @@ def read_packing(path: Path, capacity: Mapping[str, str] | None = None) -> Packi
     if path.suffix == ".csv":
         if not capacity:
             raise errors.InputError(
-                str(path), "CSV needs the capacity of a node, e.g. --capacity cpu=16,memory=64Gi"
+                str(path), "CSV needs the capacity of a node, e.g. cpu=16,memory=64Gi"
             )
         return parse_csv(text, str(path), capacity)
     if path.suffix == ".vbp":

@@ -31,7 +31,7 @@ class StudyOptions:
             ("seed", self.seed, 0),
         ):
             if value is not None and value < least:
-                raise errors.InputError(f"--{name}", f"{value}: must be >= {least}")
+                raise errors.InputError(name, f"{value}: must be >= {least}")
 
     def sample(self, full: int, quick: int) -> int:
         """Return the sample size: what was asked for, else the quick or the full one."""

@@ -228,7 +228,7 @@ def count_steps(horizon_s: float, step_s: float) -> int:
     steps = math.ceil(horizon_s / step_s - 1e-9)
     if not 1 <= steps <= _MOST_STEPS:
         raise errors.InputError(
-            "--horizon",
+            "horizon",
             f"{decoding.format_duration(horizon_s)} is {max(steps, 0)} steps of "
             f"{decoding.format_duration(step_s)}; expected 1 to {_MOST_STEPS}",
         )
@@ -287,9 +287,9 @@ def place_split(points: int, steps: int, tested: float) -> int:
     begin = points - max(int(tested * points), 1)
     if points - begin < steps or begin < _LEAST_POINTS // 2:
         raise errors.InputError(
-            "--backtest",
+            "backtest",
             f"{points - begin} of {points} points are left to try {steps} steps ahead on; "
-            "expected at least as many points as steps: a shorter --horizon or a longer series",
+            "expected at least as many points as steps: a shorter horizon or a longer series",
         )
     return begin
 

@@ -134,7 +134,7 @@ def names(wanted: str) -> list[str]:
     for name in found:
         if name not in groups["all"]:
             known = ", ".join([*groups, *groups["all"]])
-            raise errors.InputError("--heuristic", f"{name!r}: expected one of {known}")
+            raise errors.InputError("heuristic", f"{name!r}: expected one of {known}")
     return found
 
 

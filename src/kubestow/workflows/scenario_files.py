@@ -50,7 +50,7 @@ def load(source: str | Mapping[str, Any], changes: Iterable[str] = ()) -> Loaded
     value = copy.deepcopy(document)
     for change in changes:
         path, text = split_change(change)
-        set_value(value, path, parse_value(text, path), f"--set {change}")
+        set_value(value, path, parse_value(text, path), f"changes {change}")
     return read(value, place, folder)
 
 
@@ -94,7 +94,7 @@ def split_change(change: str) -> tuple[str, str]:
     """Split ``path=value``."""
     path, sign, text = change.partition("=")
     if not sign or not path:
-        raise errors.InputError("--set", f"{change!r}: expected path=value")
+        raise errors.InputError("changes", f"{change!r}: expected path=value")
     return path, text
 
 
@@ -103,7 +103,7 @@ def parse_value(text: str, path: str) -> Any:
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as err:
-        raise errors.InputError(f"--set {path}", f"{text!r}: expected a YAML value") from err
+        raise errors.InputError(f"changes {path}", f"{text!r}: expected a YAML value") from err
 
 
 def set_value(value: Any, path: str, new: Any, place: str) -> None:

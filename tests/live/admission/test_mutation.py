@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from kubestow.live.admission.mutation import Mutation, mutate
 from kubestow.live.admission.policy import AdmissionPolicy, LimitRule
-from kubestow.live.caches.namespace_bounds import PodBounds
 from kubestow.live.stores import StoredRecommendation
 from kubestow.model import pods, quantities, requests
-from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges
+from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges, PodBounds
 from tests.live.admission.make import learned
 
 FREE = PodBounds()

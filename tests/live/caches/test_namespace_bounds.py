@@ -10,7 +10,7 @@ import pytest
 
 from kubestow.live.api.errors import ApiError
 from kubestow.live.caches import namespace_bounds
-from kubestow.model import errors
+from kubestow.model import errors, limit_ranges
 
 NAMESPACE = {"metadata": {"name": "shop", "labels": {"kubestow.io/managed": "true"}}}
 RANGE = {
@@ -53,7 +53,7 @@ def test_limit_ranges_are_read_by_namespace() -> None:
     assert bounds.ranges.pod is not None
     assert str((bounds.ranges.container.default or {})["cpu"]) == "500m"
     assert str((bounds.ranges.pod.maximum or {})["memory"]) == "4Gi"
-    assert found.allowed("elsewhere") == namespace_bounds.PodBounds()
+    assert found.allowed("elsewhere") == limit_ranges.PodBounds()
 
 
 def test_of_several_quotas_the_tightest_counts() -> None:

@@ -17,15 +17,15 @@ from kubestow.model import errors
     ],
 )
 def test_an_address_is_a_host_and_a_port(text: str, expected: tuple[str, int]) -> None:
-    assert read_address("--listen", text) == expected
+    assert read_address("listen", text) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["9443", ":9443", "::1:443", "host:", "host:-1", "host:65536", "h:²"]
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(errors.InputError, match="--listen"):
-        read_address("--listen", text)
+    with pytest.raises(errors.InputError, match="listen"):
+        read_address("listen", text)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kubestow.live.caches import namespace_bounds
 from kubestow.live.workloads import inventory
 from kubestow.model import errors, quantities
 from kubestow.model.keys import ContainerKey, WorkloadKey
+from kubestow.model.limit_ranges import PodBounds
 
 WEB = WorkloadKey("shop", "Deployment", "web")
 
@@ -133,7 +133,7 @@ def test_schedulable_nodes_and_targets_of_autoscalers_are_known() -> None:
 
 
 def test_what_namespaces_allow_is_handed_on() -> None:
-    bounds = {"shop": namespace_bounds.PodBounds(quota={"requests.cpu": 5})}
+    bounds = {"shop": PodBounds(quota={"requests.cpu": 5})}
     assert _assemble(bounds=bounds).bounds == bounds
 
 

@@ -68,7 +68,7 @@ def test_errors_come_through(jobs: int) -> None:
 
 
 def test_an_unknown_engine_is_refused() -> None:
-    with pytest.raises(errors.InputError, match="--engine: 'spark': expected one of local, ray"):
+    with pytest.raises(errors.InputError, match="engine: 'spark': expected one of local, ray"):
         engines.get_engine("spark")
 
 

@@ -24,7 +24,7 @@ SPLITS = [
 
 @pytest.mark.parametrize(("text", "pieces"), SPLITS, ids=[text for text, _ in SPLITS])
 def test_commas_inside_brackets_and_quotes_do_not_split(text: str, pieces: tuple[str, ...]) -> None:
-    assert grid.split_values(text, "--vary") == pieces
+    assert grid.split_values(text, "varied") == pieces
 
 
 def test_values_are_yaml() -> None:
@@ -90,7 +90,7 @@ BAD = [
     (["policies.scaling.max="], "a value is missing"),
     (["policies.scaling.max=3,3"], "'3' is given twice"),
     (["policies.scaling.max=3", "policies.scaling.max=4"], "'policies.scaling.max' is given twice"),
-    (["seed=1,2"], "every variant runs with --seeds seeds"),
+    (["seed=1,2"], "every variant runs with the same seeds"),
     (["policies.scaling.max={a"], "expected a YAML value"),
     (["workloads[7].replicas=1"], "there is no entry [7]"),
     (["policies.scaling.mx=3,4"], "mx"),

@@ -185,7 +185,7 @@ def test_a_container_without_memory_samples_gets_advice_on_its_cpu_alone() -> No
     [
         (RecommendRequest("best"), "'best': must be one of keep, percentile"),
         (RecommendRequest("vpa", miss_probability=0.01),
-         "--miss-probability: vpa states none; conformal and auto do"),
+         "miss_probability: vpa states none; conformal and auto do"),
         (RecommendRequest("percentile", {"cpuPercent": 3}),
          "parameters.cpuPercent: unknown key; did you mean cpuPercentile?"),
         (RecommendRequest("percentile", {"cpuPercentile": 300}), "parameters.cpuPercentile: 300"),

@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kubestow.live.admission.policy import AdmissionPolicy
-from kubestow.live.caches import PodBounds
 from kubestow.live.stores import StoredRecommendation
 from kubestow.model import pods, quantities, requests, resources
 from kubestow.model.keys import ContainerKey
-from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges
+from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges, PodBounds
 from kubestow.model.resources import ContainerResources
 from kubestow.policies.sizing import guards
 from kubestow.policies.sizing.guards import GuardContext, GuardParameters

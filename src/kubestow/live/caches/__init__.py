@@ -6,7 +6,6 @@ from kubestow.live.caches.namespace_bounds import (
     BoundsWatcher,
     NamespaceBounds,
     NamespaceFacts,
-    PodBounds,
     read_bounds,
     unknown_bounds,
 )
@@ -21,7 +20,6 @@ __all__ = [
     "NamespaceBounds",
     "NamespaceFacts",
     "NodeLoads",
-    "PodBounds",
     "read_bounds",
     "read_node_metrics",
     "unknown_bounds",

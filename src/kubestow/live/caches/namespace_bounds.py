@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from kubestow.live.api import ApiError
 from kubestow.model import decoding, errors, limit_ranges, quantities, resources
-from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges
+from kubestow.model.limit_ranges import LimitRangeItem, PodBounds
 
 LOOK_S: Final = 30.0
 _PAGE: Final = 100  # objects a question; decoding a page must not hold up requests
@@ -30,21 +30,6 @@ class NamespaceFacts:
 
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class PodBounds:
-    """What a namespace allows; amounts in millicores and bytes.
-
-    Attributes:
-        ranges: Its LimitRanges in one.
-        ratios: Largest limit by request, by resource.
-        quota: What is left of its quotas, by ``requests.cpu`` and so on.
-    """
-
-    ranges: LimitRanges = field(default_factory=LimitRanges)
-    ratios: Mapping[str, float] = field(default_factory=dict)
-    quota: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

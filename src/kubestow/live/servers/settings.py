@@ -51,10 +51,10 @@ class ServerSettings:
             return self.host == "localhost"
 
 
-def read_address(option: str, text: str) -> tuple[str, int]:
+def read_address(place: str, text: str) -> tuple[str, int]:
     """Read ``HOST:PORT`` or ``[ADDRESS]:PORT``.
 
-    >>> read_address("--listen", "[::1]:9443")
+    >>> read_address("listen", "[::1]:9443")
     ('::1', 9443)
 
     Raises:
@@ -63,7 +63,7 @@ def read_address(option: str, text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     bare = host.removeprefix("[").removesuffix("]")
     if not colon or not bare or (":" in bare) != host.startswith("["):
-        raise errors.InputError(option, f"{text!r}: expected HOST:PORT or [ADDRESS]:PORT")
+        raise errors.InputError(place, f"{text!r}: expected HOST:PORT or [ADDRESS]:PORT")
     if not port.isascii() or not port.isdecimal() or int(port) > 65535:
-        raise errors.InputError(option, f"{text!r}: expected a port from 0 to 65535")
+        raise errors.InputError(place, f"{text!r}: expected a port from 0 to 65535")
     return bare, int(port)

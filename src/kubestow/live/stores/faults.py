@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from kubestow.model import errors
 
-class StoreUnavailableError(RuntimeError):
+
+class StoreUnavailableError(errors.UnavailableError):
     """The database does not answer, or not in time; the same call may work later.
 
     Args:
         place: The database's address, without secrets.
         problem: What it or its driver said.
     """
-
-    def __init__(self, place: str, problem: str) -> None:
-        self.place = place
-        self.problem = problem
-        super().__init__(f"{place}: {problem}")
 
 
 class ClaimLostError(RuntimeError):

@@ -7,11 +7,13 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from kubestow.live import servers
 from kubestow.live.stores import faults
 from kubestow.model.decisions import DecisionRecord
+
+if TYPE_CHECKING:  # the store works without the extra that servers need
+    from kubestow.live import servers
 
 MOST: Final = 10_000
 _BATCH: Final = 250

@@ -14,6 +14,7 @@ from typing import Any
 from kubestow.live import api, caches
 from kubestow.model import decoding, errors, usage
 from kubestow.model.keys import ContainerKey, WorkloadKey, guess_job_owner
+from kubestow.model.limit_ranges import PodBounds
 
 _OWNED = {"ReplicaSet": "/apis/apps/v1/replicasets", "Job": "/apis/batch/v1/jobs"}
 _HPAS = "/apis/autoscaling/v2/horizontalpodautoscalers"
@@ -35,7 +36,7 @@ class ClusterInventory:
 
     inventory: usage.Inventory = field(default_factory=usage.Inventory)
     workloads: Mapping[PodName, WorkloadKey] = field(default_factory=dict)
-    bounds: Mapping[str, caches.PodBounds] = field(default_factory=dict)
+    bounds: Mapping[str, PodBounds] = field(default_factory=dict)
     kills: Mapping[ContainerKey, int] = field(default_factory=dict)
 
 
@@ -78,7 +79,7 @@ def assemble(
     owners: Mapping[str, Iterable[dict[str, Any]]],
     hpas: Iterable[dict[str, Any]],
     nodes: Iterable[dict[str, Any]],
-    bounds: Mapping[str, caches.PodBounds],
+    bounds: Mapping[str, PodBounds],
 ) -> ClusterInventory:
     """Put lists of objects together.
 

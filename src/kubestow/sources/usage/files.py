@@ -224,7 +224,7 @@ def _gridded(
         raise errors.InputError(
             str(path),
             f"{len(rows)} pods and {points} steps of {width_s:g} s are too many; "
-            "choose a longer --step or a shorter --history",
+            "choose a longer step or a shorter history",
         )
     row, column = table["row"].to_numpy(), points - 1 - back
     grids = []

@@ -45,7 +45,7 @@ def get_engine(name: str) -> Engine:
     if name == RAY:
         _import_ray()
         return run_ray
-    raise errors.InputError("--engine", f"{name!r}: expected one of {', '.join(ENGINES)}")
+    raise errors.InputError("engine", f"{name!r}: expected one of {', '.join(ENGINES)}")
 
 
 def run_local(compute: Callable[[Task], bytes], tasks: Sequence[Task], jobs: int) -> Answers:
@@ -134,5 +134,5 @@ def _import_ray() -> Any:
         return importlib.import_module("ray")
     except ImportError as err:
         raise errors.InputError(
-            "--engine ray", "Ray is not installed; expected: pip install 'kubestow[ray]'"
+            "engine ray", "Ray is not installed; expected: pip install 'kubestow[ray]'"
         ) from err

@@ -83,9 +83,9 @@ def plan_grid(
         InputError: For whatever is wrong with scenario, grid or one of the variants.
     """
     if not varied:
-        raise errors.InputError("--vary", "expected at least one path=v1,v2,...")
+        raise errors.InputError("varied", "expected at least one path=v1,v2,...")
     axes = tuple(read_axis(text) for text in varied)
-    _refuse_repetition([axis.path for axis in axes], "--vary")
+    _refuse_repetition([axis.path for axis in axes], "varied")
     base = scenario_files.load(source, changes)
     path = Path(source) if isinstance(source, str) and source != "-" else Path("scenario")
     folder = path.parent.absolute()
@@ -94,9 +94,9 @@ def plan_grid(
         for chosen in itertools.product(*(range(len(axis.values)) for axis in axes))
     )
     labels = [variant.label for variant in variants]
-    _refuse_repetition(labels, "--vary")
+    _refuse_repetition(labels, "varied")
     if baseline is not None and baseline not in labels:
-        raise errors.InputError("--baseline", f"{baseline!r}: expected one of {'; '.join(labels)}")
+        raise errors.InputError("baseline", f"{baseline!r}: expected one of {'; '.join(labels)}")
     first = base.scenario.spec.seed
     return ComparisonGrid(
         name=base.scenario.metadata.name,
@@ -116,13 +116,15 @@ def read_axis(text: str) -> GridAxis:
     """
     path, sign, listed = text.partition("=")
     if not sign or not path.strip():
-        raise errors.InputError("--vary", f"{text!r}: expected path=v1,v2,...")
+        raise errors.InputError("varied", f"{text!r}: expected path=v1,v2,...")
     path = path.strip()
     if path.removeprefix("spec.") == "seed":
-        raise errors.InputError(f"--vary {text}", "every variant runs with --seeds seeds")
-    texts = split_values(listed, f"--vary {text}")
-    _refuse_repetition(texts, f"--vary {text}")
-    return GridAxis(path, texts, tuple(_parse(value, f"--vary {text}") for value in texts))
+        raise errors.InputError(
+            f"varied {text}", "every variant runs with the same seeds; expected another path"
+        )
+    texts = split_values(listed, f"varied {text}")
+    _refuse_repetition(texts, f"varied {text}")
+    return GridAxis(path, texts, tuple(_parse(value, f"varied {text}") for value in texts))
 
 
 def split_values(listed: str, place: str) -> tuple[str, ...]:
@@ -167,7 +169,7 @@ def _vary(
     value = copy.deepcopy(document)
     changes = {}
     for axis, index in zip(axes, chosen, strict=True):
-        place = f"--vary {axis.path}={axis.texts[index]}"
+        place = f"varied {axis.path}={axis.texts[index]}"
         # Values may be shared between variants; a later change must not reach into another one.
         new = copy.deepcopy(axis.values[index])
         scenario_files.set_value(value, axis.path, new, place)

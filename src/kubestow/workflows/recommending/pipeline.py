@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from kubestow.live import caches
 from kubestow.model import arrays, decisions, decoding, errors, requests, resources, usage
 from kubestow.model.keys import ContainerKey, WorkloadKey
+from kubestow.model.limit_ranges import PodBounds
 from kubestow.model.resources import ContainerResources
 from kubestow.model.usage import Usage
 from kubestow.policies.sizing import (
@@ -41,7 +41,7 @@ AUTO: Final = judging.AUTO
 # Compiled loops run side by side; more than two gain little for five candidates.
 _WORKERS: Final = 2
 Watch = Callable[[str, float], None]
-_ANYTHING: Final[Mapping[str, caches.PodBounds]] = MappingProxyType({})
+_ANYTHING: Final[Mapping[str, PodBounds]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def recommend(
     inventory: usage.Inventory,
     request: RecommendRequest,
     watch: Watch = lambda *_: None,
-    bounds: Mapping[str, caches.PodBounds] = _ANYTHING,
+    bounds: Mapping[str, PodBounds] = _ANYTHING,
 ) -> RecommendResult:
     """Work out a recommendation for every container.
 
@@ -176,7 +176,7 @@ def _defaults(request: RecommendRequest) -> dict[str, Any]:
         return stated
     if promised is not None:
         raise errors.InputError(
-            "--miss-probability", f"{request.strategy} states none; conformal and auto do"
+            "miss_probability", f"{request.strategy} states none; conformal and auto do"
         )
     return {}
 
@@ -249,7 +249,7 @@ def _recommend_all(
     found: estimates.Estimates,
     judged: judging.BacktestScores,
     screen: judging.Screen,
-    bounds: Mapping[str, caches.PodBounds],
+    bounds: Mapping[str, PodBounds],
 ) -> tuple[Recommendation, ...]:
     keys = table.keys
     by_workload: dict[WorkloadKey, list[int]] = {}
@@ -267,7 +267,7 @@ def _recommend_all(
         if request.strategy == keep.NAME:
             pod = tuple(_untouched(one, stated) for one in pod)
         else:
-            allowed = bounds.get(workload.namespace, caches.PodBounds())
+            allowed = bounds.get(workload.namespace, PodBounds())
             killed = {keys[place].container for place in places if table.oom_kills[place] > 0.0}
             facts_of_pod = _guard_facts(inventory, workload, pod, killed, stated, node, allowed)
             pod = guards.guard(pod, facts_of_pod, request.guards)
@@ -323,7 +323,7 @@ def _guard_facts(
     killed: Set[str],
     known: Mapping[str, usage.ContainerFacts],
     node: dict[str, int] | None,
-    allowed: caches.PodBounds,
+    allowed: PodBounds,
 ) -> guards.GuardContext:
     current = {
         name: ContainerResources(facts.requests, facts.limits) for name, facts in known.items()

@@ -50,10 +50,9 @@ def select_usage(
     ]
     kept = np.flatnonzero(wanted)
     if not len(kept):
-        asked = " ".join(
-            [*(f"--namespace {n}" for n in namespaces), *(f"-l {k}={v}" for k, v in labels.items())]
-        )
-        raise errors.InputError("recommend", f"no container fits {asked}")
+        asked = [f"namespace {name}" for name in namespaces]
+        asked += [f"label {key}={value}" for key, value in labels.items()]
+        raise errors.InputError("recommend", f"no container fits {', '.join(asked)}")
     return table.pick(kept)
 
 

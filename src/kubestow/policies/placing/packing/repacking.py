@@ -43,7 +43,9 @@ def instance_from_cluster(
     else:
         counted = Counter(tuple(sorted(node.amounts().items())) for node in cluster.nodes)
         if not counted:
-            raise errors.InputError(name, "no Node in the input; expected one, or --capacity")
+            raise errors.InputError(
+                name, "no Node in the input; expected one, or the capacity of a node"
+            )
         shapes = [dict(amounts) for amounts in counted]
         limits = list(counted.values())
     columns = _columns(wanted, shapes)

@@ -1,0 +1,1 @@
+"""What developers and releases run; no part of the package."""

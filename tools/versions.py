@@ -1,0 +1,103 @@
+"""Run the fast tests on every supported Python that is installed.
+
+Interpreters are found on PATH as ``python3.N``. A shim of a version manager counts if it runs:
+pyenv's needs to be told the version, which its own list gives. What is not there is skipped with a
+sentence; 1 is returned if a test fails anywhere, or if no version is there at all.
+
+    python -m tools.versions [3.12 ...]
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tools import environments
+
+FOLDER: Final = environments.ROOT / ".versions"
+TESTS: Final = ("tests/model", "tests/policies/placing/scheduler")
+_CLASSIFIER: Final = "Programming Language :: Python :: 3."
+
+
+def supported(root: Path = environments.ROOT) -> list[str]:
+    """Return the versions that the package says it supports, oldest first."""
+    document = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    listed = document["project"]["classifiers"]
+    return [text.rpartition(" ")[2] for text in listed if text.startswith(_CLASSIFIER)]
+
+
+def find_interpreter(version: str) -> str | None:
+    """Return the path of an interpreter of a version, such as ``3.12``."""
+    found = shutil.which(f"python{version}")
+    if found is None:
+        return None
+    own = _ask(found, dict(os.environ))
+    if own is not None:
+        return own
+    # A shim that refuses because another version is chosen here.
+    for installed in _pyenv_versions():
+        if installed == version or installed.startswith(f"{version}."):
+            own = _ask(found, {**os.environ, "PYENV_VERSION": installed})
+            if own is not None:
+                return own
+    return None
+
+
+def _ask(program: str, env: dict[str, str]) -> str | None:
+    """Return where an interpreter really is, or nothing if it does not run."""
+    return _output([program, "-c", "import sys; print(sys.executable)"], env)
+
+
+def _pyenv_versions() -> list[str]:
+    program = shutil.which("pyenv")
+    listed = None if program is None else _output([program, "versions", "--bare"], dict(os.environ))
+    return (listed or "").split()
+
+
+def _output(command: Sequence[str], env: dict[str, str]) -> str | None:
+    done = subprocess.run(  # noqa: S603 - arguments are our own
+        command, check=False, capture_output=True, text=True, env=env
+    )
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _test(version: str, interpreter: str) -> bool:
+    """Run the tests in an environment of a version, which is kept for the next time."""
+    folder = FOLDER / version
+    python, stamp = folder / "bin" / "python", folder / ".complete"
+    locks = [environments.ROOT / "requirements" / name for name in ("core.txt", "test.txt")]
+    if not stamp.exists() or any(lock.stat().st_mtime > stamp.stat().st_mtime for lock in locks):
+        sys.stdout.write(f"Python {version}: setting up {folder} ...\n")
+        sys.stdout.flush()
+        python = environments.make_environment(folder, interpreter)
+        environments.install_locks(python, "core.txt", "build.txt", "test.txt")
+        environments.install_package(python, "-e", str(environments.ROOT))
+        stamp.touch()
+    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
+    done = subprocess.run(command, check=False, cwd=environments.ROOT)  # noqa: S603 - see above
+    return done.returncode == 0
+
+
+def main(wanted: Sequence[str]) -> int:
+    """Test on the wanted versions, or on all supported ones."""
+    results: dict[str, str] = {}
+    for version in wanted or supported():
+        interpreter = find_interpreter(version)
+        if interpreter is None:
+            results[version] = f"skipped: no python{version} on PATH that runs"
+            continue
+        results[version] = "passed" if _test(version, interpreter) else "failed"
+    for version, result in results.items():
+        sys.stdout.write(f"Python {version}: {result}\n")
+    passed = [result for result in results.values() if result == "passed"]
+    return 0 if passed and "failed" not in results.values() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
