@@ -35,8 +35,9 @@ import uvloop
 from benchmarks import answers, creations, outputs
 from kubestow.live.admission import handler, manifests
 from kubestow.live.stores import engines, recommendations
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.recommendations import StoredRecommendation
+from kubestow.model import quantities
+from kubestow.model.keys import ContainerKey
 from testenv import authorities, clusters, commands, isolation, postgresql_servers
 from testenv.native_histograms import Edges, quantile
 from testenv.processes import Process
@@ -96,8 +97,8 @@ def run() -> dict[str, float]:
 
 
 def _learn(url: str) -> None:
-    content = {"requests": {"cpu": "512m", "memory": "1216M"}}
-    made = StoredRecommendation(time.time(), "percentile", content)
+    requests = {"cpu": quantities.parse("512m"), "memory": quantities.parse("1216M")}
+    made = StoredRecommendation(time.time(), "percentile", requests)
     with engines.open_store(url) as store:
         recommendations.insert(store, ContainerKey(NAMESPACE, "id", "web", "main"), [made])
 

@@ -112,7 +112,7 @@ def compiled_rate(node_count: int, pod_count: int, templates: int) -> float:
     """Return placements per second of the compiled batch, tables included."""
     cluster, made = make_case(node_count, pod_count, templates)
     state = states.from_cluster(cluster)
-    return per_second(pod_count, lambda: scheduler.place(made, state, PROFILE, FEATURES))
+    return per_second(pod_count, lambda: scheduler.place_batch(made, state, PROFILE, FEATURES))
 
 
 def plain_rate(node_count: int, pod_count: int, templates: int) -> float:

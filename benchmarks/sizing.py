@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kubestow.policies.sizing import batches, estimates, registry
+from kubestow.model.usage import Usage, arrange
+from kubestow.policies.sizing import estimates, registry
 from kubestow.policies.sizing.judging import tournament
 
 CONTAINERS, POINTS, STEP_S, DAY_S = 10_000, 2016, 300.0, 86400.0
@@ -26,7 +27,7 @@ LEFT_OUT = ("keep", "arima-margin", "q-learning")
 NAMES = tuple(name for name in registry.RECOMMENDERS if name not in LEFT_OUT)
 
 
-def make_batch(containers: int = CONTAINERS) -> batches.Batch:
+def make_usage(containers: int = CONTAINERS) -> Usage:
     """Return usage with days and noise."""
     rng = np.random.default_rng(5)
     day = 1.0 + 0.4 * np.sin(2.0 * np.pi * np.arange(POINTS) * STEP_S / DAY_S)
@@ -34,7 +35,7 @@ def make_batch(containers: int = CONTAINERS) -> batches.Batch:
     cpu = rng.lognormal(-2.0, 1.0, (containers, 1)) * day * rng.lognormal(0.0, 0.2, shape)
     memory = rng.lognormal(19.5, 1.0, (containers, 1)) * day**0.2 * rng.lognormal(0.0, 0.03, shape)
     names = [str(number) for number in range(containers)]
-    return batches.make(names, np.arange(containers), STEP_S, 1_760_000_000.0, cpu, memory)
+    return arrange(names, np.arange(containers), STEP_S, 1_760_000_000.0, cpu, memory)
 
 
 def make_estimator(name: str, pool: futures.Executor) -> estimates.Estimator:
@@ -67,14 +68,14 @@ def take(work: Callable[[], object]) -> Took:
 
 def measure_all() -> dict[str, Took]:
     """Return the time each recommender takes, and that of NumPy's percentile."""
-    batch = make_batch()
-    few = batch.of(0, 50)
-    found = {"numpy": take(lambda: np.quantile(batch.cpu_cores, 0.95, axis=1))}
+    usage = make_usage()
+    few = usage.of(0, 50)
+    found = {"numpy": take(lambda: np.quantile(usage.cpu_cores, 0.95, axis=1))}
     with futures.ThreadPoolExecutor(WORKERS) as pool:
         for name in NAMES:
             estimator = make_estimator(name, pool)
             estimator.estimate(few)  # compiles
-            found[name] = take(functools.partial(estimator.estimate, batch))
+            found[name] = take(functools.partial(estimator.estimate, usage))
     return found
 
 

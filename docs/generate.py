@@ -9,12 +9,15 @@ import dataclasses
 import importlib
 import inspect
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 from typer.main import get_command
 
+import kubestow
+from kubestow import plugins, testing
 from kubestow.cli import main as program
 from kubestow.model.decoding import structures
 from kubestow.policies.moving import registry as movers
@@ -201,7 +204,57 @@ def schema_text() -> str:
     return json.dumps(document.schema(), indent=1) + "\n"
 
 
+def library_page() -> str:
+    """Return the page of the library's functions, results and test builders."""
+    lines = ["# The library", "", inspect.getdoc(kubestow) or "", "", "## Functions", ""]
+    objects = {name: getattr(kubestow, name) for name in kubestow.__all__}
+    for name, member in objects.items():
+        if inspect.isfunction(member):
+            lines += _described(f"kubestow.{name}", member)
+    lines += ["## Results", ""]
+    for name, member in objects.items():
+        if inspect.isclass(member):
+            lines += [f"### kubestow.{name}", "", _section(inspect.getdoc(member) or ""), ""]
+            methods = [one for one in vars(member) if inspect.isfunction(vars(member)[one])]
+            lines += [
+                f"- `{method}{inspect.signature(vars(member)[method])}`: "
+                f"{(inspect.getdoc(vars(member)[method]) or '').splitlines()[0]}"
+                for method in methods
+                if not method.startswith("_")
+            ]
+            lines.append("")
+    lines += ["## Builders for tests", "", inspect.getdoc(testing) or "", ""]
+    for name, member in vars(testing).items():
+        if inspect.isfunction(member) and member.__module__ == testing.__name__:
+            lines += _described(f"kubestow.testing.{name}", member)
+    lines += ["## For plugins", "", inspect.getdoc(plugins) or ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _described(name: str, function: Any) -> list[str]:
+    signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(function)))
+    code = f"```python\n{name}{signature}\n```"
+    return [f"### {name}", "", code, "", _section(inspect.getdoc(function) or ""), ""]
+
+
+def _section(text: str) -> str:
+    """Return a docstring as Markdown: sections in bold, members as lists, examples as blocks."""
+    lines, listed = [], False
+    for line in text.splitlines():
+        if line in ("Args:", "Attributes:", "Raises:", "Returns:", "Examples:"):
+            lines += [f"**{line.rstrip(':')}**", ""]
+            listed = line != "Examples:"
+        elif listed and (member := re.fullmatch(r" {4}(\w+): (.*)", line)):
+            lines.append(f"- `{member[1]}`: {member[2]}")
+        elif listed and line.startswith(" " * 8):
+            lines.append(f"  {line.strip()}")
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
 PAGES = {
+    "library.md": library_page,
     "commands.md": commands,
     "scenarios.md": scenario_page,
     "policies.md": policy_page,

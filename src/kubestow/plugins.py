@@ -22,6 +22,7 @@ from kubestow.model.arrays import Bools, Floats, Ints
 from kubestow.model.errors import InputError
 from kubestow.model.pods import Pod
 from kubestow.model.states import ClusterState
+from kubestow.model.usage import Usage
 from kubestow.policies.forecasting.protocols import PointFitted, PointForecaster
 from kubestow.policies.forecasting.registry import ForecasterEntry, ForecastTask
 from kubestow.policies.moving.plans import MovePlan, Mover
@@ -32,7 +33,6 @@ from kubestow.policies.scaling.decisions import Scaler, ScalingDecision
 from kubestow.policies.scaling.hpa import AutoscalerSpec
 from kubestow.policies.scaling.observations import ScalingObservation
 from kubestow.policies.scaling.registry import ScalerEntry
-from kubestow.policies.sizing.batches import Batch as Usage
 from kubestow.policies.sizing.estimates import Estimates, Estimator
 from kubestow.policies.sizing.registry import RecommenderEntry
 

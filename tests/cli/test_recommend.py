@@ -174,7 +174,7 @@ def test_advice_is_kept_where_admission_looks(
     with engines.open_store(url) as store:
         kept = recommendations.newest_of_all(store)
     assert {
-        (f"{key.namespace}/{key.kind}/{key.workload}", key.container): made.content["requests"]
+        (str(key.of), key.container): {n: str(q) for n, q in made.requests.items()}
         for key, made in kept.items()
     } == {(row["workload"], row["container"]): row["recommended"]["requests"] for row in rows}
     workload = rows[0]["workload"]

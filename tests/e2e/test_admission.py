@@ -15,7 +15,7 @@ import pytest
 
 from kubestow.live.admission import handler, manifests
 from kubestow.live.certificates import sources
-from kubestow.live.stores.containers import ContainerKey
+from kubestow.model.keys import ContainerKey
 from testenv import clusters, commands, nodes, workloads
 from testenv.processes import Process
 from testenv.prometheus_servers import free_port

@@ -15,7 +15,7 @@ import pytest
 
 from kubestow.live.admission import handler, manifests
 from kubestow.live.stores import decisions, engines
-from kubestow.live.stores.containers import ContainerKey
+from kubestow.model.keys import ContainerKey
 from kubestow.policies.placing import extender_configuration
 from kubestow.policies.placing.profiles import catalog
 from testenv import authorities, clusters, commands, nodes, workloads

@@ -33,7 +33,7 @@ def result() -> pipeline.RecommendResult:
 
 
 def make_page(result: pipeline.RecommendResult) -> str:
-    totals = recommending_totals.add_up(result.advices, result.inventory)
+    totals = recommending_totals.add_up(result.recommendations, result.inventory)
     return recommendation_page.make_page(result, totals)
 
 
@@ -116,7 +116,7 @@ def test_the_most_urgent_comes_first_and_of_equals_the_larger_change() -> None:
         advice(key("a"), facts("1", "1Gi"), {"cpu": 1000, "memory": 1024 * MIB}),
         advice(key("b"), facts("1", "1Gi"), {"cpu": 1000, "memory": 400 * MIB}),
         advice(key("c"), facts("1", "1Gi"), {"cpu": 1000, "memory": 300 * MIB}),
-        advice(key("d"), facts("1", "1Gi"), {"cpu": 1000, "memory": 1024 * MIB}, killed=1),
+        advice(key("d"), facts("1", "1Gi"), {"cpu": 1000, "memory": 1024 * MIB}, oom_kills=1),
     ]
     severities = [recommending_totals.severity(one) for one in found]
     assert severities == [Severity.NONE, Severity.HIGH, Severity.HIGH, Severity.CRITICAL]

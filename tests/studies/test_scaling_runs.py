@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import yaml
 
+from kubestow.model.progress import ignore
 from kubestow.simulation import run
 from kubestow.studies import scaling_runs
 from kubestow.studies.mcnaughton import scenarios
@@ -22,9 +23,9 @@ TINY["spec"]["duration"] = "5m"
 TINY["spec"]["recording"] = {"workloads": "60s"}
 
 
-def task(folder: Path, **more: Any) -> scaling_runs.ScalingTask:
+def task(**more: Any) -> scaling_runs.ScalingTask:
     way = scaling_runs.ScalingVariant("reactive", "hpa")
-    return replace(scaling_runs.ScalingTask(TINY, "tiny", way, 0.6, 3, folder), **more)
+    return replace(scaling_runs.ScalingTask(TINY, "tiny", way, 0.6, 3), **more)
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_the_scenario_of_a_run_says_how_it_is_scaled(tmp_path: Path) -> None:
     way = scaling_runs.ScalingVariant(
         "a", "auto", {"spare": 0.2}, {"policies.scaling.max": 5, "step": "5s"}
     )
-    value = scaling_runs.document(task(tmp_path, way=way, target=0.7))
+    value = scaling_runs.document(task(way=way, target=0.7))
     scaling = value["spec"]["policies"]["scaling"]
     assert scaling == {
         "scaler": "auto", "target": {"cpu": 0.7}, "parameters": {"spare": 0.2}, "min": 1, "max": 5,
@@ -55,16 +56,18 @@ def test_the_scenario_of_a_run_says_how_it_is_scaled(tmp_path: Path) -> None:
     assert before == TINY
 
 
+def run_one(folder: Path, **more: Any) -> scaling_runs.ScalingRun:
+    (found,) = scaling_runs.run_all([task(**more)], folder, 1, ignore)
+    return found
+
+
 def test_finished_runs_are_kept(tmp_path: Path, counted: list[int]) -> None:
-    first = scaling_runs.compute(task(tmp_path))
-    assert scaling_runs.compute(task(tmp_path)) == first
+    first = run_one(tmp_path)
+    assert run_one(tmp_path) == first
     assert counted == [3]
-    for other in (
-        task(tmp_path, seed=4),
-        task(tmp_path, target=0.5),
-        task(tmp_path, way=scaling_runs.ScalingVariant("reactive", "auto")),
-    ):
-        assert scaling_runs.compute(other) != first
+    variant = scaling_runs.ScalingVariant("reactive", "auto")
+    for other in ({"seed": 4}, {"target": 0.5}, {"way": variant}):
+        assert run_one(tmp_path, **other) != first
     assert counted == [3, 4, 3, 3]
 
 
@@ -72,10 +75,10 @@ def test_finished_runs_are_kept(tmp_path: Path, counted: list[int]) -> None:
 def test_damaged_files_are_computed_again(
     tmp_path: Path, counted: list[int], damage: bytes
 ) -> None:
-    first = scaling_runs.compute(task(tmp_path))
+    first = run_one(tmp_path)
     (path,) = tmp_path.iterdir()
     path.write_bytes(damage)
-    assert scaling_runs.compute(task(tmp_path)) == first
+    assert run_one(tmp_path) == first
     assert counted == [3, 3]
 
 
@@ -89,16 +92,19 @@ def test_the_fingerprint_knows_everything_that_counts(monkeypatch: pytest.Monkey
 
 
 def test_all_runs_come_in_the_order_of_their_tasks(tmp_path: Path) -> None:
-    told: list[tuple[int, int, str]] = []
-    tasks = [task(tmp_path, seed=seed) for seed in (5, 4)]
-    found = scaling_runs.run_all(tasks, 1, lambda *seen: told.append(seen))
+    reported: list[tuple[float, float, str]] = []
+    tasks = [task(seed=seed) for seed in (5, 4)]
+    found = scaling_runs.run_all(tasks, tmp_path, 1, lambda *seen: reported.append(seen))
     assert [one.measures["seed"] for one in found] == [5, 4]
-    assert told[-1][:2] == (2, 2)
-    assert {label for _, _, label in told} == {"tiny-reactive-0.6-s5", "tiny-reactive-0.6-s4"}
+    assert reported[-1][:2] == (2.0, 2.0)
+    assert {label for _, _, label in reported[1:]} == {
+        "tiny-reactive-0.6-s5",
+        "tiny-reactive-0.6-s4",
+    }
 
 
 def test_columns_are_those_of_the_first_workload_minute_by_minute(tmp_path: Path) -> None:
-    (found,) = scaling_runs.run_all([task(tmp_path)], 1, lambda *_: None)
+    (found,) = scaling_runs.run_all([task()], tmp_path, 1, ignore)
     assert found.columns.keys() == set(scaling_runs.COLUMNS)
     assert found.column("time_s").tolist() == [60.0, 120.0, 180.0, 240.0, 300.0]
     minutes = found.minutes()

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from kubestow.model import errors
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import arrange
 from kubestow.studies import usage_batches
 
 MIB = 2.0**20
@@ -124,7 +124,7 @@ def test_a_set_that_is_not_there_is_named(name: str, tmp_path: Path) -> None:
 def test_halves_part_all_series_by_their_names() -> None:
     names = [f"vm{number}" for number in range(200)]
     values = np.arange(200.0)[:, None]
-    batch = batches.make(names, np.arange(200), 300.0, 0.0, values, values)
+    batch = arrange(names, np.arange(200), 300.0, 0.0, values, values)
     parts = [usage_batches.choose(batch, part) for part in (0, 1)]
     assert sorted([*parts[0].names, *parts[1].names]) == sorted(names)
     assert 70 < len(parts[0].names) < 130

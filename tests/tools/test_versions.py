@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import versions
+from tools import environments, versions
 
 
 def write_program(folder: Path, name: str, script: str) -> None:
@@ -72,4 +72,4 @@ def test_a_failure_or_no_version_at_all_leaves_with_1(
 
 
 def test_what_is_tested_exists() -> None:
-    assert all((versions.environments.ROOT / folder).is_dir() for folder in versions.TESTS)
+    assert all((environments.ROOT / folder).is_dir() for folder in versions.TESTS)

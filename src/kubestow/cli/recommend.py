@@ -194,12 +194,14 @@ def recommend(
         table = live.sample(options.read_duration("--sample", sample), step_s)
     if live is not None:
         inventory = live.found.inventory
-    table = recommending.select_advice(table, inventory, only, labels)
+    table = recommending.select_usage(table, inventory, only, labels)
     everything = _run(table, inventory, request, {} if live is None else live.found.bounds)
     result = recommending.filter_by_severity(everything, recommending.Severity(severity.value))
     shown = set(result.places)
-    others = [everything.advices[place] for place in everything.places if place not in shown]
-    totals = recommending.add_up(result.advices, inventory, others)
+    others = [
+        everything.recommendations[place] for place in everything.places if place not in shown
+    ]
+    totals = recommending.add_up(result.recommendations, inventory, others)
     if out is not None:
         _write(result, totals, out)
     _answer(result, totals, output, out, asked)
@@ -222,7 +224,7 @@ class _Live:
         self._access, self._namespaces = access, namespaces
         self.found: workloads.ClusterInventory = self._module.read_inventory(access, namespaces)
 
-    def sample(self, seconds: float, step_s: float | None) -> usage.UsageTable:
+    def sample(self, seconds: float, step_s: float | None) -> usage.Usage:
         """Sample usage now."""
         return self._module.sample_usage(
             self._access, self._namespaces, self.found, seconds, step_s
@@ -276,7 +278,7 @@ def _labels(selector: str | None) -> dict[str, str]:
 
 def _read(
     folder: Path, history_s: float, step_s: float | None
-) -> tuple[usage.UsageTable, usage.Inventory]:
+) -> tuple[usage.Usage, usage.Inventory]:
     from kubestow.sources.usage import read_inventory, read_usage_files
 
     with outputs.progress_bar() as bar:
@@ -286,7 +288,7 @@ def _read(
 
 def _ask(
     settings: prometheus.PrometheusSettings, question: UsageQuery
-) -> tuple[usage.UsageTable, usage.Inventory, int]:
+) -> tuple[usage.Usage, usage.Inventory, int]:
     from kubestow.sources import prometheus
     from kubestow.sources.usage import read_prometheus_usage
 
@@ -301,7 +303,7 @@ def _ask(
 
 
 def _run(
-    table: usage.UsageTable,
+    table: usage.Usage,
     inventory: usage.Inventory,
     request: recommending.RecommendRequest,
     bounds: Mapping[str, PodBounds],
@@ -325,7 +327,7 @@ def _write(result: recommending.RecommendResult, totals: recommending.Totals, ou
     from kubestow.reports import recommendation_page
     from kubestow.workflows import files, recommending
 
-    files.write_json(out / "results.json", recommending.advice_as_json(result))
+    files.write_json(out / "results.json", recommending.recommendations_as_json(result))
     files.write_json(out / "totals.json", recommending.totals_as_json(totals))
     lines = [msgspec.json.encode(record.as_json()).decode() for record in result.records]
     files.write_text(out / "decisions.jsonl", "\n".join([*lines, ""]))
@@ -345,12 +347,12 @@ def _answer(
 
     match output:
         case RecommendFormat.JSON:
-            outputs.print_json(recommending.advice_as_json(result))
+            outputs.print_json(recommending.recommendations_as_json(result))
         case RecommendFormat.YAML:
-            rows = recommending.advice_as_json(result)
+            rows = recommending.recommendations_as_json(result)
             sys.stdout.write(yaml.safe_dump(rows, sort_keys=False))
         case RecommendFormat.PATCH:
-            sys.stdout.write(recommending.advice_as_patches(result))
+            sys.stdout.write(recommending.recommendations_as_patches(result))
         case RecommendFormat.TABLE:
             _print(result, totals, out)
     if asked is not None:
@@ -364,9 +366,9 @@ def _print(
 
     console = outputs.console()
     console.print(_table(result))
-    if len(result.advices) > _LISTED:
+    if len(result.recommendations) > _LISTED:
         console.print(
-            f"{len(result.advices) - _LISTED} more: -o json lists all, --severity filters"
+            f"{len(result.recommendations) - _LISTED} more: -o json lists all, --severity filters"
         )
     console.print(
         f"{totals.containers} containers, {totals.suitable} suitable; freed "
@@ -403,8 +405,8 @@ def _table(result: recommending.RecommendResult) -> Table:
         box=None,
         pad_edge=False,
     )
-    for place in recommendation_page.most_urgent(result.advices, _LISTED):
-        one = result.advices[place]
+    for place in recommendation_page.most_urgent(result.recommendations, _LISTED):
+        one = result.recommendations[place]
         now, then = recommendation_page.texts(one)
         key = one.key
         over, missed = one.backtest.cpu_over, one.backtest.miss_rate

@@ -15,7 +15,8 @@ from rich.table import Table
 from kubestow.cli import outputs
 from kubestow.live import api, workloads
 from kubestow.live.api import ApiError
-from kubestow.model import errors, usage
+from kubestow.model import errors
+from kubestow.model.usage import Usage
 from kubestow.reports import recommendation_page
 from kubestow.workflows import recommending
 
@@ -39,7 +40,7 @@ def sample_usage(
     found: workloads.ClusterInventory,
     seconds: float,
     step_s: float | None,
-) -> usage.UsageTable:
+) -> Usage:
     """Sample the resource metrics API; Ctrl-C ends sampling and keeps the samples."""
     pace_s = step_s or SAMPLE_S
     sampler = workloads.UsageSampler(pace_s)
@@ -59,7 +60,7 @@ def sample_usage(
                 raise
             outputs.progress_console().print(f"stopped after {len(sampler)} samples")
     table = sampler.table(found.workloads)
-    kills = np.array([float(found.kills.get(key, 0)) for key in table.containers])
+    kills = np.array([float(found.kills.get(key, 0)) for key in table.keys])
     return replace(table, oom_kills=kills)
 
 

@@ -6,7 +6,7 @@ and to the plain values of ``-o json``. Nothing here prints. Users import these 
 """
 
 from kubestow.library.forecasting import BacktestTable, ForecastTable, backtest, forecast
-from kubestow.library.placing import PackingTable, PlacementTable, pack, place
+from kubestow.library.placing import PackingReport, PlacementTable, pack, place
 from kubestow.library.reading import ClusterData, UsageData, read_cluster, read_usage
 from kubestow.library.simulating import ComparisonTable, SimulationRun, compare, simulate
 from kubestow.library.sizing import RecommendationTable, recommend
@@ -16,7 +16,7 @@ __all__ = [
     "ClusterData",
     "ComparisonTable",
     "ForecastTable",
-    "PackingTable",
+    "PackingReport",
     "PlacementTable",
     "RecommendationTable",
     "SimulationRun",

@@ -56,7 +56,7 @@ class PlacementTable(results.Result):
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class PackingTable(results.Result):
+class PackingReport(results.Result):
     """How few nodes heuristics need, beside a lower bound.
 
     Attributes:
@@ -128,7 +128,7 @@ def pack(
     heuristic: str = "all",
     exact: float | None = None,
     seed: int = 0,
-) -> PackingTable:
+) -> PackingReport:
     """Pack items on as few nodes as possible.
 
     Args:
@@ -154,7 +154,7 @@ def pack(
     instance, relief, is_cluster = _instance(items, capacity)
     comparison = packing.compare(instance, names, exact_seconds=exact, seed=seed, relief=relief)
     configured = packing.best_configuration(comparison) if is_cluster else None
-    return PackingTable(comparison, configured)
+    return PackingReport(comparison, configured)
 
 
 def _instance(items: Any, capacity: Any) -> tuple[policy.Instance, tuple[float, ...], bool]:

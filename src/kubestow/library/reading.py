@@ -12,7 +12,7 @@ import polars as pl
 from kubestow.library import inputs, results
 from kubestow.model import clusters, errors, pods
 from kubestow.model import requests as pod_requests
-from kubestow.model.usage import Inventory, UsageTable
+from kubestow.model.usage import Inventory, Usage
 from kubestow.sources import manifests
 from kubestow.sources.usage import read_inventory, read_usage_files
 
@@ -60,7 +60,7 @@ class UsageData(results.Result):
         inventory: Requests, limits, nodes and autoscalers.
     """
 
-    usage: UsageTable
+    usage: Usage
     inventory: Inventory
 
     def to_polars(self) -> pl.DataFrame:
@@ -81,7 +81,7 @@ class UsageData(results.Result):
 
     def _rows(self) -> list[dict[str, Any]]:
         rows = []
-        for number, key in enumerate(self.usage.containers):
+        for number, key in enumerate(self.usage.keys):
             facts = self.inventory.containers.get(key)
             requests = facts.requests if facts else {}
             rows.append(

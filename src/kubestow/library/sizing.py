@@ -24,7 +24,7 @@ class RecommendationTable(results.Result):
     result: recommending.RecommendResult
 
     def __len__(self) -> int:
-        return len(self.result.advices)
+        return len(self.result.recommendations)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.to_dict())
@@ -35,7 +35,7 @@ class RecommendationTable(results.Result):
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return one entry per container, with the keys of ``recommend -o json``."""
-        return recommending.advice_as_json(self.result)
+        return recommending.recommendations_as_json(self.result)
 
     def summary(self) -> str:
         """Return who recommended what, in one sentence."""

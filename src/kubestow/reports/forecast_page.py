@@ -9,6 +9,7 @@ import altair as alt
 import numpy as np
 
 from kubestow.model import decoding
+from kubestow.policies.forecasting import diagnostics
 from kubestow.reports import figures, pages
 from kubestow.workflows import forecasting
 
@@ -102,7 +103,21 @@ def make_page(result: forecasting.ForecastResult) -> str:
         blocks += [pages.Heading("Back-test"), make_table(result)]
     if result.weights:
         blocks += [pages.Heading("What the ensemble goes by"), _weights(result)]
+    if result.residuals is not None:
+        blocks += [pages.Heading("Residuals"), *_residuals(result.residuals)]
     return pages.render(f"Forecast of {grid.names[0]}", blocks)
+
+
+def _residuals(found: diagnostics.Diagnosis) -> list[pages.Block]:
+    """Return what the residuals of the fitted model look like."""
+    rows = [
+        ["Ljung-Box", "no autocorrelation", text(found.autocorrelation_p)],
+        ["Jarque-Bera", "normal distribution", text(found.normality_p)],
+        ["Engle (ARCH)", "one variance throughout", text(found.arch_p)],
+    ]
+    caption = f"{found.points} residuals, {found.lags} lags."
+    table = pages.PageTable(("test", "null hypothesis", "p-value"), rows, caption=caption)
+    return [pages.Paragraph(found.verdict), table]
 
 
 def make_chart(result: forecasting.ForecastResult) -> alt.TopLevelMixin:

@@ -12,9 +12,10 @@ from typing import Any, Final
 import altair as alt
 import numpy as np
 
+from kubestow.policies.sizing.recommendations import Recommendation, format_amounts
 from kubestow.reports import figures, pages
 from kubestow.workflows import recommending
-from kubestow.workflows.recommending import CPU, MEMORY, ORDER, Advice
+from kubestow.workflows.recommending import CPU, MEMORY, ORDER
 
 _GIB: Final = float(2**30)
 _SHOWN: Final = 12
@@ -35,13 +36,13 @@ def make_page(result: recommending.RecommendResult, totals: recommending.Totals)
         pages.Paragraph(first),
         pages.Heading("Request against use, now and then"),
         pages.make_figure(
-            scatter_chart(result.advices),
+            scatter_chart(result.recommendations),
             "One point per container; on the line a container requests what it uses (95th "
             "percentile of CPU, largest memory). Above it is waste, below it is risk.",
         ),
         pages.Heading("Waste by namespace"),
         pages.make_figure(
-            namespace_chart(result.advices),
+            namespace_chart(result.recommendations),
             "What all pods request and use on average, and what they would request.",
         ),
         pages.Heading("The containers that matter most"),
@@ -50,7 +51,7 @@ def make_page(result: recommending.RecommendResult, totals: recommending.Totals)
             "Memory that was used, with the request as it is and as it should be.",
         ),
         pages.Heading("All advice"),
-        advice_table(result.advices),
+        advice_table(result.recommendations),
     ]
     if result.notes:
         blocks += [pages.Heading("Notes"), *(pages.Paragraph(note) for note in result.notes)]
@@ -68,7 +69,7 @@ def _freed(totals: recommending.Totals) -> str:
     return text
 
 
-def scatter_chart(found: Sequence[Advice]) -> alt.TopLevelMixin:
+def scatter_chart(found: Sequence[Recommendation]) -> alt.TopLevelMixin:
     """Return requests against use on logarithmic axes, with the line y = x."""
     charts = []
     for name, (unit, size) in _UNITS.items():
@@ -98,8 +99,8 @@ def scatter_chart(found: Sequence[Advice]) -> alt.TopLevelMixin:
     return found_chart
 
 
-def _scatter_rows(one: Advice, name: str, size: float) -> list[Row]:
-    used = one.cpu_p95_cores if name == CPU else one.peak_bytes / size
+def _scatter_rows(one: Recommendation, name: str, size: float) -> list[Row]:
+    used = one.usage.cpu_p95_cores if name == CPU else one.usage.peak_bytes / size
     pairs = (("now", one.current_amount(name)), ("recommended", one.requests.get(name)))
     return [
         {"container": str(one.key), "when": when, "used": used, "requested": amount / size}
@@ -108,12 +109,12 @@ def _scatter_rows(one: Advice, name: str, size: float) -> list[Row]:
     ]
 
 
-def namespace_chart(found: Sequence[Advice]) -> alt.TopLevelMixin:
+def namespace_chart(found: Sequence[Recommendation]) -> alt.TopLevelMixin:
     """Return bars of what namespaces request, use, and would request."""
     sums: dict[tuple[str, str, str], float] = {}
     for one in found:
         for name, (_, size) in _UNITS.items():
-            used = one.cpu_mean_cores if name == CPU else one.memory_mean_bytes / size
+            used = one.usage.cpu_mean_cores if name == CPU else one.usage.memory_mean_bytes / size
             parts = {
                 "requested": (one.current_amount(name) or 0) / size,
                 "used": used,
@@ -150,7 +151,7 @@ def namespace_chart(found: Sequence[Advice]) -> alt.TopLevelMixin:
     return found_chart
 
 
-def most_urgent(found: Sequence[Advice], count: int) -> list[int]:
+def most_urgent(found: Sequence[Recommendation], count: int) -> list[int]:
     """Return the places of the advice that matters most."""
     ranks = {word: rank for rank, word in enumerate(ORDER)}
     order = sorted(
@@ -168,8 +169,8 @@ def usage_chart(result: recommending.RecommendResult) -> alt.TopLevelMixin:
     table, rows, rules = result.table, [], []
     starts = np.searchsorted(table.owners, np.arange(len(table.containers) + 1))
     stride = max(table.cpu_cores.shape[1] // _POINTS, 1)
-    for number in most_urgent(result.advices, _SHOWN):
-        advice, place = result.advices[number], result.places[number]
+    for number in most_urgent(result.recommendations, _SHOWN):
+        advice, place = result.recommendations[number], result.places[number]
         block = table.memory_bytes[starts[place] : starts[place + 1]]
         if not block.size:
             continue
@@ -223,7 +224,7 @@ def _facet(rows: Sequence[Row], rules: Sequence[Row]) -> alt.TopLevelMixin:
     return found
 
 
-def advice_table(found: Sequence[Advice]) -> pages.PageTable:
+def advice_table(found: Sequence[Recommendation]) -> pages.PageTable:
     """Return all advice as a table, the most urgent first."""
     head = [
         "container", "CPU now", "CPU", "memory now", "memory", "pods", "severity", "missed",
@@ -244,10 +245,10 @@ def advice_table(found: Sequence[Advice]) -> pages.PageTable:
     return pages.PageTable(head, shown, caption=caption, folded=len(shown) > 50)
 
 
-def texts(one: Advice) -> tuple[dict[str, str], dict[str, str]]:
+def texts(one: Recommendation) -> tuple[dict[str, str], dict[str, str]]:
     """Return requests as they are and as they should be, in words."""
     now = {name: amount for name in (CPU, MEMORY) if (amount := one.current_amount(name))}
-    before, after = recommending.format_amount(now), recommending.format_amount(one.requests)
+    before, after = format_amounts(now), format_amounts(one.requests)
     return (
         {name: before.get(name, "-") for name in (CPU, MEMORY)},
         {name: after.get(name, "-") for name in (CPU, MEMORY)},

@@ -20,7 +20,7 @@ import kubestow
 from kubestow.model.arrays import Floats
 from kubestow.model.progress import Progress
 from kubestow.simulation import outcomes, run
-from kubestow.workflows import comparing, files, scenario_files
+from kubestow.workflows import comparing, scenario_files
 
 FORMAT: Final = 2
 """Raise it when simulator or scalers compute something else: kept runs are then not reused."""
@@ -53,7 +53,6 @@ class ScalingTask:
         way: How it is scaled.
         target: Target utilisation of the processor.
         seed: Seed of the run.
-        folder: Where the finished run is kept.
     """
 
     scenario: Mapping[str, Any]
@@ -61,7 +60,6 @@ class ScalingTask:
     way: ScalingVariant
     target: float
     seed: int
-    folder: Path
 
     @property
     def label(self) -> str:
@@ -112,32 +110,18 @@ def document(task: ScalingTask) -> dict[str, Any]:
 
 
 def compute(task: ScalingTask) -> bytes:
-    """Return a run as kept on disk, computed where it is not there yet."""
+    """Run a task and return its record as JSON."""
     value = document(task)
-    key = digest(value, task.seed)
-    path = task.folder / f"{task.label}-{key[:10]}.json"
-    kept = _read(path, key)
-    if kept is not None:
-        return kept
     loaded = scenario_files.read(value, task.place, Path())
     outcome = run.run(loaded.scenario, loaded.inputs, task.seed)
-    found = ScalingRun(key, dict(outcome.measures), _columns(outcome))
-    files.write_bytes(path, msgspec.json.encode(found))
-    return msgspec.json.encode(found)
+    key = digest(value, task.seed)
+    return comparing.encode(ScalingRun(key, dict(outcome.measures), _columns(outcome)))
 
 
 def digest(value: Mapping[str, Any], seed: int) -> str:
     """Return a fingerprint of everything a run depends on."""
     everything = (FORMAT, kubestow.__version__, seed, value)
     return hashlib.sha256(msgspec.json.encode(everything, order="sorted")).hexdigest()
-
-
-def _read(path: Path, key: str) -> bytes | None:
-    try:
-        kept = path.read_bytes()
-        return kept if msgspec.json.decode(kept, type=ScalingRun).key == key else None
-    except (FileNotFoundError, msgspec.DecodeError):
-        return None
 
 
 def _columns(outcome: outcomes.RunOutcome) -> dict[str, list[float | None]]:
@@ -148,11 +132,15 @@ def _columns(outcome: outcomes.RunOutcome) -> dict[str, list[float | None]]:
     return found
 
 
-def run_all(tasks: Sequence[ScalingTask], jobs: int, watch: Progress) -> list[ScalingRun]:
-    """Return all runs in the order of the tasks."""
-    found: list[ScalingRun | None] = [None] * len(tasks)
-    answers = comparing.run_local(compute, tasks, jobs)
-    for done, (index, answer) in enumerate(answers, start=1):
-        found[index] = msgspec.json.decode(answer, type=ScalingRun)
-        watch(done, len(tasks), tasks[index].label)
-    return [run for run in found if run is not None]
+def run_all(
+    tasks: Sequence[ScalingTask], folder: Path | None, jobs: int, progress: Progress
+) -> list[ScalingRun]:
+    """Return all runs in the order of the tasks; those in the folder are not computed again."""
+    parts = [make_part(task) for task in tasks]
+    return comparing.run_parts(parts, folder, ScalingRun, compute, progress, jobs=jobs)
+
+
+def make_part(task: ScalingTask) -> comparing.Part[ScalingTask]:
+    """Return a run as a part of a long study."""
+    key = digest(document(task), task.seed)
+    return comparing.Part(task, key, f"{task.label}-{key[:10]}.json", task.label)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from kubestow.model import errors
 from kubestow.model.arrays import Floats
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import Usage, arrange
 from kubestow.sources import traces
 
 MIB: Final = float(1 << 20)
@@ -44,10 +44,10 @@ def half(name: str) -> int:
     return hashlib.sha256(name.encode()).digest()[0] & 1
 
 
-def choose(batch: batches.Batch, part: int) -> batches.Batch:
+def choose(batch: Usage, part: int) -> Usage:
     """Return the series of one half; every container has one series here."""
     kept = np.array([half(name) == part for name in batch.names], dtype=np.bool_)
-    return batches.make(
+    return arrange(
         [name for name, keep in zip(batch.names, kept, strict=True) if keep],
         np.arange(int(kept.sum()), dtype=np.int64),
         batch.step_s,
@@ -57,7 +57,7 @@ def choose(batch: batches.Batch, part: int) -> batches.Batch:
     )
 
 
-def read_bitbrains(folder: Path) -> batches.Batch:
+def read_bitbrains(folder: Path) -> Usage:
     """Read ``bitbrains_rnd``: machines over three months, CPU in cores and memory in bytes.
 
     Machines begin at different times; all of them stand on one grid.
@@ -92,7 +92,7 @@ def _known(values: NDArray[np.generic]) -> Floats:
     return np.where(read < 0.0, np.nan, read)
 
 
-def read_google(folder: Path) -> batches.Batch:
+def read_google(folder: Path) -> Usage:
     """Read ``google2011_vms``: 24 hours of jobs, CPU and memory, given in percent."""
     path = folder / "google2011_vms" / "vms.npz"
     cpu = traces.read_cube(path, 0, STEP_S)
@@ -107,7 +107,7 @@ def read_google(folder: Path) -> batches.Batch:
     )
 
 
-def read_planetlab(folder: Path) -> batches.Batch:
+def read_planetlab(folder: Path) -> Usage:
     """Read ``planetlab_cpu``: machines over one day each, CPU, given in percent."""
     days = traces.read_days(folder / "planetlab_cpu" / "days.npz", STEP_S)
     names = [name for grid in days.values() for name in grid.names]
@@ -116,7 +116,7 @@ def read_planetlab(folder: Path) -> batches.Batch:
     return _single(names, STEP_S, (points - 1) * STEP_S, cpu, np.full_like(cpu, np.nan))
 
 
-def read_crane(folder: Path) -> batches.Batch:
+def read_crane(folder: Path) -> Usage:
     """Read ``crane_dsp``: production series of 8 to 16 days by the minute, taken for CPU.
 
     They end at different times; each is moved so that all end together.
@@ -137,7 +137,7 @@ def read_crane(folder: Path) -> batches.Batch:
     return _single(names, step_s, end_s, cpu, np.full_like(cpu, np.nan))
 
 
-def read_alibaba(folder: Path) -> batches.Batch:
+def read_alibaba(folder: Path) -> Usage:
     """Read ``alibaba_genai2026``: a day of pods by the minute, memory as a share."""
     path = folder / "alibaba_genai2026" / "pod_memory_util_anon.tar.gz"
     table = _unpack(path, "pod_memory_util_anon.csv").drop_nulls()
@@ -147,7 +147,7 @@ def read_alibaba(folder: Path) -> batches.Batch:
     )  # fmt: skip
 
 
-def read_opendc(folder: Path) -> batches.Batch:
+def read_opendc(folder: Path) -> Usage:
     """Read ``opendc_bitbrains_small``: a month of machines, CPU, given in MHz.
 
     A row of the table says for how long it holds; it is taken for the step it ends in, steps
@@ -168,7 +168,7 @@ def read_opendc(folder: Path) -> batches.Batch:
 
 def _place(
     path: Path, ids: list[str], times_s: Floats, values: Floats, step_s: float, *, memory: bool
-) -> batches.Batch:
+) -> Usage:
     """Return rows of (series, time, value) on one grid; of several in a step the largest."""
     if not len(values):
         raise errors.InputError(str(path), "has no rows")
@@ -185,8 +185,8 @@ def _place(
 
 def _single(
     names: list[str] | tuple[str, ...], step_s: float, end_s: float, cpu: Floats, memory: Floats
-) -> batches.Batch:
-    return batches.make(names, np.arange(len(names), dtype=np.int64), step_s, end_s, cpu, memory)
+) -> Usage:
+    return arrange(names, np.arange(len(names), dtype=np.int64), step_s, end_s, cpu, memory)
 
 
 def _load(path: Path) -> np.lib.npyio.NpzFile:
@@ -206,7 +206,7 @@ def _unpack(path: Path, member: str) -> pl.DataFrame:
         return pl.read_csv(io.BytesIO(stream.read()))
 
 
-READERS: Final[Mapping[str, Callable[[Path], batches.Batch]]] = MappingProxyType(
+READERS: Final[Mapping[str, Callable[[Path], Usage]]] = MappingProxyType(
     {
         "bitbrains_rnd": read_bitbrains,
         "google2011_vms": read_google,

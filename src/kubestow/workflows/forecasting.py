@@ -18,7 +18,9 @@ import numpy as np
 from kubestow.model import arrays, decoding, errors, time_series
 from kubestow.policies.forecasting import (
     accuracy,
+    arima,
     backtests,
+    diagnostics,
     ensemble,
     intervals,
     protocols,
@@ -105,6 +107,7 @@ class ForecastResult:
         ahead: What it expects.
         weights: What an ensemble goes by at the horizon: weights by candidate.
         tried: The back-test of the chosen model.
+        residuals: What the residuals of a fitted ARIMA model look like; ``None`` for other models.
     """
 
     grid: time_series.TimeGrid
@@ -116,6 +119,7 @@ class ForecastResult:
     ahead: protocols.Forecast
     weights: dict[str, float] = field(default_factory=dict)
     tried: backtests.IntervalBacktest | None = None
+    residuals: diagnostics.Diagnosis | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as it is written."""
@@ -194,7 +198,19 @@ def run(
         ahead=fitted.predict(steps, LEVELS),
         weights=weights,
         tried=tried[best][1] if best in tried else None,
+        residuals=_diagnose(fitted.point, values),
     )
+
+
+def _diagnose(fitted: protocols.PointFitted, values: arrays.Floats) -> diagnostics.Diagnosis | None:
+    """Test the residuals of an ARIMA model (Shi 2023, section 3.2, step 5)."""
+    if not isinstance(fitted, arima.FittedArima):
+        return None
+    p, d, q = fitted.orders[0].tolist()
+    residuals = fitted.residuals(values)[:, d:]
+    if residuals.shape[1] < diagnostics.LEAST_POINTS:
+        return None
+    return diagnostics.diagnose(residuals, parameters=p + q)[0]
 
 
 def make_task(step_s: float, steps: int, request: ForecastRequest) -> registry.ForecastTask:

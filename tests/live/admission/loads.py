@@ -22,8 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kubestow.live.stores import engines, recommendations
-from kubestow.live.stores.containers import ContainerKey
-from kubestow.live.stores.recommendations import StoredRecommendation
+from kubestow.model.keys import ContainerKey
 from testenv.prometheus_servers import free_port
 from tests.live.admission import make
 
@@ -94,8 +93,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 def fill(url: str, containers: int) -> None:
     """Put recommendations for so many containers into a store."""
-    content = {"requests": {"cpu": "512m", "memory": "1216M"}}
-    made = [StoredRecommendation(time.time(), "q-learning", content)]
+    made = [make.learned(time_s=time.time())]
     with engines.open_store(url) as store:
         for number in range(containers):
             key = ContainerKey("default", "Deployment", f"web-{number}", "c")

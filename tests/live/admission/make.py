@@ -16,17 +16,16 @@ import httpx
 
 from kubestow.live.admission import app
 from kubestow.live.admission import review as admission_review
-from kubestow.live.admission.learned_values import LearnedRequests
 from kubestow.live.admission.policy import MANAGED_LABEL, AdmissionPolicy
 from kubestow.live.certificates import authorities, tls_contexts
 from kubestow.live.certificates.pairs import KeyPair
 from kubestow.live.servers import running
 from kubestow.live.servers.settings import ServerSettings
 from kubestow.live.stores import engines, recommendations
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.deferred import DeferredStore
 from kubestow.live.stores.recommendations import StoredRecommendation
 from kubestow.model import quantities
+from kubestow.model.keys import ContainerKey
 
 DATA = Path(__file__).parents[2] / "data" / "admission_1_37"
 PATH = "/mutate-v1-pod"
@@ -58,17 +57,15 @@ def request(review: Mapping[str, Any]) -> admission_review.AdmissionRequest:
 
 def learned(
     cpu: str | None = "512m", memory: str | None = "1216M", time_s: float = 0.0
-) -> LearnedRequests:
+) -> StoredRecommendation:
     given = {"cpu": cpu, "memory": memory}
     amounts = {name: quantities.parse(text) for name, text in given.items() if text}
-    return LearnedRequests(amounts, "q-learning", time_s)
+    return StoredRecommendation(time_s, "q-learning", amounts)
 
 
 def keep(url: str, key: ContainerKey = WEB, cpu: str = "512m", memory: str = "1216M") -> None:
     """Put a recommendation into a store."""
-    made = StoredRecommendation(
-        time.time(), "q-learning", {"requests": {"cpu": cpu, "memory": memory}}
-    )
+    made = learned(cpu, memory, time.time())
     with engines.open_store(url) as store:
         recommendations.insert(store, key, [made])
 

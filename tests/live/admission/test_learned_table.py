@@ -10,15 +10,12 @@ from typing import Any
 
 import pytest
 
-from kubestow.live.admission import learned_values
 from kubestow.live.admission.learned_reader import LearnedRow, StoredRows
 from kubestow.live.admission.learned_table import WHOLE_S, LearnedCache
 from kubestow.live.servers import telemetry
 from kubestow.live.stores import faults, recommendations
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.deferred import DeferredStore
-from kubestow.live.stores.recommendations import StoredRecommendation
-from kubestow.model import errors
+from kubestow.model.keys import ContainerKey
 from tests.live.admission import make
 
 
@@ -31,8 +28,8 @@ class Clock:
 
 
 def row(number: int, name: str, cpu: str, time_s: float) -> LearnedRow:
-    value = StoredRecommendation(time_s, "s", {"requests": {"cpu": cpu}})
-    return LearnedRow(number, ContainerKey("ns", "id", name, "c"), value)
+    content = {"version": 1, "requests": {"cpu": cpu}}
+    return LearnedRow(number, ContainerKey("ns", "id", name, "c"), time_s, "s", content)
 
 
 class Given:
@@ -126,11 +123,16 @@ def test_a_store_that_is_down_only_ages_the_table(parts: Parts, error: Exception
     assert book.age_s == 0.0
 
 
-def test_a_value_that_is_not_understood_takes_no_other_with_it(parts: Parts) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [{"requests": []}, {"version": 2, "requests": {"cpu": "1"}}],
+    ids=["malformed", "unknown version"],
+)
+def test_a_value_that_is_not_understood_takes_no_other_with_it(
+    parts: Parts, content: dict[str, Any]
+) -> None:
     book, given, _, metrics = parts
-    bad = LearnedRow(
-        2, ContainerKey("ns", "id", "b", "c"), StoredRecommendation(1.0, "s", {"requests": []})
-    )
+    bad = LearnedRow(2, ContainerKey("ns", "id", "b", "c"), 1.0, "s", content)
     given.rows = [row(1, "a", "100m", 10.0), bad]
     assert book.refresh()
     assert book.table is not None
@@ -158,7 +160,7 @@ def test_a_real_store_is_read_in_the_same_way(tmp_path: Path) -> None:
     book = LearnedCache(StoredRows(late), telemetry.Telemetry("test"))
     assert book.refresh()
     for cpu in ("100m", "200m"):
-        made = [StoredRecommendation(float(n), "s", {"requests": {"cpu": cpu}}) for n in range(3)]
+        made = [make.learned(cpu, time_s=float(n)) for n in range(3)]
         recommendations.insert(late.open(), make.WEB, made)
         assert book.refresh()
         assert book.table is not None
@@ -166,28 +168,11 @@ def test_a_real_store_is_read_in_the_same_way(tmp_path: Path) -> None:
     late.close()
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        {"requests": {"cpu": "512m"}},
-        {"target": {"cpu": "512m"}},
-        {"recommended": {"requests": {"cpu": "512m"}, "limits": {}}},
-    ],
-)
-def test_three_shapes_of_recommendations_are_understood(content: Any) -> None:
-    found = learned_values.read(make.WEB, StoredRecommendation(1.0, "s", content))
-    assert found is not None
-    assert {name: str(q) for name, q in found.requests.items()} == {"cpu": "512m"}
-
-
-@pytest.mark.parametrize("content", [{}, {"requests": {}}, {"requests": {"disk": "1"}}])
-def test_a_recommendation_may_say_nothing(content: Any) -> None:
-    assert learned_values.read(make.WEB, StoredRecommendation(1.0, "s", content)) is None
-
-
-@pytest.mark.parametrize(
-    "content", [[], "512m", {"requests": {"cpu": "-1"}}, {"requests": {"cpu": "0"}}, {"target": 3}]
-)
-def test_a_recommendation_of_no_sense_is_refused(content: Any) -> None:
-    with pytest.raises(errors.InputError, match="default/Deployment/web/c"):
-        learned_values.read(make.WEB, StoredRecommendation(1.0, "s", content))
+def test_a_recommendation_that_says_nothing_is_not_in_the_table(parts: Parts) -> None:
+    book, given, _, metrics = parts
+    key = ContainerKey("ns", "id", "b", "c")
+    given.rows = [LearnedRow(1, key, 1.0, "s", {"version": 1, "requests": {"disk": "1"}})]
+    assert book.refresh()
+    assert book.table is not None
+    assert not book.table.values
+    assert "kubestow_test_table_bad_values_total 0.0" in metrics.write().decode()

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubestow.live.admission.learned_values import LearnedRequests
 from kubestow.live.admission.mutation import Mutation, mutate
 from kubestow.live.admission.policy import AdmissionPolicy, LimitRule
+from kubestow.live.stores import StoredRecommendation
 from kubestow.model import pods, quantities, requests
 from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges, PodBounds
 from tests.live.admission.make import learned
@@ -57,7 +57,7 @@ def size(
     one: pods.Pod,
     policy: AdmissionPolicy | None = None,
     bounds: PodBounds = FREE,
-    **values: LearnedRequests,
+    **values: StoredRecommendation,
 ) -> Mutation:
     return mutate(one, values or {"c": learned()}, policy or AdmissionPolicy(), bounds)
 

@@ -16,8 +16,7 @@ from kubestow.live.admission.learned_table import LearnedCache
 from kubestow.live.admission.policy import CHANGED, WOULD_CHANGE, AdmissionPolicy, LimitRule
 from kubestow.live.admission.reviewer import Reviewer
 from kubestow.live.servers import telemetry
-from kubestow.live.stores.containers import ContainerKey
-from kubestow.live.stores.recommendations import StoredRecommendation
+from kubestow.model.keys import ContainerKey
 from tests.live.admission import make
 from tests.live.patching import apply
 
@@ -43,7 +42,9 @@ def reviewer(policy: AdmissionPolicy, **values: dict[str, str]) -> Reviewer:
         LearnedRow(
             number,
             ContainerKey("default", "id", "x", name),
-            StoredRecommendation(0.0, "s", {"requests": r}),
+            0.0,
+            "s",
+            {"version": 1, "requests": r},
         )
         for number, (name, r) in enumerate(values.items(), start=1)
     ]

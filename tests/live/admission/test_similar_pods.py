@@ -18,8 +18,7 @@ from kubestow.live.admission.policy import MANAGED_LABEL, AdmissionPolicy
 from kubestow.live.caches import namespace_bounds
 from kubestow.live.caches.namespace_bounds import NamespaceBounds, NamespaceFacts
 from kubestow.live.servers import telemetry
-from kubestow.live.stores.containers import ContainerKey
-from kubestow.live.stores.recommendations import StoredRecommendation
+from kubestow.model.keys import ContainerKey
 from tests.live.admission import make
 
 NOW_S = 1000.0
@@ -47,10 +46,8 @@ class Store:
         return self.everything() if self.number > number else []
 
     def _row(self, key: ContainerKey) -> LearnedRow:
-        content = {"requests": {"cpu": self.cpu, "memory": "1216M"}}
-        return LearnedRow(
-            self.number, key, StoredRecommendation(float(self.number), "q-learning", content)
-        )
+        content = {"version": 1, "requests": {"cpu": self.cpu, "memory": "1216M"}}
+        return LearnedRow(self.number, key, float(self.number), "q-learning", content)
 
 
 @dataclass

@@ -16,8 +16,8 @@ from kubestow.live.admission import app, reviewer
 from kubestow.live.admission.policy import AdmissionPolicy
 from kubestow.live.servers.settings import ServerSettings
 from kubestow.live.stores import decisions, engines
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.model.decisions import DecisionRecord
+from kubestow.model.keys import ContainerKey
 from tests.live.admission import make
 from tests.live.patching import apply
 from tests.live.servers.make import Steady

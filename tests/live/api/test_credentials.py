@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubestow.live.api import credentials
-from kubestow.live.api.accesses import Access, Cluster, User
+from kubestow.live.api.accesses import Access, ServerAccess, UserAccess
 from kubestow.live.api.credentials import Credentials, PluginRuns, TokenFile
 from kubestow.model import errors
 from tests.live.api import scripts
 
 SERVER = "https://10.0.0.1:6443"
-CLUSTER = Cluster("file: cluster", SERVER)
+CLUSTER = ServerAccess("file: cluster", SERVER)
 NOBODY = Credentials("file: user")
 
 
@@ -41,7 +41,7 @@ def _show(source: credentials.Source) -> Credentials:
 
 
 def _make(server: str = SERVER, **user: Any) -> Credentials:
-    access = Access(Cluster("file: cluster", server), User("file: user", **user))
+    access = Access(ServerAccess("file: cluster", server), UserAccess("file: user", **user))
     return _show(credentials.make_source(access))
 
 
@@ -83,7 +83,7 @@ def test_a_token_that_fits_no_header_is_refused_unquoted(token: str) -> None:
 
 def test_no_secret_is_represented(tmp_path: Path) -> None:
     secret = {"token": "hunter2", "password": "hunter2", "key": b"hunter2"}
-    user = User("file: user", certificate=b"hunter2", **secret)  # type: ignore[arg-type]
+    user = UserAccess("file: user", certificate=b"hunter2", **secret)  # type: ignore[arg-type]
     shown = Credentials("file: user", "hunter2", b"hunter2", b"hunter2")
     assert "hunter2" not in repr((user, Access(CLUSTER, user), shown))
 

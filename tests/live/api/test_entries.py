@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kubestow.live.api import entries
-from kubestow.live.api.accesses import Cluster, User
+from kubestow.live.api.accesses import ServerAccess, UserAccess
 from kubestow.live.api.entries import Entry
 from kubestow.model import errors
 
@@ -29,11 +29,11 @@ def _encode(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def _cluster(document: Any) -> Cluster:
+def _cluster(document: Any) -> ServerAccess:
     return entries.read_cluster(Entry(document, "file", "cluster"), FOLDER)
 
 
-def _user(document: Any) -> User:
+def _user(document: Any) -> UserAccess:
     return entries.read_user(Entry(document, "file", "user"), FOLDER)
 
 

@@ -16,19 +16,19 @@ from typing import Any
 import pytest
 
 from kubestow.live.api import plugins
-from kubestow.live.api.accesses import Cluster, Plugin
+from kubestow.live.api.accesses import Plugin, ServerAccess
 from kubestow.model import errors
 from tests.live.api import scripts
 
-CLUSTER = Cluster("file: cluster", "https://10.0.0.1:6443")
+CLUSTER = ServerAccess("file: cluster", "https://10.0.0.1:6443")
 TOKEN = "hunter2-hunter2-hunter2"
 
 
-def _run(plugin: Plugin, cluster: Cluster = CLUSTER) -> plugins.Issued:
+def _run(plugin: Plugin, cluster: ServerAccess = CLUSTER) -> plugins.Issued:
     return asyncio.run(plugins.run(plugin, cluster))
 
 
-def _refusal(plugin: Plugin, cluster: Cluster = CLUSTER) -> str:
+def _refusal(plugin: Plugin, cluster: ServerAccess = CLUSTER) -> str:
     with pytest.raises(errors.InputError) as caught:
         _run(plugin, cluster)
     assert caught.value.place == "file: exec"
@@ -37,7 +37,7 @@ def _refusal(plugin: Plugin, cluster: Cluster = CLUSTER) -> str:
     return caught.value.problem
 
 
-def _info(tmp_path: Path, plugin: Plugin, cluster: Cluster = CLUSTER) -> Any:
+def _info(tmp_path: Path, plugin: Plugin, cluster: ServerAccess = CLUSTER) -> Any:
     _run(plugin, cluster)
     return json.loads((tmp_path / "info").read_text("utf-8"))
 
@@ -103,7 +103,7 @@ def test_the_request_to_a_plugin_is_not_interactive(tmp_path: Path) -> None:
 def test_a_plugin_gets_a_description_of_the_cluster_if_configured_so(tmp_path: Path) -> None:
     authority = tmp_path / "ca.crt"
     authority.write_text("pem")
-    cluster = Cluster(
+    cluster = ServerAccess(
         "file: cluster",
         "https://10.0.0.1:6443",
         authority=authority,
@@ -121,7 +121,7 @@ def test_a_plugin_gets_a_description_of_the_cluster_if_configured_so(tmp_path: P
         "disable-compression": True,
         "config": {"audience": "x"},
     }
-    bare = Cluster("file: cluster", "https://a", insecure=True)
+    bare = ServerAccess("file: cluster", "https://a", insecure=True)
     assert _info(tmp_path, plugin, bare)["spec"]["cluster"] == {
         "server": "https://a",
         "insecure-skip-tls-verify": True,
@@ -130,7 +130,7 @@ def test_a_plugin_gets_a_description_of_the_cluster_if_configured_so(tmp_path: P
 
 
 def test_settings_that_are_not_json_are_refused(tmp_path: Path) -> None:
-    cluster = Cluster("file: cluster", "https://a", plugin_settings={None: 1j})
+    cluster = ServerAccess("file: cluster", "https://a", plugin_settings={None: 1j})
     with pytest.raises(errors.InputError, match=r"file: cluster\.extensions: expected settings"):
         _run(scripts.plugin(_recording(tmp_path), describes_cluster=True), cluster)
 

@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from kubestow.live.api import clients, tls_contexts
-from kubestow.live.api.accesses import Cluster
+from kubestow.live.api.accesses import ServerAccess
 from kubestow.live.api.credentials import Credentials
 from kubestow.live.api.errors import ApiError
 from kubestow.model import errors
@@ -194,7 +194,7 @@ def _shown(pair: Pair, key: bytes | None = None) -> Credentials:
     return Credentials("file: user", "", certificate, key or own)
 
 
-CLUSTER = Cluster("file: cluster", "https://10.0.0.1", insecure=True)
+CLUSTER = ServerAccess("file: cluster", "https://10.0.0.1", insecure=True)
 
 
 def test_a_key_of_another_certificate_is_refused(authority: Authority) -> None:
@@ -236,7 +236,7 @@ def test_the_key_is_in_a_private_file_in_memory_that_ends_with_the_call(
 
 @pytest.mark.parametrize("pem", [b"no pem", b"\xff", b"-----BEGIN CERTIFICATE-----\nAA=="])
 def test_authorities_that_are_none_are_refused(pem: bytes) -> None:
-    cluster = Cluster("file: cluster", "https://10.0.0.1", authority=pem)
+    cluster = ServerAccess("file: cluster", "https://10.0.0.1", authority=pem)
     with pytest.raises(errors.InputError) as caught:
         tls_contexts.make(cluster, Credentials("file: user"))
     expected = "file: cluster.certificate-authority: expected certificates in PEM"
@@ -244,6 +244,6 @@ def test_authorities_that_are_none_are_refused(pem: bytes) -> None:
 
 
 def test_a_missing_file_of_authorities_is_refused(tmp_path: Path) -> None:
-    cluster = Cluster("file: cluster", "https://10.0.0.1", authority=tmp_path / "none")
+    cluster = ServerAccess("file: cluster", "https://10.0.0.1", authority=tmp_path / "none")
     with pytest.raises(errors.InputError, match="none': No such file or directory: expected a"):
         tls_contexts.make(cluster, Credentials("file: user"))

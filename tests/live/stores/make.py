@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.engines import Store
 from kubestow.live.stores.runs import RunKey, StoredRun
+from kubestow.model.keys import ContainerKey
 
 BUILD = ContainerKey("ci", "Tekton", "shop.build", "main")
 

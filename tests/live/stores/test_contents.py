@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kubestow.live.stores import agents, decisions, documents, engines, faults, recommendations
 from kubestow.live.stores.agents import AgentState
 from kubestow.live.stores.recommendations import StoredRecommendation
-from kubestow.model import errors
+from kubestow.model import errors, quantities
 from kubestow.model.decisions import Candidate, DecisionRecord
 from tests.live.stores.make import BUILD
 
@@ -70,7 +70,10 @@ def test_a_state_of_another_version_is_not_overwritten(store: engines.Store, ver
 
 
 def test_recommendations_come_newest_first(store: engines.Store) -> None:
-    made = [StoredRecommendation(t, "vpa", {"requests": {"cpu": f"{t}m"}}) for t in (1.0, 3.0, 2.0)]
+    made = [
+        StoredRecommendation(t, "vpa", {"cpu": quantities.parse(f"{t:g}m")})
+        for t in (1.0, 3.0, 2.0)
+    ]
     recommendations.insert(store, BUILD, made)
     assert recommendations.newest(store, BUILD, 2) == (made[1], made[2])
     assert recommendations.newest_of_all(store) == {BUILD: made[1]}

@@ -56,7 +56,7 @@ def test_results_are_written_with_the_mark(store: engines.Store) -> None:
     held = claimed(store)
     evaluations.evaluate(store, held, lambda states: results(held, states), NOW_S)
     assert agents.read(store, BUILD) == {"cpu": AgentState(["pod-1"], 1)}
-    assert recommendations.newest(store, BUILD)[0].content == {"pod": "pod-1"}
+    assert recommendations.newest(store, BUILD)[0].why == "pod-1"
     assert [record.policy for record in decisions.newest_decisions(store, "pod-1")] == ["me"]
     assert [each.evaluated_at_s for each in runs.read(store, BUILD)] == [NOW_S]
     assert claims.claim(store, held.run.key, "other", NOW_S + 1e6, LEASE_S) is None
@@ -78,8 +78,8 @@ def test_who_is_late_but_was_not_replaced_still_counts(store: engines.Store) -> 
 
 def test_results_that_cannot_be_kept_leave_nothing(store: engines.Store) -> None:
     held = claimed(store)
-    good = StoredRecommendation(NOW_S, "good", {"cpu": 1})
-    bad = StoredRecommendation(NOW_S, "bad", {"cpu": float("nan")})
+    good = StoredRecommendation(NOW_S, "good", {})
+    bad = StoredRecommendation(NOW_S, "bad", {}, why="\ud800")  # half a character
     mixed = StoredEvaluation({"cpu": AgentState([1])}, (good, bad))
     with pytest.raises(errors.InputError, match="recommendation of bad: is not the same"):
         evaluations.complete(store, held, mixed, NOW_S)

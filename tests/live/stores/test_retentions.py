@@ -80,7 +80,7 @@ def test_the_mark_does_not_go_back(store: engines.Store) -> None:
 
 
 def test_the_newest_recommendation_of_a_container_stays(store: engines.Store) -> None:
-    other = replace(BUILD, container="other")
+    other = BUILD._replace(container="other")
     made = [StoredRecommendation(t, f"s{n}", {}) for n, t in enumerate((10.0, 20.0, 20.0))]
     recommendations.insert(store, BUILD, made)
     recommendations.insert(store, other, made[:1])

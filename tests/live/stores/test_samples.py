@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from kubestow.live.stores import containers, engines, samples
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.samples import StoredSample, StoredUsage
 from kubestow.live.stores.schema import current
 from kubestow.model import errors
+from kubestow.model.keys import ContainerKey
 from tests.live.stores.make import BUILD, count
 
 FULL = StoredSample(BUILD, "pod-1", 10.5, 0.25, 2**41, 2**42)
@@ -44,7 +44,7 @@ def test_pods_of_one_identity_do_not_mix(store: engines.Store) -> None:
     )
     assert [s.cpu_m for s in samples.read(store, BUILD, "b")] == [1.0, 2.0, 3.0]
     assert [s.cpu_m for s in samples.read(store, BUILD, "c")] == [2.0, 4.0, 6.0]
-    assert samples.read(store, replace(BUILD, container="other"), "b") == ()
+    assert samples.read(store, BUILD._replace(container="other"), "b") == ()
     assert containers.read(store) == (BUILD,)
 
 

@@ -26,7 +26,7 @@ def results(held: claims.Claim, states: Mapping[str, AgentState]) -> StoredEvalu
     pod = held.run.key.pod_uid
     return StoredEvaluation(
         {"cpu": AgentState([*old.state, pod], old.version)},
-        (StoredRecommendation(NOW_S, "test", {"pod": pod}),),
+        (StoredRecommendation(NOW_S, "test", {}, why=pod),),
         (DecisionRecord("sizing", pod, held.worker, None),),
     )
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from kubestow.live.workloads import inventory
-from kubestow.model import errors, quantities, usage
+from kubestow.model import errors, quantities
+from kubestow.model.keys import ContainerKey, WorkloadKey
 from kubestow.model.limit_ranges import PodBounds
 
-WEB = usage.WorkloadKey("shop", "Deployment", "web")
+WEB = WorkloadKey("shop", "Deployment", "web")
 
 
 def _owner(kind: str, name: str) -> list[dict[str, Any]]:
@@ -77,7 +78,7 @@ def test_pods_are_traced_to_their_workloads(
     owner: list[dict[str, Any]], expected: tuple[str, str]
 ) -> None:
     found = _assemble(_pod("p", owner))
-    assert found.workloads["shop", "p"] == usage.WorkloadKey("shop", *expected)
+    assert found.workloads["shop", "p"] == WorkloadKey("shop", *expected)
 
 
 def test_of_several_pods_the_newest_counts_and_ended_ones_do_not() -> None:
@@ -87,7 +88,7 @@ def test_of_several_pods_the_newest_counts_and_ended_ones_do_not() -> None:
         _pod("old", owner, cpu="100m", created="2026-01-01T00:00:00Z"),
         _pod("done", owner, cpu="900m", created="2026-01-03T00:00:00Z", status={"phase": "Failed"}),
     )
-    facts = found.inventory.containers[usage.ContainerKey(*WEB, "c")]
+    facts = found.inventory.containers[ContainerKey(*WEB, "c")]
     assert facts.requests == {"cpu": quantities.parse("200m")}
     assert found.inventory.replicas == {WEB: 2}
     assert found.inventory.labels == {WEB: {"app": "web"}}
@@ -107,7 +108,7 @@ def test_kills_are_counted_by_container() -> None:
     owner = _owner("ReplicaSet", "web-1")
     status = {"containerStatuses": [killed]}
     found = _assemble(_pod("a", owner, status=status), _pod("b", owner, status=status))
-    assert found.kills == {usage.ContainerKey(*WEB, "c"): 2}
+    assert found.kills == {ContainerKey(*WEB, "c"): 2}
 
 
 def test_schedulable_nodes_and_targets_of_autoscalers_are_known() -> None:
@@ -138,7 +139,7 @@ def test_what_namespaces_allow_is_handed_on() -> None:
 
 def test_every_kind_that_can_be_changed_has_a_place() -> None:
     assert inventory.workload_path(WEB) == "/apis/apps/v1/namespaces/shop/deployments/web"
-    pod = usage.WorkloadKey("shop", "Pod", "p")
+    pod = WorkloadKey("shop", "Pod", "p")
     assert inventory.workload_path(pod) == "/api/v1/namespaces/shop/pods/p/resize"
     with pytest.raises(errors.InputError, match="Job: change it at its source"):
-        inventory.workload_path(usage.WorkloadKey("shop", "Job", "once"))
+        inventory.workload_path(WorkloadKey("shop", "Job", "once"))

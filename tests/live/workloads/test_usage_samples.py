@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from kubestow.live.workloads import usage_samples
-from kubestow.model import errors, usage
+from kubestow.model import errors
+from kubestow.model.keys import ContainerKey, WorkloadKey
 
-WEB = usage.WorkloadKey("shop", "Deployment", "web")
+WEB = WorkloadKey("shop", "Deployment", "web")
 WORKLOADS = {("shop", "a"): WEB, ("shop", "b"): WEB}
 
 
@@ -31,7 +32,7 @@ def test_samples_become_columns_in_cores_and_bytes() -> None:
     sampler.take([_list(0, a=("250m", "1Ki"), b=("1", "2Ki"))], 100.0)
     sampler.take([_list(15, a=("500m", "3Ki"))], 115.0)
     table = sampler.table(WORKLOADS)
-    assert table.containers == (usage.ContainerKey(*WEB, "c"),)
+    assert table.containers == (ContainerKey(*WEB, "c"),)
     assert table.pods == ("a", "b")
     cores, used = np.array([[0.25, 0.5], [1.0, np.nan]]), np.array([[1024, 3072], [2048, np.nan]])
     assert np.array_equal(table.cpu_cores, cores, equal_nan=True)

@@ -186,7 +186,7 @@ def test_batches_fall_back_to_one_by_one() -> None:
     other, _ = loaded(0, 0, 0)
     wanted = [make_pod(100 + 10 * k, 50, names=TWO, name=f"p{k}") for k in range(12)]
     wanted.insert(3, make_pod(2000, 50, names=TWO, name="too large"))
-    rows = batch_scheduler.place(wanted, state, catalog.make_profile("clbp"), FEATURES)
+    rows = batch_scheduler.place_batch(wanted, state, catalog.make_profile("clbp"), FEATURES)
     found = scheduler_scheduler.Scheduler(catalog.make_profile("clbp"), FEATURES)
     for pod, row in zip(wanted, rows.tolist(), strict=True):
         placement = found.place(pod, other)

@@ -18,8 +18,8 @@ QUICK = fitted_models.ModelParameters(
 )
 NEVER = fitted_models.ModelParameters(least_points=10**6)
 TIGHT = specs.Behavior(
-    up=specs.ScalingRules(30, specs.MAX, (specs.ScalingPolicy(specs.PODS_POLICY, 2, 60),)),
-    down=specs.ScalingRules(60, specs.MIN, (specs.ScalingPolicy(specs.PERCENT_POLICY, 50, 60),)),
+    up=specs.ScalingRules(30, specs.MAX, (specs.HpaScalingPolicy(specs.PODS_POLICY, 2, 60),)),
+    down=specs.ScalingRules(60, specs.MIN, (specs.HpaScalingPolicy(specs.PERCENT_POLICY, 50, 60),)),
 )
 NO_UP = specs.Behavior(up=specs.ScalingRules(0, specs.DISABLED, specs.DEFAULT_UP.policies))
 NO_DOWN = specs.Behavior(down=specs.ScalingRules(0, specs.DISABLED, specs.DEFAULT_DOWN.policies))

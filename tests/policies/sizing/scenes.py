@@ -1,4 +1,4 @@
-"""Small batches for tests of estimators."""
+"""Usage for tests of estimators."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import Usage, arrange
 
 NAN = float("nan")
 
 
-def batch(
+def usage(
     cpu: Sequence[Sequence[float]],
     memory: Sequence[Sequence[float]] | None = None,
     owners: Sequence[int] | None = None,
     killed: Sequence[float] | None = None,
     step_s: float = 60.0,
-) -> batches.Batch:
-    """Return a batch; if not told, memory is 1000 times the CPU and each row a container."""
+) -> Usage:
+    """Return usage; if not told, memory is 1000 times the CPU and each row a container."""
     values = np.array(cpu, dtype=np.float64)
     of = np.arange(len(values)) if owners is None else np.array(owners, dtype=np.int64)
     names = [f"ns/Deployment/w/c{place}" for place in range(int(of.max(initial=-1)) + 1)]
-    return batches.make(
+    return arrange(
         names,
         of,
         step_s,

@@ -14,7 +14,7 @@ NAN = scenes.NAN
 def test_percentiles_of_the_largest_pod_with_the_margin() -> None:
     # Pod 1: 0 .. 100, P95 = 95; pod 2: 50 always. The largest pod counts: 95 x 1.15.
     found = percentile.Percentile().estimate(
-        scenes.batch([list(range(101)), [50.0] * 101], owners=[0, 0])
+        scenes.usage([list(range(101)), [50.0] * 101], owners=[0, 0])
     )
     assert found.cpu_cores[0] == pytest.approx(95.0 * 1.15)
     assert found.memory_bytes[0] == pytest.approx(100_000.0 * 1.15)
@@ -23,9 +23,9 @@ def test_percentiles_of_the_largest_pod_with_the_margin() -> None:
 
 
 def test_without_usage_nothing_is_estimated() -> None:
-    batch = scenes.batch([[NAN, NAN]])
+    usage = scenes.usage([[NAN, NAN]])
     for estimator in (percentile.Percentile(), level_sigma.LevelSigma(), krr.Krr()):
-        found = estimator.estimate(batch)
+        found = estimator.estimate(usage)
         assert np.isnan(found.cpu_cores).all()
         assert np.isnan(found.memory_bytes).all()
 
@@ -35,23 +35,23 @@ def test_krr_takes_the_percentile_per_pod_and_the_largest_pod() -> None:
     # pod 2 is idle and would pull a pooled percentile down.
     cpu = [[k / 1000.0 for k in range(100)], [0.0] * 100]
     memory = [[150e6] * 99 + [200_000_001.0], [1e6] * 100]
-    found = krr.Krr().estimate(scenes.batch(cpu, memory, owners=[0, 0]))
+    found = krr.Krr().estimate(scenes.usage(cpu, memory, owners=[0, 0]))
     assert found.cpu_cores.tolist() == [0.095]
     # 200000001 x 1.15 = 230000001.15, rounded up to megabytes of 10^6.
     assert found.memory_bytes[0] == pytest.approx(231e6)
 
 
 def test_krr_needs_a_hundred_points_in_all_pods_together() -> None:
-    short = krr.Krr().estimate(scenes.batch([[0.5] * 49, [0.5] * 49], owners=[0, 0]))
+    short = krr.Krr().estimate(scenes.usage([[0.5] * 49, [0.5] * 49], owners=[0, 0]))
     assert np.isnan(short.cpu_cores).all()
     assert short.reasons == ("fewer than 100 points",)
-    enough = krr.Krr().estimate(scenes.batch([[0.5] * 50, [0.5] * 50], owners=[0, 0]))
+    enough = krr.Krr().estimate(scenes.usage([[0.5] * 50, [0.5] * 50], owners=[0, 0]))
     assert enough.cpu_cores.tolist() == [0.5]
     assert enough.reasons == ("",)
 
 
 def test_krr_has_floors_of_10_m_and_100_megabytes() -> None:
-    found = krr.Krr().estimate(scenes.batch([[0.001] * 100], [[1e6] * 100]))
+    found = krr.Krr().estimate(scenes.usage([[0.001] * 100], [[1e6] * 100]))
     assert (found.cpu_cores[0], found.memory_bytes[0]) == (0.01, 100e6)
 
 
@@ -59,13 +59,13 @@ def test_krr_has_floors_of_10_m_and_100_megabytes() -> None:
 def test_krr_counts_oom_kills_only_if_told_to(use: bool, expected: float) -> None:
     # Peak 200 MB and 15 %; killed at a limit of 300 MB, and 25 %.
     settings = krr.KrrParameters(use_oomkill_data=use)
-    batch = scenes.batch([[0.1] * 100], [[200e6] * 100], killed=[300e6])
-    assert krr.Krr(settings).estimate(batch).memory_bytes[0] == pytest.approx(expected)
+    usage = scenes.usage([[0.1] * 100], [[200e6] * 100], killed=[300e6])
+    assert krr.Krr(settings).estimate(usage).memory_bytes[0] == pytest.approx(expected)
 
 
 def test_mean_and_deviations() -> None:
     # 1 and 3: mean 2, deviation 1; two of them and 1.5 m for CPU, three and 2 MiB for memory.
-    found = level_sigma.LevelSigma().estimate(scenes.batch([[1.0, 3.0, NAN]]))
+    found = level_sigma.LevelSigma().estimate(scenes.usage([[1.0, 3.0, NAN]]))
     assert found.cpu_cores[0] == pytest.approx(4.0 + 0.0015)
     assert found.memory_bytes[0] == pytest.approx(2000.0 + 3.0 * 1000.0 + 2 * 2**20)
     assert found.lower_cpu_cores[0] == 2.0

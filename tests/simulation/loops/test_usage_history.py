@@ -18,10 +18,10 @@ def test_of_several_samples_in_a_cell_the_largest_counts() -> None:
     row = book.open(0).row
     for time_s, cpu, memory in ((0.0, 1.0, 50.0), (15.0, 3.0, 40.0), (60.0, 2.0, 10.0)):
         add(book, row, time_s, cpu, memory)
-    batch = book.batch(["web"], [0], np.zeros(1), runs=False)
-    assert batch.cpu_cores.tolist() == [[3.0, 2.0]]
-    assert batch.memory_bytes.tolist() == [[50.0, 10.0]]
-    assert (batch.step_s, batch.end_s) == (60.0, EPOCH_S + 60.0)
+    usage = book.usage(["web"], [0], np.zeros(1), runs=False)
+    assert usage.cpu_cores.tolist() == [[3.0, 2.0]]
+    assert usage.memory_bytes.tolist() == [[50.0, 10.0]]
+    assert (usage.step_s, usage.end_s) == (60.0, EPOCH_S + 60.0)
 
 
 def test_what_is_older_than_the_history_is_forgotten() -> None:
@@ -29,8 +29,8 @@ def test_what_is_older_than_the_history_is_forgotten() -> None:
     row = book.open(0).row
     for minute in range(1000):
         add(book, row, 60.0 * minute, float(minute), 1.0)
-    batch = book.batch(["web"], [0], np.zeros(1), runs=False)
-    assert batch.cpu_cores.tolist() == [[float(minute) for minute in range(990, 1000)]]
+    usage = book.usage(["web"], [0], np.zeros(1), runs=False)
+    assert usage.cpu_cores.tolist() == [[float(minute) for minute in range(990, 1000)]]
 
 
 def test_time_goes_on_where_nothing_was_seen() -> None:
@@ -39,7 +39,7 @@ def test_time_goes_on_where_nothing_was_seen() -> None:
     add(book, row, 0.0, 1.0, 1.0)
     nothing = np.zeros(0)
     book.add(np.zeros(0, dtype=np.int64), 40.0, nothing, nothing)
-    cpu = book.batch(["web"], [0], np.zeros(1), runs=False).cpu_cores
+    cpu = book.usage(["web"], [0], np.zeros(1), runs=False).cpu_cores
     assert cpu.shape == (1, 3)
     assert np.isnan(cpu[0, 1:]).all()
 
@@ -51,10 +51,10 @@ def test_only_finished_runs_count_as_runs() -> None:
         add(book, series.row, 0.0, float(value), 1.0)
     book.close(done, 100.0, whole=True)
     book.close(cut, 100.0, whole=False)
-    assert book.batch(["job"], [0], np.zeros(1), runs=True).cpu_cores.tolist() == [[1.0]]
-    later = book.batch(["job"], [0], np.zeros(1), runs=True, since_s=100.0)
+    assert book.usage(["job"], [0], np.zeros(1), runs=True).cpu_cores.tolist() == [[1.0]]
+    later = book.usage(["job"], [0], np.zeros(1), runs=True, since_s=100.0)
     assert not len(later.owners)
-    assert len(book.batch(["job"], [0], np.zeros(1), runs=False).owners) == 3
+    assert len(book.usage(["job"], [0], np.zeros(1), runs=False).owners) == 3
 
 
 def test_of_pods_that_are_gone_the_last_ones_are_kept() -> None:
@@ -63,7 +63,7 @@ def test_of_pods_that_are_gone_the_last_ones_are_kept() -> None:
         series = book.open(0)
         add(book, series.row, 0.0, float(number), 1.0)
         book.close(series, float(number), whole=True)
-    kept = book.batch(["job"], [0], np.zeros(1), runs=True).cpu_cores[:, 0]
+    kept = book.usage(["job"], [0], np.zeros(1), runs=True).cpu_cores[:, 0]
     assert sorted(kept) == [float(n) for n in range(30, usage_history.MOST_GONE + 30)]
 
 
@@ -73,5 +73,5 @@ def test_news_begin_at_the_last_question(since_s: float) -> None:
     row = book.open(0).row
     for minute in range(5):
         add(book, row, 60.0 * minute, float(minute), 1.0)
-    news = book.batch(["web"], [0], np.zeros(1), runs=False, since_s=since_s)
+    news = book.usage(["web"], [0], np.zeros(1), runs=False, since_s=since_s)
     assert news.cpu_cores[0, 0] == since_s / 60.0

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubestow.model import errors
-from kubestow.model.usage import ContainerKey
+from kubestow.model.keys import ContainerKey
 from kubestow.sources.usage import files
 from tests.sources.usage_folders import BEGIN_S, HEADER, MIB, STEP_S, row, write
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubestow.model import errors, quantities
-from kubestow.model.usage import ContainerKey, WorkloadKey
+from kubestow.model.keys import ContainerKey, WorkloadKey
 from kubestow.sources.usage import inventory
 from tests.sources.usage_folders import REQUESTS, write
 

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from kubestow.model import errors, usage
+from kubestow.model.keys import ContainerKey, WorkloadKey
+from kubestow.model.usage import Usage
 from kubestow.sources.prometheus import client as prometheus_client
 from kubestow.sources.prometheus import errors as faults
 from kubestow.sources.prometheus import settings
@@ -27,7 +29,7 @@ QUESTION = UsageQuery(end_s=scenes.END_S, history_s=scenes.POINTS * scenes.STEP_
 class Reading:
     """What was read, and in how many questions."""
 
-    table: usage.UsageTable
+    table: Usage
     inventory: usage.Inventory
     asked: int
     watched: list[tuple[str, float]]
@@ -55,12 +57,12 @@ def reading(url: str) -> Reading:
     return ask(url)
 
 
-def row_of(table: usage.UsageTable, pod: str) -> int:
+def row_of(table: Usage, pod: str) -> int:
     return table.pods.index(pod)
 
 
-def key_of(table: usage.UsageTable, pod: str) -> usage.ContainerKey:
-    return table.containers[int(table.owners[row_of(table, pod)])]
+def key_of(table: Usage, pod: str) -> ContainerKey:
+    return table.keys[int(table.owners[row_of(table, pod)])]
 
 
 def test_usage_is_what_was_written(reading: Reading) -> None:
@@ -130,9 +132,9 @@ def test_nodes_that_take_no_pods_and_autoscalers_are_told(reading: Reading) -> N
     assert {name: str(given["cpu"]) for name, given in inventory.nodes.items()} == {
         "n1": "4", "n2": "8",
     }  # fmt: skip
-    scaled = usage.WorkloadKey("team-2", "Deployment", "app-2")
+    scaled = WorkloadKey("team-2", "Deployment", "app-2")
     assert inventory.autoscaled == {scaled: {"cpu": 60}}
-    db = usage.WorkloadKey("data", "StatefulSet", "db")
+    db = WorkloadKey("data", "StatefulSet", "db")
     assert inventory.labels == {db: {"app_kubernetes_io_name": "db"}}
 
 
@@ -147,7 +149,7 @@ def test_few_questions_are_asked_and_progress_only_grows(reading: Reading) -> No
 def test_only_the_namespaces_asked_for_are_read(url: str) -> None:
     question = UsageQuery(QUESTION.end_s, QUESTION.history_s, namespaces=("data", "jobs"))
     table = ask(url, question).table
-    assert {key.namespace for key in table.containers} == {"data", "jobs"}
+    assert {key.namespace for key in table.keys} == {"data", "jobs"}
     assert len(table.pods) == 5
 
 
@@ -212,7 +214,7 @@ def test_without_kube_state_metrics_pods_stand_for_themselves_and_notes_say_so(
     with scenes.serve(tmp_path_factory.mktemp("bare"), with_state=False) as url:
         found = ask(url)
     table = found.table
-    assert {key.kind for key in table.containers} == {"Pod"}
+    assert {key.kind for key in table.keys} == {"Pod"}
     assert len(table.containers) == len(scenes.make_pods())
     assert found.inventory == usage.Inventory()
     assert table.notes == (

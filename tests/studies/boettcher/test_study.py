@@ -86,7 +86,7 @@ def test_only_the_present_run_tells_of_its_kill() -> None:
         runs.make_batch(scene, scene.summaries(), run, np.array([killed]))
         for run, killed in enumerate((750.0, 0.0, 0.0))
     ]
-    assert [float(batch.killed_bytes[0]) for batch in told] == [750e6, 0.0, 0.0]
+    assert [float(batch.oom_killed_bytes[0]) for batch in told] == [750e6, 0.0, 0.0]
     assert [len(batch.owners) for batch in told] == [1, 2, 3]
     assert all(batch.runs for batch in told)
 

@@ -104,7 +104,7 @@ def test_a_damaged_or_foreign_file_is_computed_again(tmp_path: Path, counted: li
     tasks = make_tasks(tmp_path)
     cells = tmp_path / "cells"
     before = run(tasks, cells)
-    torn, foreign = (comparing_cells.path_of(cells, task) for task in tasks[:2])
+    torn, foreign = (cells / comparing_cells.make_part(task).file for task in tasks[:2])
     torn.write_bytes(torn.read_bytes()[:100])
     foreign.write_bytes(foreign.read_bytes().replace(tasks[1].key.encode(), b"0" * 64))
     counted.clear()
@@ -176,8 +176,8 @@ def test_finer_looks_do_not_change_the_means_of_a_minute(tmp_path: Path) -> None
 
 
 def test_progress_ends_at_the_number_of_cells(tmp_path: Path) -> None:
-    seen: list[tuple[int, int, str]] = []
+    seen: list[tuple[float, float, str]] = []
     tasks = make_tasks(tmp_path)
     comparing_cells.run_cells(tasks, None, engines.run_local, 1, lambda *what: seen.append(what))
-    assert [done for done, *_ in seen] == [0, 1, 2, 3, 4]
-    assert seen[-1] == (4, 4, "0.8, seed 4")
+    assert [done for done, *_ in seen] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert seen[-1] == (4.0, 4.0, "0.8, seed 4")

@@ -9,16 +9,18 @@ import numpy as np
 
 from kubestow.model import quantities, usage
 from kubestow.model.arrays import Floats
-from kubestow.workflows.recommending.advice import Advice, AdviceBacktest
+from kubestow.model.keys import ContainerKey
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing.recommendations import Recommendation, UsageSummary
 
 MIB = 2**20
 STEP_S, DAY = 300.0, 288
-NOTHING = AdviceBacktest(0, None, None, None, None)
+_MEASURED = tuple(UsageSummary.__dataclass_fields__)
 
 
-def key(workload: str, container: str = "app", kind: str = "Deployment") -> usage.ContainerKey:
+def key(workload: str, container: str = "app", kind: str = "Deployment") -> ContainerKey:
     """Return a container of the namespace shop."""
-    return usage.ContainerKey("shop", kind, workload, container)
+    return ContainerKey("shop", kind, workload, container)
 
 
 def amounts(cpu: str = "", memory: str = "") -> dict[str, quantities.Quantity]:
@@ -33,19 +35,27 @@ def facts(cpu: str = "", memory: str = "", **more: Any) -> usage.ContainerFacts:
 
 
 def advice(
-    of: usage.ContainerKey,
+    of: ContainerKey,
     now: usage.ContainerFacts,
     requests: Mapping[str, int],
     limits: Mapping[str, int] | None = None,
     **more: Any,
-) -> Advice:
+) -> Recommendation:
     """Return advice with nothing remarkable about it."""
-    usual: dict[str, Any] = {
-        "lower": {}, "upper": {}, "replicas": 1, "samples": 10, "peak_bytes": 0.0,
-        "cpu_p95_cores": 0.1, "cpu_mean_cores": 0.1, "memory_mean_bytes": 0.0, "suitable": True,
-        "autocorrelated": 0.0, "why": "because", "backtest": NOTHING,
-    }  # fmt: skip
-    return Advice(of, now, requests, limits or {}, **{**usual, **more})
+    summary = {name: more.pop(name) for name in list(more) if name in _MEASURED}
+    usual: dict[str, Any] = {"samples": 10, "cpu_p95_cores": 0.1, "cpu_mean_cores": 0.1}
+    measured = UsageSummary(**{**usual, **summary})
+    reasons = (more.pop("why", "because"),)
+    return Recommendation(
+        of,
+        requests,
+        limits or {},
+        reasons=reasons,
+        strategy="auto",
+        usage=measured,
+        current=now,
+        **more,
+    )
 
 
 def steady(days: int = 5, cores: float = 0.1, size_mib: float = 100.0) -> tuple[Floats, Floats]:
@@ -54,14 +64,14 @@ def steady(days: int = 5, cores: float = 0.1, size_mib: float = 100.0) -> tuple[
 
 
 def table(
-    pods: Mapping[usage.ContainerKey, list[tuple[Floats, Floats]]],
-    kills: Mapping[usage.ContainerKey, int] | None = None,
-) -> usage.UsageTable:
+    pods: Mapping[ContainerKey, list[tuple[Floats, Floats]]],
+    kills: Mapping[ContainerKey, int] | None = None,
+) -> Usage:
     """Return usage of containers, each with its pods."""
     keys = tuple(sorted(pods))
     rows = [(place, one) for place, of in enumerate(keys) for one in pods[of]]
     killed = kills or {}
-    return usage.UsageTable(
+    return Usage(
         containers=keys,
         pods=tuple(f"pod-{number}" for number in range(len(rows))),
         owners=np.array([place for place, _ in rows], dtype=np.int64),
@@ -71,4 +81,5 @@ def table(
         memory_bytes=np.array([one[1] for _, one in rows]),
         throttled=np.full(len(keys), np.nan),
         oom_kills=np.array([float(killed.get(of, 0)) for of in keys]),
+        oom_killed_bytes=np.zeros(len(keys)),
     )

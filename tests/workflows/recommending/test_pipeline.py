@@ -12,8 +12,8 @@ from kubestow.model import usage as model_usage
 from kubestow.policies.sizing import registry
 from kubestow.policies.sizing.conformal import recommender
 from kubestow.policies.sizing.judging import tournament
+from kubestow.policies.sizing.recommendations import Recommendation
 from kubestow.workflows.recommending import pipeline
-from kubestow.workflows.recommending.advice import Advice
 from kubestow.workflows.recommending.pipeline import RecommendRequest
 from tests.workflows.recommending.scenes import DAY, MIB, amounts, facts, key, steady, table
 
@@ -21,9 +21,9 @@ WEB = key("web")
 
 
 def advise(
-    usage: model_usage.UsageTable, inventory: model_usage.Inventory, strategy: str = "percentile"
-) -> Advice:
-    return pipeline.recommend(usage, inventory, RecommendRequest(strategy)).advices[0]
+    usage: model_usage.Usage, inventory: model_usage.Inventory, strategy: str = "percentile"
+) -> Recommendation:
+    return pipeline.recommend(usage, inventory, RecommendRequest(strategy)).recommendations[0]
 
 
 def test_steady_use_gets_its_percentile_and_the_margin() -> None:
@@ -33,9 +33,9 @@ def test_steady_use_gets_its_percentile_and_the_margin() -> None:
     assert found.requests == {"cpu": 115, "memory": 115 * MIB}
     assert found.limits == {"memory": 115 * MIB}
     assert (found.freed("cpu"), found.freed("memory")) == (3 * 385, 3 * 397 * MIB)
-    assert (found.samples, found.suitable, found.replicas) == (5 * DAY, True, 3)
-    assert (found.peak_bytes, found.memory_mean_bytes) == (100 * MIB, 100 * MIB)
-    assert found.cpu_p95_cores == pytest.approx(0.1)
+    assert (found.usage.samples, found.suitable, found.replicas) == (5 * DAY, True, 3)
+    assert (found.usage.peak_bytes, found.usage.memory_mean_bytes) == (100 * MIB, 100 * MIB)
+    assert found.usage.cpu_p95_cores == pytest.approx(0.1)
     # Four days of five are judged: nothing is missed, 15 of 115 is slack.
     assert (found.backtest.windows, found.backtest.miss_rate, found.backtest.cpu_over) == (4, 0, 0)
     assert found.backtest.slack == pytest.approx(15 / 115)
@@ -70,7 +70,7 @@ def test_every_strategy_answers_and_is_judged(name: str) -> None:
     pods = [(cpu * rng.lognormal(0.0, 0.1, len(cpu)), memory * rng.lognormal(0.0, 0.02, len(cpu)))]
     known = model_usage.Inventory({WEB: facts("500m", "512Mi")})
     result = pipeline.recommend(table({WEB: pods}), known, RecommendRequest(name))
-    (found,) = result.advices
+    (found,) = result.recommendations
     assert result.strategy == name
     assert found.backtest.windows == 4
     assert found.backtest.miss_rate is not None
@@ -130,7 +130,7 @@ def test_what_the_guards_do_is_told(
     found = advise(table({WEB: [steady()]}, {WEB: kills}), known)
     assert found.requests == requests
     assert why in found.why
-    assert found.killed == kills
+    assert found.usage.oom_kills == kills
 
 
 def test_guaranteed_pods_stay_guaranteed() -> None:
@@ -153,7 +153,7 @@ def test_containers_of_a_pod_fit_a_node_together() -> None:
     known = model_usage.Inventory(nodes={"n1": amounts("2", "8Gi")})
     result = pipeline.recommend(usage, known, RecommendRequest("percentile"))
     # Each would get 1150 m.
-    assert sum(one.requests["cpu"] for one in result.advices) == 2000
+    assert sum(one.requests["cpu"] for one in result.recommendations) == 2000
 
 
 def test_containers_without_usage_are_noted() -> None:

@@ -11,16 +11,17 @@ import yaml
 
 from kubestow.model import errors
 from kubestow.model import usage as model_usage
+from kubestow.model.keys import ContainerKey
+from kubestow.policies.sizing.recommendations import Recommendation, SizingBacktest
 from kubestow.workflows.recommending import pipeline
 from kubestow.workflows.recommending import rendering as texts
-from kubestow.workflows.recommending.advice import Advice, AdviceBacktest
 from kubestow.workflows.recommending.totals import Severity
 from tests.workflows.recommending.scenes import MIB, advice, amounts, facts, key, steady, table
 
 WEB = key("web")
 
 
-def result(*found: Advice) -> pipeline.RecommendResult:
+def result(*found: Recommendation) -> pipeline.RecommendResult:
     usage = table({one.key: [steady(1)] for one in found})
     places = tuple(range(len(found)))
     return pipeline.RecommendResult("auto", found, (), (), model_usage.Inventory(), usage, places)
@@ -31,9 +32,9 @@ def test_json_is_as_the_contract_says() -> None:
     one = advice(
         WEB, given, {"cpu": 115, "memory": 115 * MIB}, {"memory": 115 * MIB},
         lower={"cpu": 100}, upper={"cpu": 2000, "memory": 2048 * MIB}, samples=20160,
-        backtest=AdviceBacktest(4, 0.25, 0.01, 0.5, 0.4), throttled=0.125,
+        backtest=SizingBacktest(4, 0.25, 0.01, 0.5, 0.4), throttled=0.125,
     )  # fmt: skip
-    (found,) = texts.advice_as_json(result(one))
+    (found,) = texts.recommendations_as_json(result(one))
     assert found == {
         "workload": "shop/Deployment/web", "container": "app", "strategy": "auto",
         "current": {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"memory": "1Gi"}},
@@ -52,8 +53,8 @@ def test_json_is_as_the_contract_says() -> None:
     }  # fmt: skip
 
 
-def documents(*found: Advice) -> list[Any]:
-    return list(yaml.safe_load_all(texts.advice_as_patches(result(*found))))
+def documents(*found: Recommendation) -> list[Any]:
+    return list(yaml.safe_load_all(texts.recommendations_as_patches(result(*found))))
 
 
 SIZED = {"cpu": 115, "memory": 115 * MIB}
@@ -84,7 +85,7 @@ def test_a_patch_reaches_the_containers_of_its_kind(
         "apiVersion": version, "kind": kind, "metadata": {"name": "web", "namespace": "shop"},
         "spec": spec,
     }  # fmt: skip
-    lines = texts.advice_as_patches(result(one)).splitlines()
+    lines = texts.recommendations_as_patches(result(one)).splitlines()
     assert lines[:2] == [command, "# app: because"]
 
 
@@ -111,7 +112,7 @@ def test_containers_of_a_workload_share_a_patch_and_what_stays_has_none() -> Non
 
 
 def test_a_kind_that_kubectl_cannot_merge_into_is_only_named() -> None:
-    found = texts.advice_as_patches(
+    found = texts.recommendations_as_patches(
         result(
             advice(key("a", kind="Rollout"), facts("1"), SIZED),
             advice(WEB, facts("1"), SIZED),
@@ -123,13 +124,14 @@ def test_a_kind_that_kubectl_cannot_merge_into_is_only_named() -> None:
 
 
 def test_odd_names_break_neither_the_document_nor_the_command() -> None:
-    odd = model_usage.ContainerKey("shop", "Deployment", "a; rm -r b\nkind: Pod", "app")
+    odd = ContainerKey("shop", "Deployment", "a; rm -r b\nkind: Pod", "app")
     one = advice(odd, facts("1"), SIZED, why="first\nkind: Secret")
     (found,) = documents(one)
     assert found["kind"] == "Deployment"
     assert found["metadata"]["name"] == odd.workload
-    assert "patch deployment 'a; rm -r b kind: Pod' --patch-file" in texts.advice_as_patches(
-        result(one)
+    assert (
+        "patch deployment 'a; rm -r b kind: Pod' --patch-file"
+        in texts.recommendations_as_patches(result(one))
     )
 
 
@@ -156,8 +158,8 @@ def test_usage_is_chosen_by_namespace_and_label(
     namespaces: tuple[str, ...], labels: dict[str, str], expected: list[str]
 ) -> None:
     whole = table({key("web"): [steady(1), steady(1)], key("db"): [steady(1, cores=0.7)]})
-    found = texts.select_advice(whole, LABELS, namespaces, labels)
-    assert [one.workload for one in found.containers] == expected
+    found = texts.select_usage(whole, LABELS, namespaces, labels)
+    assert [one.workload for one in found.keys] == expected
     rows = {"db": 1, "web": 2}
     assert len(found.pods) == len(found.cpu_cores) == sum(rows[name] for name in expected)
     assert found.owners[0] == 0
@@ -169,7 +171,7 @@ def test_usage_is_chosen_by_namespace_and_label(
 
 def test_a_choice_of_nothing_is_refused() -> None:
     with pytest.raises(errors.InputError, match="no container fits namespace x, label a=b"):
-        texts.select_advice(table({WEB: [steady(1)]}), LABELS, ("x",), {"a": "b"})
+        texts.select_usage(table({WEB: [steady(1)]}), LABELS, ("x",), {"a": "b"})
 
 
 def test_severity_shortens_advice_and_what_goes_with_it() -> None:
@@ -179,9 +181,9 @@ def test_severity_shortens_advice_and_what_goes_with_it() -> None:
         table({low.key: [steady(1)], high.key: [steady(1)]}), model_usage.Inventory(),
         pipeline.RecommendRequest("percentile"),
     )  # fmt: skip
-    whole = dataclasses.replace(whole, advices=(low, high))
+    whole = dataclasses.replace(whole, recommendations=(low, high))
     found = texts.filter_by_severity(whole, Severity.MEDIUM)
-    assert found.advices == (high,)
+    assert found.recommendations == (high,)
     assert found.places == (1,)
     assert [record.subject for record in found.records] == ["container/shop/Deployment/b/app"]
     assert texts.filter_by_severity(whole, Severity.NONE) is whole

@@ -21,7 +21,7 @@ GIB = 1024 * MIB
         (("500m", "1Gi"), {"cpu": 400, "memory": GIB}, {}, Severity.LOW),
         (("500m", "1Gi"), {"cpu": 500, "memory": GIB - 250 * MIB}, {}, Severity.MEDIUM),
         (("500m", "1Gi"), {"cpu": 1000, "memory": GIB}, {}, Severity.HIGH),
-        (("500m", "1Gi"), {"cpu": 500, "memory": GIB}, {"killed": 1}, Severity.CRITICAL),
+        (("500m", "1Gi"), {"cpu": 500, "memory": GIB}, {"oom_kills": 1}, Severity.CRITICAL),
         (("500m", "1Gi"), {"cpu": 500, "memory": GIB + MIB}, {"peak_bytes": GIB + 1.0},
          Severity.CRITICAL),
         (("500m", "1Gi"), {"cpu": 500, "memory": GIB + MIB}, {"peak_bytes": GIB - 1.0},

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from kubestow.live.admission.learned_values import LearnedRequests
 from kubestow.live.admission.mutation import ContainerChange, Mutation
 from kubestow.live.admission.policy import AdmissionPolicy
+from kubestow.live.stores import StoredRecommendation
 from kubestow.model import decisions, identities, quantities, resources
 
 _KIND = "sizing"
@@ -30,7 +30,7 @@ class _Note(msgspec.Struct):
 
 def annotate(
     mutation: Mutation,
-    learned: Mapping[str, LearnedRequests],
+    learned: Mapping[str, StoredRecommendation],
     identity: identities.Identity,
     policy: AdmissionPolicy,
     earlier: str = "",
@@ -91,7 +91,7 @@ def describe(mutation: Mutation) -> str:
 
 def outline(
     mutation: Mutation,
-    learned: Mapping[str, LearnedRequests],
+    learned: Mapping[str, StoredRecommendation],
     identity: identities.Identity,
     policy: AdmissionPolicy,
     *,
@@ -127,7 +127,7 @@ def outline(
 
 def record(
     outlined: decisions.DecisionRecord,
-    learned: Mapping[str, LearnedRequests],
+    learned: Mapping[str, StoredRecommendation],
     pod: str,
     uid: str,
     time_s: float,
@@ -152,7 +152,7 @@ def _parameters(policy: AdmissionPolicy) -> dict[str, Any]:
 
 
 def _candidate(
-    change: ContainerChange, learned: Mapping[str, LearnedRequests]
+    change: ContainerChange, learned: Mapping[str, StoredRecommendation]
 ) -> decisions.Candidate:
     """Return old, new and learned amount in millicores or bytes."""
     parts = {

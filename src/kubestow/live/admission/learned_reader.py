@@ -10,7 +10,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from kubestow.live import stores
-from kubestow.live.stores import ContainerKey, DeferredStore, Store, StoredRecommendation
+from kubestow.live.stores import DeferredStore, Store
+from kubestow.model.keys import ContainerKey
 
 _TABLE = stores.recommendations_table
 _FACTS: Final = (_TABLE.c.id, *stores.CONTAINER_COLUMNS, _TABLE.c.time_s, _TABLE.c.strategy)
@@ -21,16 +22,18 @@ _OVERLAP: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class LearnedRow:
-    """A recommendation with its number in the store."""
+    """A recommendation with its number in the store; its document is not decoded yet."""
 
     number: int
     key: ContainerKey
-    value: StoredRecommendation
+    time_s: float
+    strategy: str
+    content: Any
 
     @property
     def age_key(self) -> tuple[float, int]:
         """What tells the newer of two, as in ``recommendations.is_newest``."""
-        return self.value.time_s, self.number
+        return self.time_s, self.number
 
 
 def everything(store: Store) -> Iterator[LearnedRow]:
@@ -67,7 +70,5 @@ def _read(store: Store, wanted: sa.Select[tuple[Any, ...]]) -> Iterator[LearnedR
     with store.reading() as connection:
         for part in connection.execute(wanted).partitions(_PART):
             for number, *key, time_s, strategy, content in part:
-                yield LearnedRow(
-                    number, ContainerKey(*key), StoredRecommendation(time_s, strategy, content)
-                )
+                yield LearnedRow(number, ContainerKey(*key), time_s, strategy, content)
             time.sleep(0.0)  # threads that answer requests wait for the interpreter

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from kubestow.live import servers, stores
-from kubestow.live.admission import learned_values
 from kubestow.live.admission.learned_reader import LearnedRow
-from kubestow.live.admission.learned_values import LearnedRequests
-from kubestow.live.stores import ContainerKey
+from kubestow.live.stores import StoredRecommendation
 from kubestow.model import errors
+from kubestow.model.keys import ContainerKey
 
 EVERY_S: Final = 5.0
 WHOLE_S: Final = 300.0  # the rest of the time only what is new is read
@@ -44,7 +43,7 @@ class LearnedTable:
         read_s: When reading began, on the clock of the book.
     """
 
-    values: Mapping[ContainerKey, LearnedRequests]
+    values: Mapping[ContainerKey, StoredRecommendation]
     read_s: float
 
 
@@ -67,7 +66,7 @@ class LearnedCache:
     ) -> None:
         self._reader, self._every_s, self._clock = reader, every_s, clock
         self._table: LearnedTable | None = None
-        self._rows: dict[ContainerKey, tuple[LearnedRow, LearnedRequests | None]] = {}
+        self._rows: dict[ContainerKey, tuple[LearnedRow, StoredRecommendation | None]] = {}
         self._whole_s = -math.inf
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
@@ -133,7 +132,7 @@ class LearnedCache:
         if now_s - self._whole_s < WHOLE_S:
             highest = max((row.number for row, _ in self._rows.values()), default=0)
             return self._take(self._reader.since(highest), self._rows)
-        rows: dict[ContainerKey, tuple[LearnedRow, LearnedRequests | None]] = {}
+        rows: dict[ContainerKey, tuple[LearnedRow, StoredRecommendation | None]] = {}
         self._take(self._reader.everything(), rows)
         self._rows, self._whole_s = rows, now_s
         servers.settle_memory()
@@ -142,7 +141,7 @@ class LearnedCache:
     def _take(
         self,
         found: Iterable[LearnedRow],
-        rows: dict[ContainerKey, tuple[LearnedRow, LearnedRequests | None]],
+        rows: dict[ContainerKey, tuple[LearnedRow, StoredRecommendation | None]],
     ) -> bool:
         """Put newer rows into a table; one that is known is not read again."""
         changed = False
@@ -156,11 +155,12 @@ class LearnedCache:
             changed = True
         return changed
 
-    def _one(self, row: LearnedRow) -> LearnedRequests | None:
+    def _one(self, row: LearnedRow) -> StoredRecommendation | None:
         """Read a value; one that is not understood takes no other one with it."""
         try:
-            return learned_values.read(row.key, row.value)
+            found = stores.decode_recommendation(row.key, row.time_s, row.strategy, row.content)
         except errors.InputError as err:
             self._bad.inc()
             _LOG.warning("%s", err)
             return None
+        return found if found.requests else None  # what says nothing changes nothing

@@ -14,12 +14,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kubestow.live.admission.learned_values import LearnedRequests
 from kubestow.live.admission.policy import AdmissionPolicy
+from kubestow.live.stores import StoredRecommendation
 from kubestow.model import pods, quantities, requests, resources
+from kubestow.model.keys import ContainerKey
 from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges, PodBounds
-from kubestow.policies.sizing import guards, protocols
-from kubestow.policies.sizing.guards import GuardContext, GuardParameters, SizedContainer
+from kubestow.model.resources import ContainerResources
+from kubestow.policies.sizing import guards
+from kubestow.policies.sizing.guards import GuardContext, GuardParameters
+from kubestow.policies.sizing.recommendations import Recommendation
 
 _BOTH: Final = (resources.CPU, resources.MEMORY)
 _RULES: Final[Mapping[str, guards.LimitRule]] = {
@@ -72,7 +75,7 @@ class Mutation:
 
 def mutate(
     pod: pods.Pod,
-    learned: Mapping[str, LearnedRequests],
+    learned: Mapping[str, StoredRecommendation],
     policy: AdmissionPolicy,
     bounds: PodBounds,
     node: Mapping[str, int] | None = None,
@@ -88,7 +91,8 @@ def mutate(
     """
     before = requests.qos_class(pod.spec)
     known = tuple(each for each in pod.spec.containers if each.name in learned)
-    wanted = tuple(_wanted(each, learned[each.name], policy) for each in known)
+    key = ContainerKey(pod.namespace, "Pod", pod.name, "")
+    wanted = tuple(_wanted(key, each, learned[each.name], policy) for each in known)
     guaranteed = policy.keep_guaranteed and before is requests.QosClass.GUARANTEED
     facts = _facts(pod, bounds, node, guaranteed=guaranteed)
     guarded = guards.guard(wanted, facts, _parameters(policy)) if wanted else ()
@@ -103,31 +107,35 @@ def mutate(
     spec = replace(pod.spec, containers=changed)
     return Mutation(
         changes=_differences(pod.spec.containers, changed),
-        notes={sized.container: sized.notes for sized in guarded if sized.notes},
+        notes={sized.container: sized.reasons for sized in guarded if sized.reasons},
         quality=(before, requests.qos_class(spec)),
     )
 
 
 def _wanted(
-    container: pods.Container, learned: LearnedRequests, policy: AdmissionPolicy
-) -> SizedContainer:
+    pod: ContainerKey,
+    container: pods.Container,
+    learned: StoredRecommendation,
+    policy: AdmissionPolicy,
+) -> Recommendation:
     """Return what was learned, within the policy's bounds."""
-    sized = SizedContainer(container.name, resources.amounts(learned.requests))
+    key = pod._replace(container=container.name)
+    sized = Recommendation(key, resources.amounts(learned.requests))
     for name, (_, most) in policy.bounds().items():
         if most is not None and sized.requests.get(name, 0) > most:
-            sized = sized.asking(name, most, f"{name}: at most {_write(name, most)}")
+            sized = sized.with_request(name, most, f"{name}: at most {_write(name, most)}")
     return _below_untouched(container, sized, policy)
 
 
 def _below_untouched(
-    container: pods.Container, sized: SizedContainer, policy: AdmissionPolicy
-) -> SizedContainer:
+    container: pods.Container, sized: Recommendation, policy: AdmissionPolicy
+) -> Recommendation:
     """Keep requests below limits that are not touched."""
     for name in _BOTH:
         limit = _amount(container.limits, name)
         untouched = policy.limit_rule(name) == "untouched" and name in container.limits
         if untouched and limit < sized.requests.get(name, 0):
-            sized = sized.asking(name, limit, f"{name}: its limit is not touched")
+            sized = sized.with_request(name, limit, f"{name}: its limit is not touched")
     return sized
 
 
@@ -135,8 +143,7 @@ def _facts(
     pod: pods.Pod, bounds: PodBounds, node: Mapping[str, int] | None, *, guaranteed: bool
 ) -> GuardContext:
     current = {
-        each.name: protocols.ContainerResources(each.requests, each.limits)
-        for each in pod.spec.containers
+        each.name: ContainerResources(each.requests, each.limits) for each in pod.spec.containers
     }
     taken = {
         f"{section}.{name}": sum(
@@ -180,14 +187,14 @@ def _parameters(policy: AdmissionPolicy) -> GuardParameters:
 
 def _limited(
     container: pods.Container,
-    sized: SizedContainer,
+    sized: Recommendation,
     pod: pods.Pod,
     policy: AdmissionPolicy,
     bounds: PodBounds,
-) -> SizedContainer:
+) -> Recommendation:
     """Return the same with limits as the policy and the namespace want them."""
     sized = _below_untouched(container, sized, policy)  # floors may have raised it beyond
-    limits, notes = dict(sized.limits), list(sized.notes)
+    limits, reasons = dict(sized.limits), list(sized.reasons)
     for name, request in sized.requests.items():
         rule, old = policy.limit_rule(name), _amount(container.limits, name)
         if rule == "factor":
@@ -201,10 +208,10 @@ def _limited(
             why, least = _needs_limit(name, container, pod, bounds)
             if why:
                 limits[name] = max(request, least)
-                notes.append(f"{name} limit: {why}")
+                reasons.append(f"{name} limit: {why}")
         if name in limits:
             limits[name] = _capped(name, limits[name], request, bounds)
-    return replace(sized, limits=limits, notes=tuple(notes))
+    return replace(sized, limits=limits, reasons=tuple(reasons))
 
 
 def _needs_limit(
@@ -259,17 +266,17 @@ def _within_pod(sizes: guards.GuardedPod, facts: GuardContext) -> guards.Guarded
     return sizes
 
 
-def _tight(sized: SizedContainer, name: str) -> SizedContainer:
+def _tight(sized: Recommendation, name: str) -> Recommendation:
     if name not in sized.requests or name not in sized.limits:
         return sized
     limits = {**sized.limits, name: sized.requests[name]}
-    return replace(sized, limits=limits, notes=(*sized.notes, f"{name} limit: the pod's bound"))
+    return replace(sized, limits=limits, reasons=(*sized.reasons, f"{name} limit: the pod's bound"))
 
 
 def _sized(
     container: pods.Container,
-    sizes: Mapping[str, SizedContainer],
-    learned: Mapping[str, LearnedRequests],
+    sizes: Mapping[str, Recommendation],
+    learned: Mapping[str, StoredRecommendation],
     policy: AdmissionPolicy,
 ) -> pods.Container:
     """Return a container with its new amounts; those that stay keep their notation."""

@@ -14,12 +14,12 @@ from kubestow.live.admission import explanations, patches, pods, policy, similar
 from kubestow.live.admission import mutation as admission_mutation
 from kubestow.live.admission import review as admission_review
 from kubestow.live.admission.learned_table import LearnedCache, LearnedTable
-from kubestow.live.admission.learned_values import LearnedRequests
 from kubestow.live.admission.policy import AdmissionPolicy
-from kubestow.live.stores import ContainerKey
+from kubestow.live.stores import StoredRecommendation
 from kubestow.model import identities
 from kubestow.model import pods as model_pods
 from kubestow.model.decisions import DecisionRecord
+from kubestow.model.keys import ContainerKey
 
 CHANGED, WOULD_CHANGE, UNCHANGED = "changed", "would_change", "unchanged"
 _LOG = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class _Finding:
 
     verdict: ReviewVerdict
     outline: DecisionRecord | None = None
-    learned: Mapping[str, LearnedRequests] = field(default_factory=dict)
+    learned: Mapping[str, StoredRecommendation] = field(default_factory=dict)
 
 
 _NO_CREATION: Final = ReviewVerdict(UNCHANGED, "not-a-creation")
@@ -178,7 +178,7 @@ class Reviewer:
         request: admission_review.AdmissionRequest,
         document: pods.PodDocument,
         identity: identities.Identity,
-        learned: Mapping[str, LearnedRequests],
+        learned: Mapping[str, StoredRecommendation],
         mutation: admission_mutation.Mutation,
         missed: Mapping[str, int],
         *,
@@ -212,7 +212,7 @@ class Reviewer:
 
 def _look_up(
     pod: model_pods.Pod, identity: identities.Identity, table: LearnedTable | None
-) -> dict[str, LearnedRequests]:
+) -> dict[str, StoredRecommendation]:
     """Return what was learned, by container."""
     if table is None:
         return {}

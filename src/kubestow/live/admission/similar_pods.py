@@ -17,7 +17,7 @@ from kubestow.live.admission.pods import PodDocument
 from kubestow.live.admission.policy import AdmissionPolicy, is_named
 from kubestow.live.admission.review import AdmissionRequest
 from kubestow.live.caches import NamespaceBounds
-from kubestow.live.stores import ContainerKey
+from kubestow.model.keys import ContainerKey
 
 MOST: Final = 1000  # pods that are not alike
 _MOST_KEY_BYTES: Final = 2**14

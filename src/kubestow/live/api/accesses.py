@@ -21,7 +21,7 @@ Pem = bytes | Path
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class ServerAccess:
     """An API server and how to verify it.
 
     Attributes:
@@ -84,7 +84,7 @@ class Plugin:
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class UserAccess:
     """How to authenticate; with nothing set, anonymously.
 
     Attributes:
@@ -119,8 +119,8 @@ class Access:
         context: Name in the kubeconfig; ``None`` for a service account.
     """
 
-    cluster: Cluster
-    user: User
+    cluster: ServerAccess
+    user: UserAccess
     namespace: str = DEFAULT_NAMESPACE
     context: str | None = None
 

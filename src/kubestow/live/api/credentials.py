@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from kubestow.live.api import plugins
-from kubestow.live.api.accesses import Access, Cluster, Plugin, User, read_pem
+from kubestow.live.api.accesses import Access, Plugin, ServerAccess, UserAccess, read_pem
 from kubestow.model import errors
 
 _LOG = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Source(Protocol):
         """
 
 
-class Fixed:
+class FixedCredentials:
     """Credentials that do not change."""
 
     def __init__(self, shown: Credentials) -> None:
@@ -113,7 +113,7 @@ class PluginRuns:
         clock: Seconds since the epoch.
     """
 
-    def __init__(self, plugin: Plugin, cluster: Cluster, clock: Clock = time.time) -> None:
+    def __init__(self, plugin: Plugin, cluster: ServerAccess, clock: Clock = time.time) -> None:
         self._plugin, self._cluster, self._clock = plugin, cluster, clock
         self._shown: Credentials | None = None
         self._expires_s = float("inf")
@@ -139,19 +139,19 @@ def make_source(access: Access) -> Source:
     """
     user, cluster = access.user, access.cluster
     if not cluster.is_encrypted and not cluster.is_loopback:
-        if user != User(user.place):
+        if user != UserAccess(user.place):
             _LOG.warning("%s: plain HTTP: no credentials are sent", cluster.server)
-        return Fixed(Credentials(user.place))
+        return FixedCredentials(Credentials(user.place))
     shown = _read_fixed(user)
     if user.token_file is not None:
         return TokenFile(user.token_file, shown)
     # As in client-go, a plugin only counts where nothing else does.
     if user.plugin is not None and shown == Credentials(user.place):
         return PluginRuns(user.plugin, cluster)
-    return Fixed(shown)
+    return FixedCredentials(shown)
 
 
-def _read_fixed(user: User) -> Credentials:
+def _read_fixed(user: UserAccess) -> Credentials:
     header = ""
     if user.token:
         header = _bear(f"{user.place}.token", user.token)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
-from kubestow.live.api.accesses import Cluster, Pem, Plugin, User
+from kubestow.live.api.accesses import Pem, Plugin, ServerAccess, UserAccess
 from kubestow.model import decoding, errors
 
 PLUGIN_VERSIONS: Final = tuple(f"client.authentication.k8s.io/{v}" for v in ("v1", "v1beta1"))
@@ -62,7 +62,7 @@ class Entry(decoding.Field):
         return f"Entry({self.where!r})"
 
 
-def read_cluster(entry: Entry, folder: Path) -> Cluster:
+def read_cluster(entry: Entry, folder: Path) -> ServerAccess:
     """Read a cluster.
 
     Args:
@@ -77,7 +77,7 @@ def read_cluster(entry: Entry, folder: Path) -> Cluster:
     insecure = entry["insecure-skip-tls-verify"].truth()
     if insecure and authority is not None:
         raise entry["insecure-skip-tls-verify"].refuse("expected false with certificate-authority")
-    return Cluster(
+    return ServerAccess(
         place=entry.where,
         server=_read_server(entry["server"]),
         authority=authority,
@@ -89,7 +89,7 @@ def read_cluster(entry: Entry, folder: Path) -> Cluster:
     )
 
 
-def read_user(entry: Entry, folder: Path) -> User:
+def read_user(entry: Entry, folder: Path) -> UserAccess:
     """Read a user.
 
     Args:
@@ -111,7 +111,7 @@ def read_user(entry: Entry, folder: Path) -> User:
         raise errors.InputError(entry.where, "expected either username and password or a token")
     if password and not username:
         raise entry["username"].refuse("expected a name with password")
-    return User(
+    return UserAccess(
         place=entry.where,
         certificate=certificate,
         # As in client-go, a key without a certificate is not used.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from kubestow.live.api import entries, service_accounts
-from kubestow.live.api.accesses import DEFAULT_NAMESPACE, Access, User
+from kubestow.live.api.accesses import DEFAULT_NAMESPACE, Access, UserAccess
 from kubestow.live.api.entries import Entry
 from kubestow.model import errors
 from kubestow.sources import manifests
@@ -56,7 +56,7 @@ class Kubeconfig:
         """
         chosen = self._find(_CONTEXTS, context, self.place).entry["context"]
         cluster = self._find(_CLUSTERS, chosen["cluster"].text(), chosen["cluster"].where)
-        user, name = User(chosen.where), chosen["user"].text("")
+        user, name = UserAccess(chosen.where), chosen["user"].text("")
         if name:
             found = self._find(_USERS, name, chosen["user"].where)
             user = entries.read_user(found.entry["user"], found.folder)

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from kubestow.live.api.accesses import Cluster, Plugin, read_pem
+from kubestow.live.api.accesses import Plugin, ServerAccess, read_pem
 from kubestow.model import errors
 
 INFO: Final = "KUBERNETES_EXEC_INFO"
@@ -73,7 +73,7 @@ class _Output(msgspec.Struct, rename="camel"):
 _read_output = msgspec.json.Decoder(_Output).decode
 
 
-async def run(plugin: Plugin, cluster: Cluster) -> Issued:
+async def run(plugin: Plugin, cluster: ServerAccess) -> Issued:
     """Run a plugin and return what it issued.
 
     Args:
@@ -103,7 +103,7 @@ async def run(plugin: Plugin, cluster: Cluster) -> Issued:
     return _decode(plugin, output)
 
 
-def _describe(plugin: Plugin, cluster: Cluster) -> str:
+def _describe(plugin: Plugin, cluster: ServerAccess) -> str:
     """Return the request to the plugin, as JSON."""
     spec: dict[str, Any] = {"interactive": False}
     if plugin.describes_cluster:
@@ -116,7 +116,7 @@ def _describe(plugin: Plugin, cluster: Cluster) -> str:
         raise errors.InputError(f"{cluster.place}.extensions", problem) from None
 
 
-def _describe_cluster(cluster: Cluster) -> dict[str, Any]:
+def _describe_cluster(cluster: ServerAccess) -> dict[str, Any]:
     authority = b""
     if cluster.authority is not None:
         authority = read_pem(f"{cluster.place}.certificate-authority", cluster.authority)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from kubestow.live.api.accesses import DEFAULT_NAMESPACE, Access, Cluster, User
+from kubestow.live.api.accesses import DEFAULT_NAMESPACE, Access, ServerAccess, UserAccess
 from kubestow.model import errors
 
 FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -34,13 +34,13 @@ def find(environment: Mapping[str, str]) -> Access | None:
     if not port.isdecimal():
         raise errors.InputError(_PORT, f"{port!r}: expected the port of the API server")
     place = str(FOLDER)
-    cluster = Cluster(
+    cluster = ServerAccess(
         place=place,
         server=f"https://{_bracket(host)}:{port}",
         # Without it client-go falls back to the authorities of the system.
         authority=authority if authority.is_file() else None,
     )
-    user = User(place=place, token_file=token)
+    user = UserAccess(place=place, token_file=token)
     return Access(cluster, user, namespace=_find_namespace(environment))
 
 

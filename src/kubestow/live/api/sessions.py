@@ -13,7 +13,7 @@ from typing import Final
 import httpx
 
 from kubestow.live.api import credentials, kubeconfig, service_accounts, tls_contexts
-from kubestow.live.api.accesses import Access, Cluster
+from kubestow.live.api.accesses import Access, ServerAccess
 from kubestow.live.api.credentials import Credentials, Source
 from kubestow.live.api.errors import ApiError
 from kubestow.model import errors
@@ -133,7 +133,7 @@ async def open_session(path: str | None = None, context: str | None = None) -> S
     return Session(path, access, source, shown, await _open_pool(access.cluster, shown))
 
 
-async def _open_pool(cluster: Cluster, shown: Credentials) -> httpx.AsyncClient:
+async def _open_pool(cluster: ServerAccess, shown: Credentials) -> httpx.AsyncClient:
     context = await asyncio.to_thread(tls_contexts.make, cluster, shown)
     headers = {"User-Agent": AGENT, "Accept": "application/json"}
     if not cluster.compressed:

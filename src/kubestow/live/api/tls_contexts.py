@@ -11,7 +11,7 @@ import os
 import ssl
 from typing import Final
 
-from kubestow.live.api.accesses import Cluster, read_pem
+from kubestow.live.api.accesses import ServerAccess, read_pem
 from kubestow.live.api.credentials import Credentials
 from kubestow.model import errors
 
@@ -38,7 +38,7 @@ class _NamedContext(ssl.SSLContext):
         return super().wrap_bio(incoming, outgoing, server_side, self.server_name, session)
 
 
-def make(cluster: Cluster, shown: Credentials) -> ssl.SSLContext:
+def make(cluster: ServerAccess, shown: Credentials) -> ssl.SSLContext:
     """Return the context for connections to a cluster.
 
     Args:
@@ -71,7 +71,7 @@ def _begin(server_name: str) -> ssl.SSLContext:
     return context
 
 
-def _trust(context: ssl.SSLContext, cluster: Cluster) -> None:
+def _trust(context: ssl.SSLContext, cluster: ServerAccess) -> None:
     if cluster.authority is None:
         context.load_default_certs()
         return

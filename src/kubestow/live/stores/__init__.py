@@ -1,6 +1,6 @@
 """The store: histories, learned states, recommendations and decisions in a database."""
 
-from kubestow.live.stores.containers import CONTAINER_COLUMNS, ContainerKey, container_numbers
+from kubestow.live.stores.containers import CONTAINER_COLUMNS, container_numbers
 from kubestow.live.stores.decisions import newest_decisions, newest_decisions_below, put_decisions
 from kubestow.live.stores.deferred import DeferredStore, try_opening
 from kubestow.live.stores.engines import Store, open_store
@@ -11,11 +11,13 @@ from kubestow.live.stores.recommendations import (
     is_newest,
     put_recommendations,
 )
+from kubestow.live.stores.recommendations import (
+    decode as decode_recommendation,
+)
 from kubestow.live.stores.schema import containers_table, recommendations_table
 
 __all__ = [
     "CONTAINER_COLUMNS",
-    "ContainerKey",
     "DeferredStore",
     "Journal",
     "Store",
@@ -23,6 +25,7 @@ __all__ = [
     "StoredRecommendation",
     "container_numbers",
     "containers_table",
+    "decode_recommendation",
     "is_newest",
     "newest_decisions",
     "newest_decisions_below",

@@ -8,8 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from kubestow.live.stores import containers, documents, engines, faults, schema
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.engines import Store
+from kubestow.model.keys import ContainerKey
 
 _TABLE = schema.agents_table
 

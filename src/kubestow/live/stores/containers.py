@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
 
 import sqlalchemy as sa
 
 from kubestow.live.stores import engines, schema
 from kubestow.live.stores.engines import Store
+from kubestow.model.keys import ContainerKey
 
 _TABLE = schema.containers_table
 CONTAINER_COLUMNS = (_TABLE.c.namespace, _TABLE.c.kind, _TABLE.c.workload, _TABLE.c.container)
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class ContainerKey:
-    """A container of a workload, whatever the names of its pods.
-
-    Attributes:
-        namespace: Namespace of the workload.
-        kind: Kind of the workload, as in ``model.identities.Identity``.
-        workload: Its stable name.
-        container: Name of the container.
-    """
-
-    namespace: str
-    kind: str
-    workload: str
-    container: str
 
 
 def read(store: Store) -> tuple[ContainerKey, ...]:
@@ -57,13 +40,11 @@ def container_numbers(
 
 def is_key(key: ContainerKey) -> sa.ColumnElement[bool]:
     """Return the condition for one container."""
-    return sa.and_(
-        *(col == part for col, part in zip(CONTAINER_COLUMNS, astuple(key), strict=True))
-    )
+    return sa.and_(*(col == part for col, part in zip(CONTAINER_COLUMNS, key, strict=True)))
 
 
 def _add(connection: sa.Connection, key: ContainerKey) -> int:
-    values = dict(zip((col.name for col in CONTAINER_COLUMNS), astuple(key), strict=True))
+    values = dict(zip((col.name for col in CONTAINER_COLUMNS), key, strict=True))
     connection.execute(engines.insert(connection, _TABLE).values(values).on_conflict_do_nothing())
     made = number(connection, key)
     if made is None:

@@ -1,15 +1,22 @@
-"""A store for servers that have to start without it: opened when it is there, tried until it is."""
+"""A store for servers that start without it: opened when it answers, swept while they run.
+
+Servers add decisions all the time. Whoever writes also removes what is older than it is kept, once
+an hour; several replicas may do so at once.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
 
-from kubestow.live.stores import decisions, engines, faults
+from kubestow.live.stores import decisions, engines, faults, retentions
 from kubestow.model.decisions import DecisionRecord
 
 _CLOSE_S = 1.0
+SWEEP_EVERY_S = 3600.0
+_LOG = logging.getLogger(__name__)
 
 
 class DeferredStore:
@@ -17,10 +24,19 @@ class DeferredStore:
 
     Args:
         url: Where it is.
+        retention: How long each table keeps its rows.
+        clock: Returns the time in seconds since the epoch.
     """
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(
+        self,
+        url: str,
+        retention: retentions.Retention | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._url, self._clock = url, clock
+        self._retention = retention or retentions.Retention()
+        self._swept_s = -SWEEP_EVERY_S
         self._lock = threading.Lock()
         self._store: engines.Store | None = None
 
@@ -47,8 +63,21 @@ class DeferredStore:
             self._lock.release()
 
     def write(self, records: Sequence[DecisionRecord]) -> None:
-        """Keep decisions."""
-        decisions.insert(self.open(), records, time.time())
+        """Keep decisions, and remove what is older than it is kept, once an hour."""
+        store, now_s = self.open(), self._clock()
+        decisions.insert(store, records, now_s)
+        if now_s - self._swept_s >= SWEEP_EVERY_S:
+            self._swept_s = now_s
+            self._sweep(store, now_s)
+
+    def _sweep(self, store: engines.Store, now_s: float) -> None:
+        """Remove old rows; decisions that are written already must not seem to have failed."""
+        try:
+            removed = retentions.sweep(store, now_s, self._retention)
+        except faults.StoreUnavailableError as err:
+            _LOG.warning("old rows stay in the store for now: %s", err)
+            return
+        _LOG.debug("removed from the store: %s", removed)
 
 
 def try_opening(store: DeferredStore, warn: Callable[[str], None]) -> None:

@@ -3,31 +3,100 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from kubestow.live.stores import containers, documents, schema
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.engines import Store
+from kubestow.model import decoding, quantities, resources
+from kubestow.model.keys import ContainerKey
 
 _TABLE = schema.recommendations_table
 
 
+VERSION: Final = 1
+_RESOURCES: Final = (resources.CPU, resources.MEMORY)
+
+
 @dataclass(frozen=True, slots=True)
 class StoredRecommendation:
-    """A recommendation as the store keeps it.
+    """What the store keeps of a recommendation.
 
     Attributes:
         time_s: When it was made, seconds since the epoch.
         strategy: Who made it.
-        content: Plain values, as JSON has them.
+        requests: CPU, memory, or one of them; quantities keep their notation.
+        limits: As above.
+        why: The reasons in one line.
+        version: Version of the document.
     """
 
     time_s: float
     strategy: str
-    content: Any
+    requests: resources.ResourceList
+    limits: resources.ResourceList = field(default_factory=dict)
+    why: str = ""
+    version: int = VERSION
+
+
+def encode(made: StoredRecommendation) -> dict[str, Any]:
+    """Return the document that the store keeps."""
+    return {
+        "version": made.version,
+        "requests": {name: str(amount) for name, amount in made.requests.items()},
+        "limits": {name: str(amount) for name, amount in made.limits.items()},
+        "why": made.why,
+    }
+
+
+def decode(
+    key: ContainerKey, time_s: float, strategy: str, content: object
+) -> StoredRecommendation:
+    """Read a document that the store has kept.
+
+    Args:
+        key: The container, for messages.
+        time_s: When the recommendation was made.
+        strategy: Who made it.
+        content: The document.
+
+    Raises:
+        InputError: If its version is not known, or an amount is no quantity above 0.
+    """
+    document = upgrade(decoding.Field(content, f"recommendation for {key}"))
+    if document["version"].integer() != VERSION:
+        raise document["version"].refuse(f"expected version {VERSION}")
+    return StoredRecommendation(
+        time_s,
+        strategy,
+        requests=_amounts(document["requests"]),
+        limits=_amounts(document["limits"]),
+        why=document["why"].text(""),
+    )
+
+
+def upgrade(document: decoding.Field) -> decoding.Field:
+    """Return a document of the present version; those before version 1 state requests and no more.
+
+    Raises:
+        InputError: If a document without a version has no requests.
+    """
+    if not document["version"].missing:
+        return document
+    if document["requests"].missing:
+        raise document["requests"].refuse("expected a version, or requests as before version 1")
+    return decoding.Field({**document.mapping(), "version": 1}, document.place, document.path)
+
+
+def _amounts(stated: decoding.Field) -> dict[str, quantities.Quantity]:
+    """Return CPU and memory of a list; other resources are not recommended."""
+    found = {name: stated[name].quantity() for name in _RESOURCES if not stated[name].missing}
+    for name, amount in found.items():
+        if not amount.nano:
+            raise stated[name].refuse("must be > 0")
+    return found
 
 
 def insert(store: Store, container: ContainerKey, made: Iterable[StoredRecommendation]) -> None:
@@ -42,15 +111,20 @@ def put_recommendations(
 ) -> None:
     """Keep recommendations inside a transaction."""
     for one in made:
-        documents.check(f"recommendation of {one.strategy}", one.content)
-        values = {"time_s": one.time_s, "strategy": one.strategy, "content": one.content}
+        content = encode(one)
+        documents.check(f"recommendation of {one.strategy}", content)
+        values = {"time_s": one.time_s, "strategy": one.strategy, "content": content}
         connection.execute(_TABLE.insert().values(container_id=container_id, **values))
 
 
 def newest(
     store: Store, container: ContainerKey, limit: int = 1
 ) -> tuple[StoredRecommendation, ...]:
-    """Return the recommendations for a container, newest first."""
+    """Return the recommendations for a container, newest first.
+
+    Raises:
+        InputError: If one of them is not understood.
+    """
     wanted = (
         sa.select(_TABLE.c.time_s, _TABLE.c.strategy, _TABLE.c.content)
         .select_from(_TABLE.join(schema.containers_table))
@@ -58,11 +132,16 @@ def newest(
         .order_by(_TABLE.c.time_s.desc(), _TABLE.c.id.desc())
     )
     with store.reading() as connection:
-        return tuple(StoredRecommendation(*row) for row in connection.execute(wanted.limit(limit)))
+        rows = connection.execute(wanted.limit(limit)).all()
+    return tuple(decode(container, *row) for row in rows)
 
 
 def newest_of_all(store: Store) -> dict[ContainerKey, StoredRecommendation]:
-    """Return the newest recommendation for each container."""
+    """Return the newest recommendation for each container.
+
+    Raises:
+        InputError: If one of them is not understood.
+    """
     facts = (_TABLE.c.time_s, _TABLE.c.strategy, _TABLE.c.content)
     wanted = (
         sa.select(*containers.CONTAINER_COLUMNS, *facts)
@@ -71,7 +150,8 @@ def newest_of_all(store: Store) -> dict[ContainerKey, StoredRecommendation]:
     )
     with store.reading() as connection:
         rows = connection.execute(wanted).all()
-    return {ContainerKey(*row[:4]): StoredRecommendation(*row[4:]) for row in rows}
+    found = ((ContainerKey(*row[:4]), row[4:]) for row in rows)
+    return {key: decode(key, *facts) for key, facts in found}
 
 
 def is_newest() -> sa.ColumnElement[bool]:

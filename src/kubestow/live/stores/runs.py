@@ -12,8 +12,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from kubestow.live.stores import containers, engines, schema
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.engines import Store
+from kubestow.model.keys import ContainerKey
 
 _TABLE = schema.runs_table
 _FACTS = (

@@ -15,9 +15,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from kubestow.live.stores import containers, engines, schema
-from kubestow.live.stores.containers import ContainerKey
 from kubestow.live.stores.engines import Store
 from kubestow.model import errors
+from kubestow.model.keys import ContainerKey
 
 _TABLE = schema.samples_table
 _MEASURES = ("cpu_m", "memory_bytes", "memory_peak_bytes")

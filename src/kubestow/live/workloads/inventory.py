@@ -13,6 +13,7 @@ from typing import Any
 
 from kubestow.live import api, caches
 from kubestow.model import decoding, errors, usage
+from kubestow.model.keys import ContainerKey, WorkloadKey, guess_job_owner
 from kubestow.model.limit_ranges import PodBounds
 
 _OWNED = {"ReplicaSet": "/apis/apps/v1/replicasets", "Job": "/apis/batch/v1/jobs"}
@@ -34,9 +35,9 @@ class ClusterInventory:
     """
 
     inventory: usage.Inventory = field(default_factory=usage.Inventory)
-    workloads: Mapping[PodName, usage.WorkloadKey] = field(default_factory=dict)
+    workloads: Mapping[PodName, WorkloadKey] = field(default_factory=dict)
     bounds: Mapping[str, PodBounds] = field(default_factory=dict)
-    kills: Mapping[usage.ContainerKey, int] = field(default_factory=dict)
+    kills: Mapping[ContainerKey, int] = field(default_factory=dict)
 
 
 async def read_inventory(
@@ -88,11 +89,11 @@ def assemble(
     above = {kind: _controllers(found) for kind, found in owners.items()}
     living = [decoding.Field(pod, "Pod") for pod in pods if not _has_ended(pod)]
     living.sort(key=lambda pod: pod["metadata"]["creationTimestamp"].text(""))
-    workloads: dict[PodName, usage.WorkloadKey] = {}
-    containers: dict[usage.ContainerKey, usage.ContainerFacts] = {}
-    replicas: dict[usage.WorkloadKey, int] = {}
-    labels: dict[usage.WorkloadKey, Mapping[str, str]] = {}
-    kills: dict[usage.ContainerKey, int] = {}
+    workloads: dict[PodName, WorkloadKey] = {}
+    containers: dict[ContainerKey, usage.ContainerFacts] = {}
+    replicas: dict[WorkloadKey, int] = {}
+    labels: dict[WorkloadKey, Mapping[str, str]] = {}
+    kills: dict[ContainerKey, int] = {}
     for pod in living:
         key = _workload(pod, above)
         metadata = pod["metadata"]
@@ -101,9 +102,9 @@ def assemble(
         labels[key] = metadata["labels"].labels()
         for container in _containers(pod):  # of several pods the newest counts
             name = container["name"].text()
-            containers[usage.ContainerKey(*key, name)] = _facts(container)
+            containers[ContainerKey(*key, name)] = _facts(container)
         for name in _killed(pod):
-            place = usage.ContainerKey(*key, name)
+            place = ContainerKey(*key, name)
             kills[place] = kills.get(place, 0) + 1
     inventory = usage.Inventory(
         containers=containers,
@@ -139,7 +140,7 @@ def _owner(metadata: decoding.Field) -> tuple[str, str] | None:
 
 def _workload(
     pod: decoding.Field, above: Mapping[str, Mapping[PodName, tuple[str, str]]]
-) -> usage.WorkloadKey:
+) -> WorkloadKey:
     """Trace a pod to its workload; one without an owner stands for itself."""
     metadata = pod["metadata"]
     namespace = metadata["namespace"].text()
@@ -148,8 +149,8 @@ def _workload(
         kind, name = "Pod", metadata["name"].text()
     kind, name = above.get(kind, {}).get((namespace, name), (kind, name))
     if kind == "Job":
-        kind, name = usage.of_job(name)
-    return usage.WorkloadKey(namespace, kind, name)
+        kind, name = guess_job_owner(name)
+    return WorkloadKey(namespace, kind, name)
 
 
 def _containers(pod: decoding.Field) -> list[decoding.Field]:
@@ -194,13 +195,13 @@ def _nodes(found: Iterable[dict[str, Any]]) -> Iterable[tuple[str, Any]]:
             yield node["metadata"]["name"].text(), node["status"]["allocatable"].quantities()
 
 
-def _autoscaled(found: Iterable[dict[str, Any]]) -> dict[usage.WorkloadKey, dict[str, int]]:
+def _autoscaled(found: Iterable[dict[str, Any]]) -> dict[WorkloadKey, dict[str, int]]:
     """Return target utilisation in percent, by workload and resource."""
-    targets: dict[usage.WorkloadKey, dict[str, int]] = {}
+    targets: dict[WorkloadKey, dict[str, int]] = {}
     for document in found:
         hpa = decoding.Field(document, "HorizontalPodAutoscaler")
         reference = hpa["spec"]["scaleTargetRef"]
-        key = usage.WorkloadKey(
+        key = WorkloadKey(
             hpa["metadata"]["namespace"].text(),
             reference["kind"].text(),
             reference["name"].text(),
@@ -214,7 +215,7 @@ def _autoscaled(found: Iterable[dict[str, Any]]) -> dict[usage.WorkloadKey, dict
     return targets
 
 
-def workload_path(key: usage.WorkloadKey) -> str:
+def workload_path(key: WorkloadKey) -> str:
     """Return where a workload is; for pods, where they are resized.
 
     Raises:

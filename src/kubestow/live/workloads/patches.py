@@ -9,20 +9,21 @@ from typing import Any
 from kubestow.live import api
 from kubestow.live.api import ApiError
 from kubestow.live.workloads import inventory
-from kubestow.model import errors, usage
+from kubestow.model import errors
+from kubestow.model.keys import WorkloadKey
 
 
 @dataclass(frozen=True, slots=True)
 class PatchOutcome:
     """What became of a patch; the problem is empty if it was applied."""
 
-    key: usage.WorkloadKey
+    key: WorkloadKey
     problem: str = ""
 
 
 async def apply_patches(
     client: api.ApiClient,
-    key: usage.WorkloadKey,
+    key: WorkloadKey,
     patch: Mapping[str, Any] | None,
     *,
     dry_run: bool = False,

@@ -17,7 +17,9 @@ import numpy as np
 from kubestow.live import api
 from kubestow.live.api import NOT_FOUND, ApiError
 from kubestow.live.workloads.inventory import PodName
-from kubestow.model import decoding, errors, quantities, usage
+from kubestow.model import decoding, errors, quantities
+from kubestow.model.keys import ContainerKey, WorkloadKey
+from kubestow.model.usage import Usage
 
 PATH = "/apis/metrics.k8s.io/v1beta1/pods"
 _NAMED = "/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods"
@@ -64,7 +66,7 @@ class UsageSampler:
         self._columns.append(column)
         self._end_s = now_s
 
-    def table(self, workloads: Mapping[PodName, usage.WorkloadKey]) -> usage.UsageTable:
+    def table(self, workloads: Mapping[PodName, WorkloadKey]) -> Usage:
         """Return what was collected.
 
         Args:
@@ -74,7 +76,7 @@ class UsageSampler:
             InputError: If nothing was collected.
         """
         series = sorted(
-            (usage.ContainerKey(*workloads[name[:2]], name[2]), name)
+            (ContainerKey(*workloads[name[:2]], name[2]), name)
             for name in {name for column in self._columns for name in column}
             if name[:2] in workloads
         )
@@ -87,7 +89,7 @@ class UsageSampler:
             [[column.get(name, nothing) for column in self._columns] for _, name in series]
         )
         count = len(self._columns)
-        return usage.UsageTable(
+        return Usage(
             containers=containers,
             pods=tuple(name[1] for _, name in series),
             owners=np.array([places[key] for key, _ in series], dtype=np.int64),
@@ -97,6 +99,7 @@ class UsageSampler:
             memory_bytes=grid[:, :, 1],
             throttled=np.full(len(containers), np.nan),
             oom_kills=np.zeros(len(containers)),
+            oom_killed_bytes=np.zeros(len(containers)),
             notes=(_SHORT.format(count=count, seconds=count * self._step_s),),
         )
 

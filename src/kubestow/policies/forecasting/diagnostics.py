@@ -16,7 +16,7 @@ from scipy import special
 from kubestow.model.arrays import Floats
 from kubestow.policies.forecasting import autocorrelation, histories
 
-_LEAST_POINTS = 8  # fewer leave the regression of the third test without a degree of freedom
+LEAST_POINTS = 8  # fewer leave the regression of the third test without a degree of freedom
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +107,7 @@ def diagnose(
         parameters: Coefficients that were fitted.
         level: Below this p-value the verdict objects.
     """
-    rows = histories.check(residuals, _LEAST_POINTS, "diagnostics")
+    rows = histories.check(residuals, LEAST_POINTS, "diagnostics")
     points = rows.shape[1]
     count = choose_lags(points) if lags is None else lags
     white = check_whiteness(rows, count, parameters).p_values

@@ -1,4 +1,4 @@
-"""What an estimator answers for a whole batch, and the shape of an estimator.
+"""What an estimator answers for a whole usage, and the shape of an estimator.
 
 An estimator is the part of a recommender that turns usage into amounts; rounding, bounds and rules
 of users come around it. It works on all containers at once, so that a cluster takes seconds and a
@@ -7,17 +7,22 @@ walk through the past (``arenas``) is affordable.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
+from kubestow.model import resources
 from kubestow.model.arrays import Floats
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
     """Amounts by container, in cores and bytes; NaN where too little is known.
+
+    The array form of recommendations: what an estimator returns for all containers at once, before
+    rounding and guards. ``recommendations.Recommendation`` is made of one place of it.
 
     Attributes:
         cpu_cores: What to request.
@@ -39,6 +44,25 @@ class Estimates:
     reasons: tuple[str, ...] = ()
     numbers: Mapping[str, Floats] = field(default_factory=dict)
 
+    def amounts(self, place: int, bound: Literal["", "lower_", "upper_"] = "") -> dict[str, int]:
+        """Return one container's amounts in millicores and bytes, rounded up.
+
+        Amounts that are not known are left out.
+
+        Args:
+            place: Which container.
+            bound: Which amounts: the target, or one of the bounds.
+        """
+        cpu = float(getattr(self, f"{bound}cpu_cores")[place])
+        memory = float(getattr(self, f"{bound}memory_bytes")[place])
+        found = {}
+        # A millionth of a unit is noise of floating point, not usage.
+        if math.isfinite(cpu):
+            found[resources.CPU] = max(math.ceil(cpu * 1000.0 - 1e-6), 0)
+        if math.isfinite(memory):
+            found[resources.MEMORY] = max(math.ceil(memory - 1e-6), 0)
+        return found
+
 
 def exact(cpu_cores: Floats, memory_bytes: Floats, reasons: tuple[str, ...] = ()) -> Estimates:
     """Return estimates whose bounds are the estimates themselves."""
@@ -54,11 +78,11 @@ class Estimator(Protocol):
     def name(self) -> str:
         """The name users write."""
 
-    def estimate(self, batch: batches.Batch) -> Estimates:
-        """Return what each container of a batch should request.
+    def estimate(self, usage: Usage) -> Estimates:
+        """Return what each container should request.
 
         Args:
-            batch: Usage up to now; all of it counts unless the parameters say otherwise.
+            usage: Usage up to now; all of it counts unless the parameters say otherwise.
         """
 
 
@@ -66,17 +90,17 @@ class Estimator(Protocol):
 class Walker(Protocol):
     """An estimator that can answer at several moments of the past in one go."""
 
-    def estimate_at(self, batch: batches.Batch, at: Sequence[int]) -> list[Estimates]:
-        """Return what ``estimate`` would for the first points of a batch, at each of some numbers.
+    def estimate_at(self, usage: Usage, at: Sequence[int]) -> list[Estimates]:
+        """Return what ``estimate`` would for the first points, at each of some numbers.
 
         Args:
-            batch: Usage of many containers.
+            usage: Usage of many containers.
             at: Numbers of points, ascending.
         """
 
 
-def estimate_at(estimator: Estimator, batch: batches.Batch, at: Sequence[int]) -> list[Estimates]:
+def estimate_at(estimator: Estimator, usage: Usage, at: Sequence[int]) -> list[Estimates]:
     """Return the answers of any estimator at several moments of the past."""
     if isinstance(estimator, Walker):
-        return estimator.estimate_at(batch, at)
-    return [estimator.estimate(batch.until(points)) for points in at]
+        return estimator.estimate_at(usage, at)
+    return [estimator.estimate(usage.until(points)) for points in at]

@@ -20,7 +20,8 @@ import numpy as np
 
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats
-from kubestow.policies.sizing import batches, estimates, window_statistics
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates, window_statistics
 
 NAME = "krr-simple"
 
@@ -58,19 +59,19 @@ class Krr:
     parameters: KrrParameters = KrrParameters()
     name: str = NAME
 
-    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+    def estimate(self, usage: Usage) -> estimates.Estimates:
         """Return what krr would print."""
         p = self.parameters
         # krr writes the share into the query with two decimals.
         share = round(p.cpu_percentile / 100.0, 2)
-        cpu = batch.largest(window_statistics.quantiles(batch.cpu_cores, share))
-        memory = batch.largest(window_statistics.largest(batch.memory_bytes))
+        cpu = usage.largest(window_statistics.quantiles(usage.cpu_cores, share))
+        memory = usage.largest(window_statistics.largest(usage.memory_bytes))
         memory = memory * (1.0 + p.memory_buffer_percentage / 100.0)
         if p.use_oomkill_data:
-            killed = batch.killed_bytes * (1.0 + p.oom_memory_buffer_percentage / 100.0)
+            killed = usage.oom_killed_bytes * (1.0 + p.oom_memory_buffer_percentage / 100.0)
             memory = np.where(np.isnan(memory), memory, np.maximum(memory, killed))
-        enough_cpu = _points(batch, batch.cpu_cores) >= p.points_required
-        enough_memory = _points(batch, batch.memory_bytes) >= p.points_required
+        enough_cpu = _points(usage, usage.cpu_cores) >= p.points_required
+        enough_memory = _points(usage, usage.memory_bytes) >= p.points_required
         cpu = _rounded(np.where(enough_cpu, cpu, np.nan), 10**3, p.cpu_min_value / 1000.0)
         memory = _rounded(
             np.where(enough_memory, memory, np.nan), 1.0 / 10**6, 1e6 * p.memory_min_value
@@ -82,9 +83,9 @@ class Krr:
         return estimates.exact(cpu, memory, reasons)
 
 
-def _points(batch: batches.Batch, values: Floats) -> Floats:
+def _points(usage: Usage, values: Floats) -> Floats:
     found: Floats = np.bincount(
-        batch.owners, window_statistics.counts(values), len(batch.names)
+        usage.owners, window_statistics.counts(values), len(usage.containers)
     ).astype(np.float64)
     return found
 

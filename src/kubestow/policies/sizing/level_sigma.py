@@ -13,8 +13,9 @@ import numpy as np
 
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats
+from kubestow.model.usage import Usage
 from kubestow.policies.compiling import compiled
-from kubestow.policies.sizing import batches, estimates
+from kubestow.policies.sizing import estimates
 
 NAME = "level-sigma"
 
@@ -45,21 +46,21 @@ class LevelSigma:
     parameters: LevelSigmaParameters = LevelSigmaParameters()
     name: str = NAME
 
-    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+    def estimate(self, usage: Usage) -> estimates.Estimates:
         """Return mean and deviations of the largest pod."""
         p = self.parameters
-        cpu, cpu_deviation = moments(batch.cpu_cores)
-        memory, memory_deviation = moments(batch.memory_bytes)
+        cpu, cpu_deviation = moments(usage.cpu_cores)
+        memory, memory_deviation = moments(usage.memory_bytes)
         wanted = (
-            batch.largest(cpu + p.cpu_sigmas * cpu_deviation + p.cpu_floor_cores),
-            batch.largest(memory + p.memory_sigmas * memory_deviation + p.memory_floor_bytes),
+            usage.largest(cpu + p.cpu_sigmas * cpu_deviation + p.cpu_floor_cores),
+            usage.largest(memory + p.memory_sigmas * memory_deviation + p.memory_floor_bytes),
         )
         return estimates.Estimates(
             *wanted,
-            batch.largest(cpu),
-            batch.largest(memory),
-            batch.largest(cpu + 2.0 * p.cpu_sigmas * cpu_deviation + p.cpu_floor_cores),
-            batch.largest(memory + 2.0 * p.memory_sigmas * memory_deviation + p.memory_floor_bytes),
+            usage.largest(cpu),
+            usage.largest(memory),
+            usage.largest(cpu + 2.0 * p.cpu_sigmas * cpu_deviation + p.cpu_floor_cores),
+            usage.largest(memory + 2.0 * p.memory_sigmas * memory_deviation + p.memory_floor_bytes),
         )
 
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats, Ints
-from kubestow.policies.sizing import batches, estimates, window_statistics
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates, window_statistics
 
 NAME = "limit-follow"
 
@@ -56,17 +57,19 @@ class LimitFollow:
     parameters: LimitFollowParameters = LimitFollowParameters()
     name: str = NAME
 
-    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+    def estimate(self, usage: Usage) -> estimates.Estimates:
         """Return the limits of each container, that of its busiest pod."""
         p = self.parameters
-        cpu = batch.largest(follow(batch.cpu_cores, p))
-        memory = follow(batch.memory_bytes, p)
+        cpu = usage.largest(follow(usage.cpu_cores, p))
+        memory = follow(usage.memory_bytes, p)
         if not p.strict:
-            recent = window_statistics.largest(batch.memory_bytes[:, -2 * p.samples :])
+            recent = window_statistics.largest(usage.memory_bytes[:, -2 * p.samples :])
             memory = np.fmax(memory, recent * (1.0 + p.memory_margin))
-        wanted = batch.largest(memory)
+        wanted = usage.largest(memory)
         if not p.strict:
-            killed = np.where(batch.killed_bytes > 0.0, batch.killed_bytes * p.oom_ratio, -np.inf)
+            killed = np.where(
+                usage.oom_killed_bytes > 0.0, usage.oom_killed_bytes * p.oom_ratio, -np.inf
+            )
             wanted = np.where(np.isnan(wanted), wanted, np.maximum(wanted, killed))
         return estimates.exact(cpu, wanted)
 

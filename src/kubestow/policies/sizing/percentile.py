@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kubestow.model import decoding
-from kubestow.policies.sizing import batches, estimates, window_statistics
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates, window_statistics
 
 NAME = "percentile"
 
@@ -46,17 +47,17 @@ class Percentile:
     parameters: PercentileParameters = PercentileParameters()
     name: str = NAME
 
-    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+    def estimate(self, usage: Usage) -> estimates.Estimates:
         """Return the percentile of the largest pod, with the margin."""
         p = self.parameters
         found = []
         for values, percentile, margin in (
-            (batch.cpu_cores, p.cpu_percentile, p.cpu_margin),
-            (batch.memory_bytes, p.memory_percentile, p.memory_margin),
+            (usage.cpu_cores, p.cpu_percentile, p.cpu_margin),
+            (usage.memory_bytes, p.memory_percentile, p.memory_margin),
         ):
             shares = (percentile / 100.0, min(p.lower_percentile, percentile) / 100.0)
             both = window_statistics.several_quantiles(values, shares)
-            found.append([batch.largest(part) * (1.0 + margin) for part in both.T])
+            found.append([usage.largest(part) * (1.0 + margin) for part in both.T])
         (cpu, low_cpu), (memory, low_memory) = found
         more = 1.0 + p.upper_margin
         return estimates.Estimates(cpu, memory, low_cpu, low_memory, cpu * more, memory * more)

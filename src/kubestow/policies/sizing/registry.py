@@ -9,7 +9,6 @@ from typing import Any
 from kubestow.model import errors
 from kubestow.policies import registries
 from kubestow.policies.sizing import (
-    batch_recommenders,
     estimates,
     judging,
     keep,
@@ -18,7 +17,6 @@ from kubestow.policies.sizing import (
     limit_follow,
     margins,
     percentile,
-    protocols,
     q_learning,
     vpa,
 )
@@ -59,27 +57,20 @@ class RecommenderEntry:
         name: The name users write.
         summary: One sentence on what it does.
         parameters: Its parameters, a frozen dataclass whose fields have defaults.
-        estimator: Returns what works on many containers at once; ``None`` if it has no such form.
-        recommender: Returns what works on one workload, where that is another thing.
+        estimator: Returns what estimates for many containers at once; ``None`` for ``keep``, which
+            leaves requests as they are.
     """
 
     name: str
     summary: str
     parameters: type[Any]
     estimator: Callable[[Any], estimates.Estimator] | None
-    recommender: Callable[[Any], protocols.Recommender] | None = None
-
-    def make(self, parameters: Any) -> protocols.Recommender:
-        """Return the recommender with given parameters."""
-        if self.recommender is not None:
-            return self.recommender(parameters)
-        return batch_recommenders.BatchRecommender(self.make_estimator(parameters), parameters)
 
     def make_estimator(self, parameters: Any) -> estimates.Estimator:
         """Return the estimator with given parameters.
 
         Raises:
-            InputError: If the recommender has no such form.
+            InputError: If it leaves requests as they are.
         """
         if self.estimator is None:
             raise errors.InputError(
@@ -94,7 +85,6 @@ _ALL = (
         "Leaves requests as they are.",
         keep.KeepParameters,
         None,
-        keep.Keep,
     ),
     RecommenderEntry(
         percentile.NAME,
@@ -113,7 +103,6 @@ _ALL = (
         "The Vertical Pod Autoscaler, exactly: decaying histograms, P90 and a margin of 15 %.",
         vpa.VpaParameters,
         vpa.VpaEstimator,
-        vpa.Vpa,
     ),
     RecommenderEntry(
         level_sigma.NAME,
@@ -163,19 +152,3 @@ RECOMMENDERS = registries.Registry(
     "recommender", RecommenderEntry, _ALL, group="kubestow.recommenders"
 )
 """All recommenders by name."""
-
-
-def make(name: str, **parameters: Any) -> protocols.Recommender:
-    """Return a recommender with parameters by keyword.
-
-    Raises:
-        InputError: If there is none of that name, or it has no such parameter.
-    """
-    entry = RECOMMENDERS.get(name)
-    known = entry.parameters.__dataclass_fields__
-    for keyword in parameters:
-        if keyword not in known:
-            raise errors.InputError(
-                f"recommender {name}", f"{keyword!r}: must be one of {', '.join(known) or 'none'}"
-            )
-    return entry.make(entry.parameters(**parameters))

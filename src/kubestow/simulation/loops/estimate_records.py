@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from kubestow.model import decisions, resources
 from kubestow.model.arrays import Floats
-from kubestow.policies.sizing import batches, estimates, guards, judging
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates, guards, judging
+from kubestow.policies.sizing.recommendations import Recommendation
 from kubestow.simulation import world
 from kubestow.simulation.loops import sizing_context
 from kubestow.simulation.world import LiveWorkload
@@ -42,9 +44,7 @@ class Track:
         """Remember an answer until it can be judged."""
         self._last, self.asked_s = found, now_s
 
-    def judge(
-        self, news: batches.Batch, killed: NDArray[np.bool_] | None = None
-    ) -> tuple[int, int, int]:
+    def judge(self, news: Usage, killed: NDArray[np.bool_] | None = None) -> tuple[int, int, int]:
         """Put the last answer beside what came after it.
 
         Args:
@@ -128,9 +128,9 @@ def make(
         parameters={"mode": workload.sizing.mode},
         time=time_s,
         rejected={
-            f"{sized.container} as estimated": "; ".join(sized.notes)
+            f"{sized.container} as estimated": "; ".join(sized.reasons)
             for sized in guarded
-            if sized.notes
+            if sized.reasons
         },
         numbers=dict(_numbers(guarded, places, basis)),
         backtest={
@@ -141,7 +141,7 @@ def make(
     )
 
 
-def _tell(sized: guards.SizedContainer, place: int, basis: Basis | None) -> str:
+def _tell(sized: Recommendation, place: int, basis: Basis | None) -> str:
     amounts = ", ".join(
         f"{name} {sizing_context.quantity(name, amount)}" for name, amount in sized.requests.items()
     )

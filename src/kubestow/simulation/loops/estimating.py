@@ -1,7 +1,7 @@
 """The loop that hosts any estimator: use seen so far in, guarded requests out.
 
 At every scrape the newest samples go into a bounded history (``usage_books``). Once per interval
-all containers are estimated as one batch (runs of jobs as another), each workload's answer goes
+all containers are estimated at once (runs of jobs apart), each workload's answer goes
 through the guards, and new pods get it. In the modes that change running pods these are resized in
 place where the API allows it and the node has room, else evicted one by one. What containers were
 killed at is known at once and needs no estimate. Every answer is judged by what came next; that
@@ -18,7 +18,10 @@ import numpy as np
 
 from kubestow.model import resources
 from kubestow.model.arrays import Ints
-from kubestow.policies.sizing import conformal, estimates, guards, protocols, registry
+from kubestow.model.keys import ContainerKey
+from kubestow.model.resources import ContainerResources
+from kubestow.policies.sizing import conformal, estimates, guards, registry
+from kubestow.policies.sizing.recommendations import Recommendation
 from kubestow.simulation import scenarios as spec
 from kubestow.simulation import world
 from kubestow.simulation.loops import estimate_records, sizing_context, updating, usage_history
@@ -39,14 +42,14 @@ class Watched:
         first: Number of its first container; the others follow.
         current: What its new pods request and are limited to.
         estimated: The last answer by container and resource, in millicores and bytes.
-        killed_bytes: Largest limit (or request) each container was killed at.
+        oom_killed_bytes: Largest limit (or request) each container was killed at.
     """
 
     live: LiveWorkload
     first: int
-    current: dict[str, protocols.ContainerResources]
+    current: dict[str, ContainerResources]
     estimated: dict[str, dict[str, int]] = field(default_factory=dict)
-    killed_bytes: dict[str, int] = field(default_factory=dict)
+    oom_killed_bytes: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -150,18 +153,18 @@ class EstimateLoop:
             for index, plan in enumerate(world.containers_of(watched.live.spec)):
                 names.append(f"{watched.live.key}/{plan.name}")
                 owners.append(watched.first + index)
-                killed.append(float(watched.killed_bytes.get(plan.name, 0)))
+                killed.append(float(watched.oom_killed_bytes.get(plan.name, 0)))
         track = self._tracks.setdefault(runs, estimate_records.Track(len(names)))
         at_s = self.world.now_s
-        news = self.book.batch(names, owners, np.array(killed), runs=runs, since_s=track.asked_s)
+        news = self.book.usage(names, owners, np.array(killed), runs=runs, since_s=track.asked_s)
         struck = np.array([owner in self._struck for owner in owners])
         self._struck.difference_update(owners)
         for what, times in zip(_JUDGED, track.judge(news, struck), strict=True):
             self.world.ledger.count(what, times)
-        batch = self.book.batch(names, owners, np.array(killed), runs=runs)
-        if not len(batch.owners) or not batch.points:
+        usage = self.book.usage(names, owners, np.array(killed), runs=runs)
+        if not len(usage.owners) or not usage.points:
             return
-        found = self._estimator.estimate(batch)
+        found = self._estimator.estimate(usage)
         track.keep(found, at_s)
         place = 0
         for watched in members:
@@ -190,14 +193,18 @@ class EstimateLoop:
 
     def _apply(self, watched: Watched, basis: estimate_records.Basis | None = None) -> None:
         """Send the last estimates through the guards, and give the result to new pods."""
+        live = watched.live
+        key = ContainerKey(live.spec.namespace, live.spec.kind, live.name, "")
         sized = tuple(
-            guards.SizedContainer(name, self._wanted(watched, name))
+            Recommendation(key._replace(container=name), self._wanted(watched, name))
             for name in watched.current
             if self._wanted(watched, name)
         )
         if not sized:
             return
-        facts = sizing_context.find(self.world, watched.live, watched.current, watched.killed_bytes)
+        facts = sizing_context.find(
+            self.world, watched.live, watched.current, watched.oom_killed_bytes
+        )
         guarded = guards.guard(sized, facts, self._guards)
         current = _resized(watched.current, guarded)
         if current == watched.current:
@@ -218,7 +225,7 @@ class EstimateLoop:
     def _wanted(self, watched: Watched, name: str) -> Mapping[str, int]:
         """Return what was estimated; of one that only was killed, what it has."""
         found = watched.estimated.get(name, {})
-        if name in watched.killed_bytes and resources.MEMORY not in found:
+        if name in watched.oom_killed_bytes and resources.MEMORY not in found:
             asked = watched.current[name].requests.get(resources.MEMORY)
             return {**found, resources.MEMORY: asked.value() if asked is not None else 0}
         return found
@@ -235,8 +242,8 @@ class EstimateLoop:
         if limit is None:
             limit = container.requests.get(resources.MEMORY)
         at = limit.value() if limit is not None else 0
-        known = watched.killed_bytes.get(container.name, 0)
-        watched.killed_bytes[container.name] = max(known, at)
+        known = watched.oom_killed_bytes.get(container.name, 0)
+        watched.oom_killed_bytes[container.name] = max(known, at)
         self._urgent[pod.workload.number] = watched
 
     def _release(self, pod: LivePod) -> None:
@@ -254,20 +261,20 @@ class EstimateLoop:
 
 
 def _resized(
-    before: Mapping[str, protocols.ContainerResources], guarded: guards.GuardedPod
-) -> dict[str, protocols.ContainerResources]:
+    before: Mapping[str, ContainerResources], guarded: guards.GuardedPod
+) -> dict[str, ContainerResources]:
     """Return requests and limits of all containers after the guards."""
     found = dict(before)
     for sized in guarded:
         old = before[sized.container]
-        found[sized.container] = protocols.ContainerResources(
+        found[sized.container] = ContainerResources(
             sizing_context.merge(old.requests, sized.requests),
             _limits(old.limits, sized),
         )
     return found
 
 
-def _limits(before: resources.ResourceList, sized: guards.SizedContainer) -> resources.ResourceList:
+def _limits(before: resources.ResourceList, sized: Recommendation) -> resources.ResourceList:
     """Return limits: the guards' for what was sized, the old ones for all else."""
     kept = {name: q for name, q in before.items() if name not in sized.requests}
     return sizing_context.merge(kept, sized.limits)

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kubestow.model import decisions, quantities, resources
-from kubestow.policies.sizing import batches, estimates, limit_follow
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates, limit_follow
 from kubestow.simulation import world
 from kubestow.simulation.loops import sizing_context, usage_history
 from kubestow.simulation.loops.observations import Observer
@@ -81,43 +82,43 @@ class LimitLoop:
         units = self._units()
         if not units:
             return
-        batch = self._batch(units)
-        found = limit_follow.LimitFollow(self.parameters).estimate(batch)
-        known = self._known(batch)
-        for place in self._busiest(units, batch):
+        usage = self._usage(units)
+        found = limit_follow.LimitFollow(self.parameters).estimate(usage)
+        known = self._known(usage)
+        for place in self._busiest(units, usage):
             if known[place]:
                 self._set(*units[place], found, place)
 
-    def _known(self, batch: batches.Batch) -> NDArray[np.bool_]:
+    def _known(self, usage: Usage) -> NDArray[np.bool_]:
         """Tell which containers have all samples of both windows.
 
         Without the first window nothing has risen or fallen; a gap must not pass for a fall.
         """
         count = 2 * self.parameters.samples
-        if batch.points < count:
-            return np.zeros(len(batch.names), dtype=np.bool_)
-        both = batch.cpu_cores[:, -count:] + batch.memory_bytes[:, -count:]
+        if usage.points < count:
+            return np.zeros(len(usage.containers), dtype=np.bool_)
+        both = usage.cpu_cores[:, -count:] + usage.memory_bytes[:, -count:]
         return np.asarray(np.isfinite(both).all(axis=1), dtype=np.bool_)
 
-    def _batch(self, units: list[tuple[LivePod, int]]) -> batches.Batch:
+    def _usage(self, units: list[tuple[LivePod, int]]) -> Usage:
         """Return one container of one pod per name: limits are those of a pod, not of all."""
         names = [f"{pod.key}/{index}" for pod, index in units]
         owners = [self._series_of(pod, index).owner for pod, index in units]
         killed = np.array([self._killed[pod.workload.number, index] for pod, index in units])
-        return self._book.batch(names, owners, killed, runs=False)
+        return self._book.usage(names, owners, killed, runs=False)
 
-    def _busiest(self, units: list[tuple[LivePod, int]], batch: batches.Batch) -> list[int]:
+    def _busiest(self, units: list[tuple[LivePod, int]], usage: Usage) -> list[int]:
         """Return the containers of those pods that use most of their node."""
         pods = list({pod.key: pod for pod, _ in units}.values())
         used = np.zeros(len(pods))
         places = {pod.key: place for place, pod in enumerate(pods)}
         hosts = self.world.hosts
         for place, (pod, _) in enumerate(units):
-            if pod.node is None or not batch.points:
+            if pod.node is None or not usage.points:
                 continue
             host = hosts[pod.node.number]
-            share = batch.cpu_cores[place, -1] / host["cores"]
-            share += batch.memory_bytes[place, -1] / host["room"]
+            share = usage.cpu_cores[place, -1] / host["cores"]
+            share += usage.memory_bytes[place, -1] / host["room"]
             used[places[pod.key]] += np.nan_to_num(share)
         nodes = np.array([-1 if pod.node is None else pod.node.number for pod in pods])
         chosen = limit_follow.busiest(nodes, used, self.parameters.most_pods)

@@ -10,16 +10,17 @@ from collections.abc import Mapping
 from typing import cast
 
 from kubestow.model import pods, quantities, requests, resources
-from kubestow.policies.sizing import guards, protocols
+from kubestow.model.resources import ContainerResources
+from kubestow.policies.sizing import guards
 from kubestow.simulation import scenarios
 from kubestow.simulation.loops import scaling
 from kubestow.simulation.world import LiveWorkload, World, make_spec
 
-Current = Mapping[str, protocols.ContainerResources]
+Current = Mapping[str, ContainerResources]
 
 
 def find(
-    world: World, workload: LiveWorkload, current: Current, killed_bytes: Mapping[str, int]
+    world: World, workload: LiveWorkload, current: Current, oom_killed_bytes: Mapping[str, int]
 ) -> guards.GuardContext:
     """Return what is known of a workload beside its usage.
 
@@ -27,12 +28,12 @@ def find(
         world: The world.
         workload: The workload.
         current: What its containers request and are limited to.
-        killed_bytes: What they were killed at.
+        oom_killed_bytes: What they were killed at.
     """
     return guards.GuardContext(
         current=current,
         replicas=workload.replicas,
-        killed_bytes=killed_bytes,
+        oom_killed_bytes=oom_killed_bytes,
         node=largest_node(world, workload),
         autoscaled=autoscaled(workload),
         quality=requests.qos_class(make_spec(workload.spec, workload.name)),
@@ -49,10 +50,10 @@ def guard_parameters(stated_guards: scenarios.SizingGuards) -> guards.GuardParam
     )
 
 
-def stated(workload: LiveWorkload) -> dict[str, protocols.ContainerResources]:
+def stated(workload: LiveWorkload) -> dict[str, ContainerResources]:
     """Return what the scenario says a workload's containers request."""
     made = make_spec(workload.spec, workload.name)
-    return {c.name: protocols.ContainerResources(c.requests, c.limits) for c in made.containers}
+    return {c.name: ContainerResources(c.requests, c.limits) for c in made.containers}
 
 
 def autoscaled(workload: LiveWorkload) -> dict[str, int]:

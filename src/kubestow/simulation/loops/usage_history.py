@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from kubestow.model.arrays import Floats, Ints
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import Usage, arrange
 
 EPOCH_S: Final = 19_676 * 86_400.0
 """When a run begins: a midnight, for some recommenders count in days since the Unix epoch."""
@@ -123,21 +123,21 @@ class UsageBook:
             self._forget([s for s in self.series if s.ended_s is not None and s.ended_s < oldest_s])
         return self._make_room(cell)
 
-    def batch(
+    def usage(
         self,
         names: Sequence[str],
         owners: Sequence[int],
-        killed_bytes: Floats,
+        oom_killed_bytes: Floats,
         *,
         runs: bool,
         since_s: float = 0.0,
-    ) -> batches.Batch:
+    ) -> Usage:
         """Return what was seen of some containers.
 
         Args:
             names: What they are called.
             owners: Which ones.
-            killed_bytes: What they were killed at.
+            oom_killed_bytes: What they were killed at.
             runs: Whether series are runs, of which only finished ones count.
             since_s: Only from then on; of runs, those that ended later.
         """
@@ -150,13 +150,13 @@ class UsageBook:
         if not runs:
             begin = max(begin, int((since_s + 1e-6) // self.grid_s))
         cells = slice(begin - self._first, self._last + 1 - self._first)
-        return batches.make(
+        return arrange(
             names,
             np.array([places[one.owner] for one in kept], dtype=np.int64),
             self.grid_s,
             EPOCH_S + self._last * self.grid_s,
             self._cpu[rows, cells],
             self._memory[rows, cells],
-            killed_bytes,
+            oom_killed_bytes,
             runs=runs,
         )

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from kubestow.model import decisions, decoding, resources
-from kubestow.policies.sizing import keep, limit_follow, protocols, registry, vpa
-from kubestow.policies.sizing.recommendations import ContainerRecommendation
+from kubestow.model.resources import ContainerResources
+from kubestow.policies.sizing import keep, limit_follow, registry, vpa
 from kubestow.policies.sizing.vpa import (
     EstimateTable,
     PodContainer,
@@ -26,6 +26,7 @@ from kubestow.policies.sizing.vpa import (
     UpdaterParameters,
     VpaBank,
     VpaParameters,
+    VpaRecommendation,
 )
 from kubestow.policies.sizing.vpa import UpdaterPod as VpaPod
 from kubestow.simulation.loops import estimating, limits
@@ -52,7 +53,7 @@ _MODES: dict[str, UpdateMode] = {
     "in-place-or-recreate": "InPlaceOrRecreate",
 }
 _UPDATED = ("recreate", "in-place-or-recreate")  # modes that change running pods
-Recommended = tuple[ContainerRecommendation, ...]
+Recommended = tuple[VpaRecommendation, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +65,6 @@ class VpaLoop:
     workloads: list[LiveWorkload]
     parameters: VpaParameters
     _bank: VpaBank = field(init=False)
-    _vpa: vpa.Vpa = field(init=False)
     _rows: dict[tuple[int, int], int] = field(default_factory=dict)  # workload, container
     _slots: dict[int, int] = field(default_factory=dict)  # by stream of the container
     _recommended: dict[int, Recommended] = field(default_factory=dict)
@@ -83,7 +83,6 @@ class VpaLoop:
                 self._rows[workload.number, index] = len(siblings)
                 siblings.append(count)
         self._bank = VpaBank(siblings, self.parameters)
-        self._vpa = vpa.Vpa(self.parameters)
         self._resizer = Resizer(self.world)
         self.world.on(KILLED, self._kill)
         self.world.on(GONE, self._release)
@@ -148,7 +147,7 @@ class VpaLoop:
             return False
         self._keys[workload.number] = key
         estimates = {name: table.row(row) for name, row in zip(names, rows, strict=True)}
-        self._recommended[workload.number] = self._vpa.presented(estimates, ())
+        self._recommended[workload.number] = vpa.present(estimates, self.parameters)
         return True
 
     def _admit(self, workload: LiveWorkload) -> None:
@@ -156,7 +155,7 @@ class VpaLoop:
         if workload.sizing.mode == "off":
             return
         containers = tuple(
-            PodContainer(plan.name, protocols.ContainerResources(plan.requests, plan.limits))
+            PodContainer(plan.name, ContainerResources(plan.requests, plan.limits))
             for plan in containers_of(workload.spec)
         )
         admitted = vpa.admit(containers, self._recommended[workload.number])
@@ -235,7 +234,7 @@ class VpaLoop:
 
     def _seen(self, pod: LivePod) -> VpaPod:
         containers = tuple(
-            PodContainer(c.name, protocols.ContainerResources(c.requests, c.limits))
+            PodContainer(c.name, ContainerResources(c.requests, c.limits))
             for c in pod.pod.spec.containers
         )
         conditions: tuple[ResizeCondition, ...] = ()

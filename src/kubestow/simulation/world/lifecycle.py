@@ -12,11 +12,11 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from kubestow.model import cgroups, pods, requests, resources
+from kubestow.model import pods, requests, resources
 from kubestow.simulation import kernel, usage
 from kubestow.simulation import scenarios as spec
 from kubestow.simulation.usage import NONE, RUNNING, SERVING, STARTING
-from kubestow.simulation.world import templates
+from kubestow.simulation.world import cgroups, templates
 from kubestow.simulation.world import world as world_world
 from kubestow.simulation.world.actors import LiveNode, LivePod, LiveWorkload, NodePhase, Phase
 from kubestow.simulation.world.world import World

@@ -18,8 +18,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from kubestow.model import errors, usage
+from kubestow.model import errors
 from kubestow.model.arrays import Floats, Ints
+from kubestow.model.keys import ContainerKey
+from kubestow.model.usage import Usage
 from kubestow.sources import traces
 
 KEY: Final = ("namespace", "kind", "workload", "container")
@@ -55,7 +57,7 @@ def find(folder: Path, stem: str) -> Path | None:
 
 def read_usage_files(
     folder: Path, step_s: float | None = None, history_s: float | None = None
-) -> usage.UsageTable:
+) -> Usage:
     """Read the usage in a folder.
 
     Args:
@@ -214,7 +216,7 @@ def _gridded(
     width_s: float,
     end_s: float,
     notes: tuple[str, ...],
-) -> usage.UsageTable:
+) -> Usage:
     """Put rows on the grid: the last column ends at the last time."""
     back = ((end_s - table["time_s"].to_numpy()) / width_s + 1e-9).astype(np.int64)
     points = int(back.max()) + 1
@@ -233,8 +235,9 @@ def _gridded(
     keys = rows.select(KEY).unique(maintain_order=True)
     owners = rows["owner"].to_numpy().astype(np.int64)
     throttled, kills = _totals(table, owners, len(keys))
-    return usage.UsageTable(
-        containers=tuple(usage.ContainerKey(*key) for key in keys.iter_rows()),
+    containers = tuple(ContainerKey(*key) for key in keys.iter_rows())
+    return Usage(
+        containers=containers,
         pods=tuple(rows["pod"].to_list()),
         owners=owners,
         step_s=width_s,
@@ -243,6 +246,7 @@ def _gridded(
         memory_bytes=grids[1],
         throttled=throttled,
         oom_kills=kills,
+        oom_killed_bytes=np.zeros(len(containers)),
         notes=notes,
     )
 

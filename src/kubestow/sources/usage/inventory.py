@@ -18,6 +18,7 @@ from typing import Final
 import polars as pl
 
 from kubestow.model import errors, quantities, resources, usage
+from kubestow.model.keys import ContainerKey, WorkloadKey
 from kubestow.sources.usage import files
 
 _AMOUNTS: Final = {
@@ -63,15 +64,15 @@ def _rows(folder: Path, stem: str, needed: tuple[str, ...]) -> Iterator[tuple[st
 def _containers(
     folder: Path,
 ) -> tuple[
-    dict[usage.ContainerKey, usage.ContainerFacts],
-    dict[usage.WorkloadKey, int],
-    dict[usage.WorkloadKey, dict[str, str]],
+    dict[ContainerKey, usage.ContainerFacts],
+    dict[WorkloadKey, int],
+    dict[WorkloadKey, dict[str, str]],
 ]:
-    facts: dict[usage.ContainerKey, usage.ContainerFacts] = {}
-    replicas: dict[usage.WorkloadKey, int] = {}
-    labels: dict[usage.WorkloadKey, dict[str, str]] = {}
+    facts: dict[ContainerKey, usage.ContainerFacts] = {}
+    replicas: dict[WorkloadKey, int] = {}
+    labels: dict[WorkloadKey, dict[str, str]] = {}
     for place, row in _rows(folder, "requests", _CONTAINERS):
-        key = usage.ContainerKey(*(row[name] for name in files.KEY))
+        key = ContainerKey(*(row[name] for name in files.KEY))
         if key in facts:
             raise errors.InputError(place, f"{key}: is there twice")
         amounts: dict[str, dict[str, quantities.Quantity]] = {"requests": {}, "limits": {}}
@@ -103,10 +104,10 @@ def _nodes(folder: Path) -> dict[str, resources.ResourceList]:
     return found
 
 
-def _hpas(folder: Path) -> dict[usage.WorkloadKey, dict[str, int]]:
-    found: dict[usage.WorkloadKey, dict[str, int]] = {}
+def _hpas(folder: Path) -> dict[WorkloadKey, dict[str, int]]:
+    found: dict[WorkloadKey, dict[str, int]] = {}
     for place, row in _rows(folder, "hpas", _HPAS):
-        key = usage.WorkloadKey(row["namespace"], row["kind"], row["workload"])
+        key = WorkloadKey(row["namespace"], row["kind"], row["workload"])
         found.setdefault(key, {})[row["resource"]] = _whole(f"{place}: target", row["target"])
     return found
 

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from kubestow.model import decoding, errors, quantities, resources, usage
 from kubestow.model.arrays import Floats
+from kubestow.model.keys import ContainerKey, WorkloadKey, guess_job_owner
+from kubestow.model.usage import Usage
 from kubestow.sources import prometheus
 from kubestow.sources.prometheus import Matcher
 from kubestow.sources.usage import queries as usage_queries
@@ -101,7 +103,7 @@ class _Reading:
 
 def read_prometheus_usage(
     client: prometheus.PrometheusClient, question: UsageQuery, watch: Watch = lambda *_: None
-) -> tuple[usage.UsageTable, usage.Inventory]:
+) -> tuple[Usage, usage.Inventory]:
     """Read usage and everything that goes with it.
 
     Args:
@@ -197,7 +199,7 @@ def _name(labels: prometheus.Labels) -> Name:
 
 def _workloads(
     reading: _Reading, pods: Iterable[tuple[str, str]]
-) -> dict[tuple[str, str], usage.WorkloadKey]:
+) -> dict[tuple[str, str], WorkloadKey]:
     """Trace pods to their workloads; a pod without a known owner stands for itself."""
     where, history_s = reading.question.where, reading.question.history_s
     lost = "every pod stands for itself (is kube-state-metrics scraped?)"
@@ -228,8 +230,8 @@ def _workloads(
         elif kind == "Job":
             kind, name = jobs.get((namespace, name), (kind, name))
             if kind == "Job":
-                kind, name = usage.of_job(name)
-        found[namespace, pod] = usage.WorkloadKey(namespace, kind, name)
+                kind, name = guess_job_owner(name)
+        found[namespace, pod] = WorkloadKey(namespace, kind, name)
     return found
 
 
@@ -251,13 +253,12 @@ def _owners(
 def _table(
     reading: _Reading,
     series: Sequence[Name],
-    workloads: Mapping[tuple[str, str], usage.WorkloadKey],
+    workloads: Mapping[tuple[str, str], WorkloadKey],
     cpu: prometheus.Range,
     memory: prometheus.Range,
-) -> usage.UsageTable:
+) -> Usage:
     keys = [
-        usage.ContainerKey(*workloads[namespace, pod], container)
-        for namespace, pod, container in series
+        ContainerKey(*workloads[namespace, pod], container) for namespace, pod, container in series
     ]
     order = sorted(range(len(series)), key=lambda place: (keys[place], series[place]))
     containers = tuple(dict.fromkeys(keys[place] for place in order))
@@ -272,7 +273,7 @@ def _table(
         grids.append(grid)
     owners = np.array([places[keys[place]] for place in order], dtype=np.int64)
     throttled, kills = _shortages(reading, rows, owners, len(containers))
-    return usage.UsageTable(
+    return Usage(
         containers=containers,
         pods=tuple(series[place][1] for place in order),
         owners=owners,
@@ -282,6 +283,7 @@ def _table(
         memory_bytes=grids[1],
         throttled=throttled,
         oom_kills=kills,
+        oom_killed_bytes=np.zeros(len(containers)),
         notes=(*cpu.warnings, *memory.warnings),
     )
 
@@ -314,7 +316,7 @@ def _shortages(
 
 
 def _inventory(
-    reading: _Reading, workloads: Mapping[tuple[str, str], usage.WorkloadKey]
+    reading: _Reading, workloads: Mapping[tuple[str, str], WorkloadKey]
 ) -> usage.Inventory:
     # In the order of the questions: keyword arguments are worked out as they are written.
     return usage.Inventory(
@@ -326,11 +328,11 @@ def _inventory(
 
 
 def _facts(
-    reading: _Reading, workloads: Mapping[tuple[str, str], usage.WorkloadKey]
-) -> dict[usage.ContainerKey, usage.ContainerFacts]:
+    reading: _Reading, workloads: Mapping[tuple[str, str], WorkloadKey]
+) -> dict[ContainerKey, usage.ContainerFacts]:
     """Return requests and limits; of pods that differ, during a rollout, the larger counts."""
     where = reading.question.where
-    amounts: dict[usage.ContainerKey, dict[str, dict[str, float]]] = {}
+    amounts: dict[ContainerKey, dict[str, dict[str, float]]] = {}
     for part, metric, done in (
         ("requests", "kube_pod_container_resource_requests", 0.93),
         ("limits", "kube_pod_container_resource_limits", 0.94),
@@ -343,7 +345,7 @@ def _facts(
                 continue
             known = amounts.setdefault(key, {"requests": {}, "limits": {}})[part]
             known[resource] = max(known.get(resource, 0.0), sample.value)
-    heaps: dict[usage.ContainerKey, int] = {}
+    heaps: dict[ContainerKey, int] = {}
     question = usage_queries.heaps(where, reading.question.history_s)
     for sample in reading.ask("Java heaps", question, 0.95):
         key = _key(sample.labels, workloads)
@@ -360,11 +362,11 @@ def _facts(
 
 
 def _key(
-    labels: prometheus.Labels, workloads: Mapping[tuple[str, str], usage.WorkloadKey]
-) -> usage.ContainerKey | None:
+    labels: prometheus.Labels, workloads: Mapping[tuple[str, str], WorkloadKey]
+) -> ContainerKey | None:
     namespace, pod, container = _name(labels)
     workload = workloads.get((namespace, pod))
-    return None if workload is None else usage.ContainerKey(*workload, container)
+    return None if workload is None else ContainerKey(*workload, container)
 
 
 def _quantities(amounts: Mapping[str, float]) -> dict[str, quantities.Quantity]:
@@ -396,7 +398,7 @@ def _nodes(reading: _Reading) -> dict[str, resources.ResourceList]:
     }
 
 
-def _autoscaled(reading: _Reading) -> dict[usage.WorkloadKey, dict[str, int]]:
+def _autoscaled(reading: _Reading) -> dict[WorkloadKey, dict[str, int]]:
     where = reading.question.where
     targets = reading.ask("autoscalers", usage_queries.autoscaler_targets(where), 0.97)
     if not targets:
@@ -405,10 +407,10 @@ def _autoscaled(reading: _Reading) -> dict[usage.WorkloadKey, dict[str, int]]:
     for sample in reading.ask("autoscaled objects", usage_queries.autoscaled_objects(where), 0.98):
         told = dict(sample.labels)
         key = (told.get("namespace", ""), told.get("horizontalpodautoscaler", ""))
-        objects[key] = usage.WorkloadKey(
+        objects[key] = WorkloadKey(
             key[0], told.get("scaletargetref_kind", ""), told.get("scaletargetref_name", "")
         )
-    found: dict[usage.WorkloadKey, dict[str, int]] = {}
+    found: dict[WorkloadKey, dict[str, int]] = {}
     for sample in targets:
         told = dict(sample.labels)
         workload = objects.get((told.get("namespace", ""), told.get("horizontalpodautoscaler", "")))
@@ -418,9 +420,9 @@ def _autoscaled(reading: _Reading) -> dict[usage.WorkloadKey, dict[str, int]]:
 
 
 def _labels(
-    reading: _Reading, workloads: Mapping[tuple[str, str], usage.WorkloadKey]
-) -> dict[usage.WorkloadKey, dict[str, str]]:
-    found: dict[usage.WorkloadKey, dict[str, str]] = {}
+    reading: _Reading, workloads: Mapping[tuple[str, str], WorkloadKey]
+) -> dict[WorkloadKey, dict[str, str]]:
+    found: dict[WorkloadKey, dict[str, str]] = {}
     for sample in reading.ask("labels", usage_queries.labels(reading.question.where), 0.99):
         told = dict(sample.labels)
         workload = workloads.get((told.get("namespace", ""), told.get("pod", "")))

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from kubestow.model.arrays import Floats, Ints
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import Usage, arrange
 from kubestow.studies.boettcher.tables import Printed
 
 SAMPLES: Final = 30
@@ -177,7 +177,7 @@ def _attempt(peaks: Floats, limit: Floats) -> tuple[Ints, Floats, Floats]:
 
 def make_batch(
     scene: RunScene, points: tuple[Floats, Floats], run: int, killed_mb: Floats
-) -> batches.Batch:
+) -> Usage:
     """Return the runs up to one as estimators see them.
 
     Args:
@@ -190,4 +190,4 @@ def make_batch(
     cpu, memory = (part[:, : run + 1].reshape(-1, part.shape[2]) for part in points)
     owners = np.repeat(np.arange(len(scene.names)), run + 1)
     end_s = 60.0 * SAMPLES * (run + 1)
-    return batches.make(scene.names, owners, 60.0, end_s, cpu, memory, killed_mb * MB, runs=True)
+    return arrange(scene.names, owners, 60.0, end_s, cpu, memory, killed_mb * MB, runs=True)

@@ -55,9 +55,13 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
     seeds = range(options.seed, options.seed + (options.sample(SEEDS, 3)))
     startups_s = (5.0, LONGEST_S) if options.quick else STARTUPS_S
-    tasks = _grid(options, startups_s, seeds) + _curve_tasks(options, seeds)
+    tasks = _grid(startups_s, seeds) + _curve_tasks(seeds)
     found = dict(
-        zip(map(_key, tasks), scaling_runs.run_all(tasks, options.jobs, watch), strict=True)
+        zip(
+            map(_key, tasks),
+            scaling_runs.run_all(tasks, options.out / "runs", options.jobs, watch),
+            strict=True,
+        )
     )
     report = make_report(found, startups_s, seeds)
     files.write_json(options.out / "results.json", report)
@@ -79,7 +83,6 @@ def place(pattern: str, startup_s: float) -> str:
 
 
 def _task(
-    options: StudyOptions,
     pattern: str,
     startup_s: float,
     way: ScalingVariant,
@@ -87,15 +90,12 @@ def _task(
     seed: int,
 ) -> scaling_runs.ScalingTask:
     scenario = scenarios.make(pattern, startup_s)
-    folder = options.out / "runs"
-    return scaling_runs.ScalingTask(scenario, place(pattern, startup_s), way, target, seed, folder)
+    return scaling_runs.ScalingTask(scenario, place(pattern, startup_s), way, target, seed)
 
 
-def _grid(
-    options: StudyOptions, startups_s: Sequence[float], seeds: Sequence[int]
-) -> list[scaling_runs.ScalingTask]:
+def _grid(startups_s: Sequence[float], seeds: Sequence[int]) -> list[scaling_runs.ScalingTask]:
     return [
-        _task(options, pattern, startup_s, way, TARGET, seed)
+        _task(pattern, startup_s, way, TARGET, seed)
         for pattern in scenarios.PATTERNS
         for startup_s in startups_s
         for way in WAYS
@@ -103,10 +103,10 @@ def _grid(
     ]
 
 
-def _curve_tasks(options: StudyOptions, seeds: Sequence[int]) -> list[scaling_runs.ScalingTask]:
+def _curve_tasks(seeds: Sequence[int]) -> list[scaling_runs.ScalingTask]:
     ways = [way for way in WAYS if way.name in _CURVES]
     return [
-        _task(options, pattern, LONGEST_S, way, target, seed)
+        _task(pattern, LONGEST_S, way, target, seed)
         for pattern in scenarios.PATTERNS
         for way in ways
         for target in (BASELINE_TARGETS if way.name == REACTIVE else TARGETS)

@@ -15,7 +15,14 @@ from kubestow.workflows.comparing.comparison import (
     differs_from_baseline,
     make_comparison,
 )
-from kubestow.workflows.comparing.engines import ENGINES, LOCAL, Engine, get_engine, run_local
+from kubestow.workflows.comparing.engines import (
+    ENGINES,
+    LOCAL,
+    Engine,
+    get_engine,
+    run_local,
+    run_threads,
+)
 from kubestow.workflows.comparing.grid import ComparisonGrid, Variant, plan_grid
 from kubestow.workflows.comparing.measures import (
     ERU_CPU,
@@ -33,6 +40,7 @@ from kubestow.workflows.comparing.measures import (
     RunMeasure,
     value_of,
 )
+from kubestow.workflows.comparing.resumable import Part, encode, run_parts
 from kubestow.workflows.comparing.statistics import (
     ALIKE,
     SIGNIFICANT,
@@ -81,6 +89,7 @@ __all__ = [
     "Engine",
     "Minutes",
     "Paired",
+    "Part",
     "RunMeasure",
     "Variant",
     "column",
@@ -88,6 +97,7 @@ __all__ = [
     "differ_in_sum",
     "differs_from_baseline",
     "digest",
+    "encode",
     "get_engine",
     "holm",
     "make_comparison",
@@ -99,6 +109,8 @@ __all__ = [
     "rounded",
     "run_cells",
     "run_local",
+    "run_parts",
+    "run_threads",
     "score_against",
     "summarise_counts",
     "summarise_pairs",

@@ -7,7 +7,6 @@ was interrupted, or got another value to vary, computes only what is missing.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +20,8 @@ import polars as pl
 import kubestow
 from kubestow.model.progress import Progress
 from kubestow.simulation import outcomes, run, timelines
-from kubestow.workflows import files, scenario_files
-from kubestow.workflows.comparing import engines, grid
+from kubestow.workflows import scenario_files
+from kubestow.workflows.comparing import engines, grid, resumable
 
 FORMAT = 7
 """Raise it when simulator or policies change, so that kept cells are not reused."""
@@ -109,48 +108,20 @@ def run_cells(
         jobs: Processes at the same time; results do not depend on it.
         watch: Told after every cell.
     """
-    found = [None if folder is None else read_record(path_of(folder, task), task) for task in tasks]
-    missing = [index for index, record in enumerate(found) if record is None]
-    done = len(tasks) - len(missing)
-    watch(done, len(tasks), "")
-    answers = engine(compute, [tasks[index] for index in missing], jobs)
-    with contextlib.closing(answers):
-        for position, content in answers:
-            task = tasks[missing[position]]
-            if folder is not None:
-                files.write_bytes(path_of(folder, task), content)
-            found[missing[position]] = decode(content)
-            done += 1
-            watch(done, len(tasks), task.label)
-    return [record for record in found if record is not None]
+    parts = [make_part(task) for task in tasks]
+    return resumable.run_parts(parts, folder, CellRecord, compute, watch, engine=engine, jobs=jobs)
+
+
+def make_part(task: CellTask) -> resumable.Part[CellTask]:
+    """Return a cell as a part of a long run."""
+    return resumable.Part(task, task.key, f"{task.key[:20]}-s{task.seed}.json", task.label)
 
 
 def compute(task: CellTask) -> bytes:
     """Run one cell and return its record as JSON."""
     loaded = scenario_files.read(task.value, task.place, Path(task.folder))
     outcome = run.run(loaded.scenario, loaded.inputs, task.seed)
-    return (
-        msgspec.json.encode(CellRecord(task.key, dict(outcome.measures), minutes(outcome))) + b"\n"
-    )
-
-
-def decode(content: bytes) -> CellRecord:
-    """Read a record."""
-    return msgspec.json.decode(content, type=CellRecord)
-
-
-def path_of(folder: Path, task: CellTask) -> Path:
-    """Return where a cell is kept."""
-    return folder / f"{task.key[:20]}-s{task.seed}.json"
-
-
-def read_record(path: Path, task: CellTask) -> CellRecord | None:
-    """Return a kept cell if it is there, whole, and of the same task."""
-    try:
-        record = decode(path.read_bytes())
-    except (FileNotFoundError, msgspec.DecodeError):
-        return None
-    return record if record.key == task.key else None
+    return resumable.encode(CellRecord(task.key, dict(outcome.measures), minutes(outcome)))
 
 
 def minutes(outcome: outcomes.RunOutcome) -> dict[str, list[float | None]]:

@@ -73,6 +73,20 @@ def run_local(compute: Callable[[Task], bytes], tasks: Sequence[Task], jobs: int
     pool.shutdown()
 
 
+def run_threads(compute: Callable[[Task], bytes], tasks: Sequence[Task], jobs: int) -> Answers:
+    """Run on threads of this process: for compiled code, which releases the interpreter lock.
+
+    Closing the iterator does not wait for tasks that still run; they have to end by themselves.
+    """
+    pool = concurrent.futures.ThreadPoolExecutor(max_workers=max(jobs, 1))
+    try:
+        futures = {pool.submit(compute, task): i for i, task in enumerate(tasks)}
+        for future in concurrent.futures.as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
 def _attempt(compute: Callable[[Task], bytes], task: Task) -> bytes | tuple[str, str]:
     """Compute a cell; bad input comes back as its two parts, because the error cannot be sent."""
     try:

@@ -1,6 +1,5 @@
 """From usage to recommendations: estimates, back-tests, guards, totals, patches."""
 
-from kubestow.workflows.recommending.advice import CPU, MEMORY, Advice, format_amount
 from kubestow.workflows.recommending.pipeline import (
     RecommendRequest,
     RecommendResult,
@@ -9,37 +8,43 @@ from kubestow.workflows.recommending.pipeline import (
 )
 from kubestow.workflows.recommending.rendering import (
     Patch,
-    advice_as_json,
-    advice_as_patches,
     filter_by_severity,
     make_patches,
     only_suitable,
-    select_advice,
+    recommendations_as_json,
+    recommendations_as_patches,
+    select_usage,
     totals_as_json,
 )
 from kubestow.workflows.recommending.storing import store_recommendations
-from kubestow.workflows.recommending.totals import ORDER, Severity, Totals, add_up, severity
+from kubestow.workflows.recommending.totals import (
+    CPU,
+    MEMORY,
+    ORDER,
+    Severity,
+    Totals,
+    add_up,
+    severity,
+)
 
 __all__ = [
     "CPU",
     "MEMORY",
     "ORDER",
-    "Advice",
     "Patch",
     "RecommendRequest",
     "RecommendResult",
     "Severity",
     "Totals",
     "add_up",
-    "advice_as_json",
-    "advice_as_patches",
     "filter_by_severity",
-    "format_amount",
     "make_estimator",
     "make_patches",
     "only_suitable",
     "recommend",
-    "select_advice",
+    "recommendations_as_json",
+    "recommendations_as_patches",
+    "select_usage",
     "severity",
     "store_recommendations",
     "totals_as_json",

@@ -1,6 +1,6 @@
-"""From usage to advice: what ``kubestow recommend`` does, wherever usage comes from.
+"""From usage to recommendations: what ``kubestow recommend`` does, wherever usage comes from.
 
-Usage becomes a batch, an estimator answers for all containers at once, a walk through the past says
+An estimator answers for all containers at once, a walk through the past says
 how often the answer would have been too small and how much too large, the guards make it fit the
 cluster, and the screen says whether the past is a guide at all.
 """
@@ -8,7 +8,7 @@ cluster, and the screen says whether the past is a guide at all.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from concurrent import futures
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -17,18 +17,24 @@ from typing import Any, Final
 import numpy as np
 
 from kubestow.model import arrays, decisions, decoding, errors, requests, resources, usage
+from kubestow.model.keys import ContainerKey, WorkloadKey
 from kubestow.model.limit_ranges import PodBounds
+from kubestow.model.resources import ContainerResources
+from kubestow.model.usage import Usage
 from kubestow.policies.sizing import (
-    batches,
     conformal,
     estimates,
     guards,
     judging,
     keep,
-    protocols,
     registry,
 )
-from kubestow.workflows.recommending import advice as recommending_advice
+from kubestow.policies.sizing.recommendations import (
+    Recommendation,
+    SizingBacktest,
+    UsageSummary,
+    format_amounts,
+)
 
 CPU, MEMORY = resources.CPU, resources.MEMORY
 AUTO: Final = judging.AUTO
@@ -63,35 +69,35 @@ class RecommendRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecommendResult:
-    """All advice, in the order of the containers.
+    """All recommendations, in the order of the containers.
 
     Attributes:
         strategy: Who was asked.
-        advices: One per container.
+        recommendations: One per container.
         notes: What had to be left out or mended.
         records: Why, one per workload.
         inventory: What else is known.
         table: The usage it is made of.
-        places: Place of each advice's container in the usage.
+        places: Place of each recommendation's container in the usage.
     """
 
     strategy: str
-    advices: tuple[recommending_advice.Advice, ...]
+    recommendations: tuple[Recommendation, ...]
     notes: tuple[str, ...]
     records: tuple[decisions.DecisionRecord, ...]
     inventory: usage.Inventory
-    table: usage.UsageTable
+    table: Usage
     places: tuple[int, ...] = ()
 
 
 def recommend(
-    table: usage.UsageTable,
+    table: Usage,
     inventory: usage.Inventory,
     request: RecommendRequest,
     watch: Watch = lambda *_: None,
     bounds: Mapping[str, PodBounds] = _ANYTHING,
 ) -> RecommendResult:
-    """Work out advice for every container.
+    """Work out a recommendation for every container.
 
     Args:
         table: What was used.
@@ -103,26 +109,26 @@ def recommend(
     Raises:
         InputError: If the strategy or its parameters are not what they should be.
     """
-    batch = make_batch(table, inventory)
+    table = find_oom_killed(table, inventory)
     watch("estimating", 0.1)
-    answers, judged = _estimate(batch, inventory, table, request)
+    answers, judged = _estimate(table, inventory, request)
     watch("screening", 0.8)
-    window = _window(batch, request)
-    java = tuple(_heap(inventory, key) for key in table.containers)
-    screen = judging.screen_container(batch, window, request.screen, java)
+    window = _window(table, request)
+    java = tuple(_heap(inventory, key) for key in table.keys)
+    screen = judging.screen_container(table, window, request.screen, java)
     watch("guarding", 0.9)
-    made = _advise(table, inventory, request, answers, judged, screen, bounds)
+    made = _recommend_all(table, inventory, request, answers, judged, screen, bounds)
     watch("done", 1.0)
-    records = tuple(_record(advice, request, table.end_s) for advice in made)
+    records = tuple(_record(one, request, table.end_s) for one in made)
     places = tuple(range(len(made)))
     notes = (*table.notes, *_unmeasured(table, inventory))
     return RecommendResult(request.strategy, made, notes, records, inventory, table, places)
 
 
-def _unmeasured(table: usage.UsageTable, inventory: usage.Inventory) -> list[str]:
+def _unmeasured(table: Usage, inventory: usage.Inventory) -> list[str]:
     """Return a note on containers that request something, but whose usage is not known."""
-    spaces = {key.namespace for key in table.containers}
-    measured = set(table.containers)
+    measured = set(table.keys)
+    spaces = {key.namespace for key in measured}
     missing = sorted(
         key for key in inventory.containers if key not in measured and key.namespace in spaces
     )
@@ -131,24 +137,17 @@ def _unmeasured(table: usage.UsageTable, inventory: usage.Inventory) -> list[str
     return [f"{len(missing)} containers without usage got no advice, such as {missing[0]}"]
 
 
-def make_batch(table: usage.UsageTable, inventory: usage.Inventory) -> batches.Batch:
-    """Return usage as recommenders take it; a kill counts at the limit that held."""
+def find_oom_killed(table: Usage, inventory: usage.Inventory) -> Usage:
+    """Return usage with the amounts that containers were OOM-killed at: the limits that held."""
+    keys = table.keys
     killed = np.zeros(len(table.containers))
     for place in np.flatnonzero(table.oom_kills > 0.0).tolist():
-        facts = inventory.containers.get(table.containers[place])
+        facts = inventory.containers.get(keys[place])
         rows = table.owners == place
         peak = np.nanmax(table.memory_bytes[rows], initial=0.0)
         limit = _amount(facts.limits, MEMORY) or _amount(facts.requests, MEMORY) if facts else 0
         killed[place] = max(float(limit), float(peak))
-    return batches.make(
-        [str(key) for key in table.containers],
-        table.owners,
-        table.step_s,
-        table.end_s,
-        table.cpu_cores,
-        table.memory_bytes,
-        killed,
-    )
+    return replace(table, oom_killed_bytes=killed)
 
 
 def make_estimator(request: RecommendRequest) -> estimates.Estimator:
@@ -192,21 +191,20 @@ def _merge(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
     return found
 
 
-def _window(batch: batches.Batch, request: RecommendRequest) -> int:
+def _window(table: Usage, request: RecommendRequest) -> int:
     return judging.arena_window(
-        batch,
+        table,
         judging.TournamentParameters(window_s=request.window_s, windows=request.windows),
     )
 
 
 def _estimate(
-    batch: batches.Batch,
+    table: Usage,
     inventory: usage.Inventory,
-    table: usage.UsageTable,
     request: RecommendRequest,
 ) -> tuple[estimates.Estimates, judging.BacktestScores]:
-    window = _window(batch, request)
-    at = judging.origins(batch.points, window, request.windows, window)
+    window = _window(table, request)
+    at = judging.origins(table.points, window, request.windows, window)
     if request.strategy == keep.NAME:
         now = [_kept(table, inventory)] * (len(at) + 1)
     else:
@@ -214,22 +212,22 @@ def _estimate(
             estimator = make_estimator(request)
             if isinstance(estimator, judging.Tournament):
                 estimator = replace(estimator, mapper=pool.map)
-            now = estimates.estimate_at(estimator, batch, [*at, batch.points])
-    return now[-1], judging.backtest_all(batch, window, at, now[:-1])
+            now = estimates.estimate_at(estimator, table, [*at, table.points])
+    return now[-1], judging.backtest_all(table, window, at, now[:-1])
 
 
-def _kept(table: usage.UsageTable, inventory: usage.Inventory) -> estimates.Estimates:
+def _kept(table: Usage, inventory: usage.Inventory) -> estimates.Estimates:
     def amounts(resource: str, unit: float) -> arrays.Floats:
         found = [
             _amount(facts.requests, resource) if facts else 0
-            for facts in (inventory.containers.get(key) for key in table.containers)
+            for facts in (inventory.containers.get(key) for key in table.keys)
         ]
         return np.array([amount / unit if amount else np.nan for amount in found])
 
     return estimates.exact(amounts(CPU, 1000.0), amounts(MEMORY, 1.0))
 
 
-def _heap(inventory: usage.Inventory, key: usage.ContainerKey) -> guards.JavaHeap | None:
+def _heap(inventory: usage.Inventory, key: ContainerKey) -> guards.JavaHeap | None:
     facts = inventory.containers.get(key)
     return _heap_of(facts) if facts else None
 
@@ -244,39 +242,56 @@ def _amount(stated: resources.ResourceList, resource: str) -> int:
     return int(resources.amount(resource, stated[resource])) if resource in stated else 0
 
 
-def _advise(
-    table: usage.UsageTable,
+def _recommend_all(
+    table: Usage,
     inventory: usage.Inventory,
     request: RecommendRequest,
     found: estimates.Estimates,
     judged: judging.BacktestScores,
     screen: judging.Screen,
     bounds: Mapping[str, PodBounds],
-) -> tuple[recommending_advice.Advice, ...]:
-    by_workload: dict[usage.WorkloadKey, list[int]] = {}
-    for place, key in enumerate(table.containers):
+) -> tuple[Recommendation, ...]:
+    keys = table.keys
+    by_workload: dict[WorkloadKey, list[int]] = {}
+    for place, key in enumerate(keys):
         by_workload.setdefault(key.of, []).append(place)
-    known: dict[usage.WorkloadKey, dict[str, usage.ContainerFacts]] = {}
+    known: dict[WorkloadKey, dict[str, usage.ContainerFacts]] = {}
     for key, facts in inventory.containers.items():
         known.setdefault(key.of, {})[key.container] = facts
     rows = _rows_of(table)
-    made: dict[int, recommending_advice.Advice] = {}
+    made: dict[int, Recommendation] = {}
     node = largest_node(inventory)
     for workload, places in by_workload.items():
         stated = known.get(workload, {})
+        pod = tuple(_begin(keys[place], request.strategy, found, place) for place in places)
         if request.strategy == keep.NAME:
-            pod = tuple(_untouched(table.containers[place], stated) for place in places)
+            pod = tuple(_untouched(one, stated) for one in pod)
         else:
             allowed = bounds.get(workload.namespace, PodBounds())
-            pod = _guarded(table, inventory, request, found, places, stated, node, allowed)
+            killed = {keys[place].container for place in places if table.oom_kills[place] > 0.0}
+            facts_of_pod = _guard_facts(inventory, workload, pod, killed, stated, node, allowed)
+            pod = guards.guard(pod, facts_of_pod, request.guards)
         for place, sized in zip(places, pod, strict=True):
-            made[place] = _advice(
-                table, inventory, found, judged, screen, place, sized, rows[place]
-            )
-    return tuple(made[place] for place in range(len(table.containers)))
+            made[place] = _complete(table, inventory, judged, screen, place, sized, rows[place])
+    return tuple(made[place] for place in range(len(keys)))
 
 
-def _rows_of(table: usage.UsageTable) -> list[slice]:
+def _begin(
+    key: ContainerKey, strategy: str, found: estimates.Estimates, place: int
+) -> Recommendation:
+    """Return what was estimated for a container."""
+    reason = found.reasons[place] if found.reasons else ""
+    return Recommendation(
+        key,
+        found.amounts(place),
+        lower=found.amounts(place, "lower_"),
+        upper=found.amounts(place, "upper_"),
+        reasons=(reason,) if reason else (),
+        strategy=strategy,
+    )
+
+
+def _rows_of(table: Usage) -> list[slice]:
     edges = np.searchsorted(table.owners, np.arange(len(table.containers) + 1))
     return [slice(int(a), int(b)) for a, b in itertools.pairwise(edges)]
 
@@ -291,68 +306,53 @@ def largest_node(inventory: usage.Inventory) -> dict[str, int] | None:
     }
 
 
-def _untouched(
-    key: usage.ContainerKey, known: Mapping[str, usage.ContainerFacts]
-) -> guards.SizedContainer:
+def _untouched(sized: Recommendation, known: Mapping[str, usage.ContainerFacts]) -> Recommendation:
     """Return what a container has; who keeps everything asks no guard."""
-    facts = known.get(key.container, usage.ContainerFacts())
+    facts = known.get(sized.container, usage.ContainerFacts())
     requests, limits = (
         {name: _amount(stated, name) for name in (CPU, MEMORY) if name in stated}
         for stated in (facts.requests, facts.limits)
     )
-    return guards.SizedContainer(key.container, requests, limits)
+    return replace(sized, requests=requests, limits=limits)
 
 
-def _guarded(
-    table: usage.UsageTable,
+def _guard_facts(
     inventory: usage.Inventory,
-    request: RecommendRequest,
-    found: estimates.Estimates,
-    places: Sequence[int],
+    workload: WorkloadKey,
+    pod: guards.GuardedPod,
+    killed: Set[str],
     known: Mapping[str, usage.ContainerFacts],
     node: dict[str, int] | None,
     allowed: PodBounds,
-) -> guards.GuardedPod:
-    workload = table.containers[places[0]].of
+) -> guards.GuardContext:
     current = {
-        name: protocols.ContainerResources(facts.requests, facts.limits)
-        for name, facts in known.items()
+        name: ContainerResources(facts.requests, facts.limits) for name, facts in known.items()
     }
     java = {name: heap for name, facts in known.items() if (heap := _heap_of(facts)) is not None}
-    facts = guards.GuardContext(
+    return guards.GuardContext(
         current=current,
         replicas=inventory.replicas.get(workload, 1),
-        killed_bytes={
-            table.containers[place].container: _killed_at(table, inventory, place)
-            for place in places
-            if table.oom_kills[place] > 0.0
+        oom_killed_bytes={
+            one.container: _killed_at(inventory.containers.get(one.key))
+            for one in pod
+            if one.container in killed
         },
         node=node,
         ranges=allowed.ranges,
         quota=allowed.quota,
         autoscaled=inventory.autoscaled.get(workload, {}),
         heaps=java,
-        quality=_quality(current, {table.containers[place].container for place in places}),
+        quality=_quality(current, {one.container for one in pod}),
     )
-    pod = tuple(
-        guards.SizedContainer(
-            table.containers[place].container, recommending_advice.amounts_of(found, place)
-        )
-        for place in places
-    )
-    return guards.guard(pod, facts, request.guards)
 
 
-def _killed_at(table: usage.UsageTable, inventory: usage.Inventory, place: int) -> int:
-    facts = inventory.containers.get(table.containers[place])
+def _killed_at(facts: usage.ContainerFacts | None) -> int:
     if facts is None:
         return 0
     return _amount(facts.limits, MEMORY) or _amount(facts.requests, MEMORY)
 
 
-def _quality(
-    current: Mapping[str, protocols.ContainerResources], measured: Set[str]
-) -> requests.QosClass:
+def _quality(current: Mapping[str, ContainerResources], measured: Set[str]) -> requests.QosClass:
     """Return the class of a pod; one with a container nothing is known of is not Guaranteed."""
     if not current or not measured <= set(current):
         return requests.QosClass.BURSTABLE
@@ -366,42 +366,38 @@ def _quality(
     return requests.QosClass.BURSTABLE
 
 
-def _advice(
-    table: usage.UsageTable,
+def _complete(
+    table: Usage,
     inventory: usage.Inventory,
-    found: estimates.Estimates,
     judged: judging.BacktestScores,
     screen: judging.Screen,
     place: int,
-    sized: guards.SizedContainer,
+    sized: Recommendation,
     rows: slice,
-) -> recommending_advice.Advice:
-    key = table.containers[place]
+) -> Recommendation:
+    """Return a guarded recommendation with what was measured and how its rule would have done."""
     cpu, memory = table.cpu_cores[rows], table.memory_bytes[rows]
     known_cpu, known_memory = cpu[~np.isnan(cpu)], memory[~np.isnan(memory)]
-    reasons = [found.reasons[place] if found.reasons else "", *sized.notes]
-    if not screen.suitable[place]:
-        reasons.append(f"not suitable: {screen.reasons[place]}")
     throttled = float(table.throttled[place])
-    return recommending_advice.Advice(
-        key=key,
-        current=inventory.containers.get(key, usage.ContainerFacts()),
-        requests=sized.requests,
-        limits=sized.limits,
-        lower=recommending_advice.amounts_of(found, place, "lower_"),
-        upper=recommending_advice.amounts_of(found, place, "upper_"),
-        replicas=inventory.replicas.get(key.of, max(_living(cpu, memory), 1)),
-        samples=max(len(known_cpu), len(known_memory)),
-        peak_bytes=float(known_memory.max(initial=0.0)),
-        cpu_p95_cores=float(np.quantile(known_cpu, 0.95)) if len(known_cpu) else 0.0,
-        cpu_mean_cores=float(known_cpu.mean()) if len(known_cpu) else 0.0,
-        memory_mean_bytes=float(known_memory.mean()) if len(known_memory) else 0.0,
-        suitable=bool(screen.suitable[place]),
-        autocorrelated=float(np.nan_to_num(screen.dependent[place])),
-        why="; ".join(reason for reason in reasons if reason),
+    suitable = bool(screen.suitable[place])
+    why_not = () if suitable else (f"not suitable: {screen.reasons[place]}",)
+    return replace(
+        sized,
+        reasons=(*sized.reasons, *why_not),
+        suitable=suitable,
         backtest=_backtest(judged, place),
-        killed=int(table.oom_kills[place]),
-        throttled=None if np.isnan(throttled) else throttled,
+        usage=UsageSummary(
+            samples=max(len(known_cpu), len(known_memory)),
+            peak_bytes=float(known_memory.max(initial=0.0)),
+            cpu_p95_cores=float(np.quantile(known_cpu, 0.95)) if len(known_cpu) else 0.0,
+            cpu_mean_cores=float(known_cpu.mean()) if len(known_cpu) else 0.0,
+            memory_mean_bytes=float(known_memory.mean()) if len(known_memory) else 0.0,
+            autocorrelated=float(np.nan_to_num(screen.dependent[place])),
+            oom_kills=int(table.oom_kills[place]),
+            throttled=None if np.isnan(throttled) else throttled,
+        ),
+        current=inventory.containers.get(sized.key, usage.ContainerFacts()),
+        replicas=inventory.replicas.get(sized.key.of, max(_living(cpu, memory), 1)),
     )
 
 
@@ -412,11 +408,11 @@ def _living(cpu: arrays.Floats, memory: arrays.Floats) -> int:
     return int(np.count_nonzero(~(np.isnan(cpu[:, -1]) & np.isnan(memory[:, -1]))))
 
 
-def _backtest(judged: judging.BacktestScores, place: int) -> recommending_advice.AdviceBacktest:
+def _backtest(judged: judging.BacktestScores, place: int) -> SizingBacktest:
     missed, over = judged.memory_missed[place], judged.cpu_over[place]
     memory, peak = judged.memory_bytes[place], judged.memory_peak_bytes[place]
     cpu, used = judged.cpu_cores[place], judged.cpu_mean_cores[place]
-    return recommending_advice.AdviceBacktest(
+    return SizingBacktest(
         windows=int(np.count_nonzero(np.isfinite(missed) | np.isfinite(over))),
         miss_rate=_mean(missed),
         cpu_over=_mean(over),
@@ -431,30 +427,27 @@ def _mean(values: arrays.Floats) -> float | None:
 
 
 def _record(
-    advice: recommending_advice.Advice, request: RecommendRequest, time_s: float
+    one: Recommendation, request: RecommendRequest, time_s: float
 ) -> decisions.DecisionRecord:
-    numbers = {"samples": float(advice.samples), "peak_bytes": advice.peak_bytes}
-    numbers |= {f"requests/{name}": float(amount) for name, amount in advice.requests.items()}
+    numbers = {"samples": float(one.usage.samples), "peak_bytes": one.usage.peak_bytes}
+    numbers |= {f"requests/{name}": float(amount) for name, amount in one.requests.items()}
     backtest = {
         name: value
         for name, value in (
-            ("miss_rate", advice.backtest.miss_rate),
-            ("cpu_over", advice.backtest.cpu_over),
-            ("slack", advice.backtest.slack),
+            ("miss_rate", one.backtest.miss_rate),
+            ("cpu_over", one.backtest.cpu_over),
+            ("slack", one.backtest.slack),
         )
         if value is not None
     }
     return decisions.DecisionRecord(
         kind="sizing",
-        subject=f"container/{advice.key}",
+        subject=f"container/{one.key}",
         policy=request.strategy,
-        outcome=", ".join(
-            f"{n} {a}" for n, a in recommending_advice.format_amount(advice.requests).items()
-        )
-        or None,
+        outcome=", ".join(f"{n} {a}" for n, a in format_amounts(one.requests).items()) or None,
         parameters=dict(request.parameters),
         time=time_s,
-        rejected={} if advice.suitable else {"suitable": advice.why},
+        rejected={} if one.suitable else {"suitable": one.why},
         numbers=numbers,
         backtest=backtest,
     )

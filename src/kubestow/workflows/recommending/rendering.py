@@ -1,4 +1,4 @@
-"""Advice as JSON and as patches, and which advice is shown."""
+"""Recommendations as JSON and as patches, and which are shown."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import numpy as np
 import yaml
 
 from kubestow.model import errors, resources, usage
-from kubestow.workflows.recommending import advice, pipeline, totals
-from kubestow.workflows.recommending.advice import Advice
+from kubestow.model.keys import WorkloadKey
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing.recommendations import Recommendation, format_amounts
+from kubestow.workflows.recommending import pipeline, totals
 from kubestow.workflows.recommending.totals import Severity
 
 # Kinds with containers that kubectl can merge patches into.
@@ -28,12 +30,12 @@ _VERSIONS: Final = {
 }
 
 
-def select_advice(
-    table: usage.UsageTable,
+def select_usage(
+    table: Usage,
     inventory: usage.Inventory,
     namespaces: tuple[str, ...],
     labels: Mapping[str, str],
-) -> usage.UsageTable:
+) -> Usage:
     """Return the usage of some namespaces and of pods with some labels.
 
     Raises:
@@ -44,26 +46,14 @@ def select_advice(
     wanted = [
         (not namespaces or key.namespace in namespaces)
         and _has(inventory.labels.get(key.of, {}), labels)
-        for key in table.containers
+        for key in table.keys
     ]
     kept = np.flatnonzero(wanted)
     if not len(kept):
         asked = [f"namespace {name}" for name in namespaces]
         asked += [f"label {key}={value}" for key, value in labels.items()]
         raise errors.InputError("recommend", f"no container fits {', '.join(asked)}")
-    rows = np.isin(table.owners, kept)
-    places = np.zeros(len(table.containers), dtype=np.int64)
-    places[kept] = np.arange(len(kept))
-    return replace(
-        table,
-        containers=tuple(table.containers[place] for place in kept.tolist()),
-        pods=tuple(pod for pod, row in zip(table.pods, rows, strict=True) if row),
-        owners=places[table.owners[rows]],
-        cpu_cores=table.cpu_cores[rows],
-        memory_bytes=table.memory_bytes[rows],
-        throttled=table.throttled[kept],
-        oom_kills=table.oom_kills[kept],
-    )
+    return table.pick(kept)
 
 
 def _has(known: Mapping[str, str], labels: Mapping[str, str]) -> bool:
@@ -83,58 +73,58 @@ def filter_by_severity(
     """Return only what is at least so urgent."""
     if least is Severity.NONE:
         return result
-    return _keep(result, [totals.is_urgent(one, least) for one in result.advices])
+    return _keep(result, [totals.is_urgent(one, least) for one in result.recommendations])
 
 
 def only_suitable(result: pipeline.RecommendResult) -> pipeline.RecommendResult:
-    """Return the advice on containers whose past is a guide."""
-    return _keep(result, [one.suitable for one in result.advices])
+    """Return the recommendations for containers whose past is a guide."""
+    return _keep(result, [one.suitable for one in result.recommendations])
 
 
 def _keep(result: pipeline.RecommendResult, kept: list[bool]) -> pipeline.RecommendResult:
     return replace(
         result,
-        advices=tuple(itertools.compress(result.advices, kept)),
+        recommendations=tuple(itertools.compress(result.recommendations, kept)),
         records=tuple(itertools.compress(result.records, kept)),
         places=tuple(itertools.compress(result.places, kept)),
     )
 
 
-def advice_as_json(result: pipeline.RecommendResult) -> list[dict[str, Any]]:
-    """Return advice as plain values, one entry per container."""
-    return [_entry(one, result.strategy) for one in result.advices]
+def recommendations_as_json(result: pipeline.RecommendResult) -> list[dict[str, Any]]:
+    """Return recommendations as plain values, one entry per container."""
+    return [_entry(one) for one in result.recommendations]
 
 
-def _entry(one: Advice, strategy: str) -> dict[str, Any]:
+def _entry(one: Recommendation) -> dict[str, Any]:
     return {
         "workload": str(one.key.of),
         "container": one.key.container,
-        "strategy": strategy,
+        "strategy": one.strategy,
         "current": {
             "requests": _written(one.current.requests),
             "limits": _written(one.current.limits),
         },
         "recommended": {
-            "requests": advice.format_amount(one.requests),
-            "limits": advice.format_amount(one.limits),
+            "requests": format_amounts(one.requests),
+            "limits": format_amounts(one.limits),
         },
         "bounds": {
-            "lower": advice.format_amount(one.lower),
-            "upper": advice.format_amount(one.upper),
+            "lower": format_amounts(one.lower),
+            "upper": format_amounts(one.upper),
         },
-        "samples": one.samples,
+        "samples": one.usage.samples,
         "replicas": one.replicas,
         "suitable": one.suitable,
         "severity": totals.severity(one).value,
         "why": one.why,
         "usage": {
-            "cpu_p95_cores": one.cpu_p95_cores,
-            "cpu_mean_cores": one.cpu_mean_cores,
-            "memory_peak_bytes": one.peak_bytes,
-            "memory_mean_bytes": one.memory_mean_bytes,
-            "oom_kills": one.killed,
-            "throttled": one.throttled,
-            "autocorrelated": one.autocorrelated,
+            "cpu_p95_cores": one.usage.cpu_p95_cores,
+            "cpu_mean_cores": one.usage.cpu_mean_cores,
+            "memory_peak_bytes": one.usage.peak_bytes,
+            "memory_mean_bytes": one.usage.memory_mean_bytes,
+            "oom_kills": one.usage.oom_kills,
+            "throttled": one.usage.throttled,
+            "autocorrelated": one.usage.autocorrelated,
         },
         "backtest": asdict(one.backtest),
     }
@@ -156,29 +146,29 @@ class Patch:
     Attributes:
         key: The workload.
         document: A strategic merge patch; ``None`` where its kind cannot be merged into.
-        changed: The advice it carries out.
+        changed: The recommendations it carries out.
     """
 
-    key: usage.WorkloadKey
+    key: WorkloadKey
     document: dict[str, Any] | None
-    changed: tuple[Advice, ...]
+    changed: tuple[Recommendation, ...]
 
 
 def make_patches(result: pipeline.RecommendResult) -> list[Patch]:
     """Return one patch per workload; containers that stay as they are have no part in it."""
-    by_workload: dict[usage.WorkloadKey, list[Advice]] = {}
-    for one in result.advices:
+    by_workload: dict[WorkloadKey, list[Recommendation]] = {}
+    for one in result.recommendations:
         if _changes(one):
             by_workload.setdefault(one.key.of, []).append(one)
     return [Patch(key, _document(key, found), tuple(found)) for key, found in by_workload.items()]
 
 
-def advice_as_patches(result: pipeline.RecommendResult) -> str:
+def recommendations_as_patches(result: pipeline.RecommendResult) -> str:
     """Return patches as YAML, each with the command that applies it."""
     return "---\n".join(_write(patch) for patch in make_patches(result))
 
 
-def _changes(one: Advice) -> bool:
+def _changes(one: Recommendation) -> bool:
     """Tell whether a container would have anything else than now."""
     pairs = ((one.requests, one.current.requests), (one.limits, one.current.limits))
     differs = any(
@@ -191,7 +181,7 @@ def _changes(one: Advice) -> bool:
     )
 
 
-def _document(key: usage.WorkloadKey, found: list[Advice]) -> dict[str, Any] | None:
+def _document(key: WorkloadKey, found: list[Recommendation]) -> dict[str, Any] | None:
     if key.kind not in _VERSIONS:
         return None
     template: dict[str, Any] = {"spec": {"containers": [_container(one) for one in found]}}
@@ -218,7 +208,7 @@ def _write(patch: Patch) -> str:
     return _comment(_command(patch.key)) + why + yaml.safe_dump(patch.document, sort_keys=False)
 
 
-def _command(key: usage.WorkloadKey) -> str:
+def _command(key: WorkloadKey) -> str:
     """Return what applies a patch; names are quoted, since they come from outside."""
     if key.kind == "Job":
         return "the template of a Job cannot be changed: set it where the Job is made"
@@ -233,13 +223,13 @@ def _comment(text: str) -> str:
     return f"# {' '.join(text.split())}\n"
 
 
-def _container(one: Advice) -> dict[str, Any]:
-    limits: dict[str, str | None] = dict(advice.format_amount(one.limits))
+def _container(one: Recommendation) -> dict[str, Any]:
+    limits: dict[str, str | None] = dict(format_amounts(one.limits))
     for name in one.requests:
         # null takes a limit away that is there now.
         if name not in limits and name in one.current.limits:
             limits[name] = None
-    stated: dict[str, Any] = {"requests": advice.format_amount(one.requests)}
+    stated: dict[str, Any] = {"requests": format_amounts(one.requests)}
     if limits:
         stated["limits"] = limits
     return {"name": one.key.container, "resources": stated}

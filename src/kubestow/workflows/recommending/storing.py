@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from kubestow.live import stores
-from kubestow.workflows.recommending import advice
+from kubestow.policies.sizing.recommendations import Recommendation, to_quantities
 from kubestow.workflows.recommending.pipeline import RecommendResult
 
 
@@ -17,19 +17,17 @@ def store_recommendations(url: str, result: RecommendResult) -> int:
         StoreUnavailableError: If it does not answer.
     """
     now_s = time.time()
-    keys = [stores.ContainerKey(*one.key) for one in result.advices]
+    keys = [one.key for one in result.recommendations]
     with stores.open_store(url) as store, store.writing() as connection:  # all of it or nothing
         numbers = stores.container_numbers(connection, keys)
-        for key, one in zip(keys, result.advices, strict=True):
-            made = [_made(one, result.strategy, now_s)]
+        for key, one in zip(keys, result.recommendations, strict=True):
+            made = [_made(one, now_s)]
             stores.put_recommendations(connection, numbers[key], made)
         stores.put_decisions(connection, result.records, now_s)
     return len(keys)
 
 
-def _made(one: advice.Advice, strategy: str, now_s: float) -> stores.StoredRecommendation:
-    content = {
-        "requests": advice.format_amount(one.requests),
-        "limits": advice.format_amount(one.limits),
-    }
-    return stores.StoredRecommendation(now_s, strategy, content | {"why": one.why})
+def _made(one: Recommendation, now_s: float) -> stores.StoredRecommendation:
+    return stores.StoredRecommendation(
+        now_s, one.strategy, to_quantities(one.requests), to_quantities(one.limits), one.why
+    )

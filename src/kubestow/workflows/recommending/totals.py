@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kubestow.model import resources, usage
+from kubestow.model.keys import WorkloadKey
 from kubestow.policies.placing.packing import HEURISTICS, make_instance, pack
-from kubestow.workflows.recommending.advice import CPU, MEMORY, Advice
+from kubestow.policies.sizing.recommendations import Recommendation
 
+CPU, MEMORY = resources.CPU, resources.MEMORY
 _HEURISTIC: Final = "adaptive"
 _MIB: Final = 2**20
 # Changes per pod from which on a severity begins: millicores and bytes (krr's own steps).
@@ -43,9 +45,9 @@ class Totals:
     """What all advice adds up to.
 
     Attributes:
-        containers: How many containers got advice.
+        containers: How many containers got one.
         suitable: How many of them have a past that is a guide.
-        cpu_freed_m: Millicores given back; less than nought if more are needed.
+        cpu_freed_m: Millicores given back; negative if more are needed.
         memory_freed_bytes: As above.
         cpu_now_m: Millicores requested now.
         memory_now_bytes: As above.
@@ -65,19 +67,19 @@ class Totals:
     unknown: int
 
 
-def severity(advice: Advice) -> Severity:
+def severity(one: Recommendation) -> Severity:
     """Return how much an advice matters.
 
     Critical is what fails now: a container that was killed, or whose memory request is below what
     it used while it gets more. Else the larger of both changes decides.
     """
-    now, wanted = advice.current_amount(MEMORY), advice.requests.get(MEMORY)
+    now, wanted = one.current_amount(MEMORY), one.requests.get(MEMORY)
     grows = now is not None and wanted is not None and wanted > now
-    if advice.killed or (grows and now is not None and now < advice.peak_bytes):
+    if one.usage.oom_kills or (grows and now is not None and now < one.usage.peak_bytes):
         return Severity.CRITICAL
     changes = {}
     for name in (CPU, MEMORY):
-        before, after = advice.current_amount(name) or 0, advice.requests.get(name)
+        before, after = one.current_amount(name) or 0, one.requests.get(name)
         changes[name] = abs(after - before) if after is not None else 0
     for word, cpu_m, size in _STEPS:
         if changes[CPU] >= cpu_m or changes[MEMORY] >= size:
@@ -85,13 +87,15 @@ def severity(advice: Advice) -> Severity:
     return Severity.NONE
 
 
-def is_urgent(advice: Advice, least: Severity) -> bool:
+def is_urgent(one: Recommendation, least: Severity) -> bool:
     """Tell whether an advice is at least so urgent."""
-    return ORDER.index(severity(advice)) <= ORDER.index(least)
+    return ORDER.index(severity(one)) <= ORDER.index(least)
 
 
 def add_up(
-    found: Sequence[Advice], inventory: usage.Inventory, others: Sequence[Advice] = ()
+    found: Sequence[Recommendation],
+    inventory: usage.Inventory,
+    others: Sequence[Recommendation] = (),
 ) -> Totals:
     """Add advice up, and pack the pods as they are and as they would be.
 
@@ -119,15 +123,15 @@ def add_up(
     )
 
 
-def _pack(found: Sequence[tuple[Advice, bool]], inventory: usage.Inventory) -> int:
+def _pack(found: Sequence[tuple[Recommendation, bool]], inventory: usage.Inventory) -> int:
     """Return how many nodes of the most usual shape all pods take, largest pods first.
 
     Args:
-        found: Advice, each with whether it is followed.
+        found: Recommendations, each with whether it is followed.
         inventory: What else is known.
     """
-    pods: dict[usage.WorkloadKey, list[float]] = {}
-    replicas: dict[usage.WorkloadKey, int] = {}
+    pods: dict[WorkloadKey, list[float]] = {}
+    replicas: dict[WorkloadKey, int] = {}
     for one, after in found:
         sums = pods.setdefault(one.key.of, [0.0, 0.0])
         replicas[one.key.of] = max(replicas.get(one.key.of, 0), one.replicas)

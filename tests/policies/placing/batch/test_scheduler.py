@@ -51,7 +51,7 @@ def assert_equal_choices(
     wanted = cluster.pending
     flags = {"use_status": features.resized_pods, "pod_level": features.pod_level}
     fast, slow = (states.from_cluster(cluster, **flags) for _ in range(2))
-    rows = batch_scheduler.place(wanted, fast, profile, features, np.random.default_rng(seed))
+    rows = batch_scheduler.place_batch(wanted, fast, profile, features, np.random.default_rng(seed))
     chances = np.random.default_rng(seed).random(len(wanted))
     scheduler = scheduler_scheduler.Scheduler(profile, features)
     for wish, row, chance in zip(wanted, rows.tolist(), chances, strict=True):
@@ -88,18 +88,22 @@ def test_amounts_beyond_floating_point_are_placed_exactly_all_the_same() -> None
     cluster = clusters.Cluster(nodes, tuple(made))
     assert_equal_choices(cluster, profile.Profile(), versions.scheduler_features(), seed=1)
     state = states.from_cluster(cluster)
-    rows = batch_scheduler.place(made, state, profile.Profile(), versions.scheduler_features())
+    rows = batch_scheduler.place_batch(
+        made, state, profile.Profile(), versions.scheduler_features()
+    )
     assert rows.tolist() == [1, -1]
 
 
 def test_nothing_to_place_and_nowhere_to_place_it() -> None:
     empty = states.from_cluster(clusters.Cluster())
     wanted = [pod(container(cpu="1"))]
-    assert batch_scheduler.place(
+    assert batch_scheduler.place_batch(
         wanted, empty, profile.Profile(), versions.scheduler_features()
     ).tolist() == [-1]
     state = states.from_cluster(clusters.Cluster((node("n", cpu="1", memory="1Gi"),)))
     assert (
-        batch_scheduler.place([], state, profile.Profile(), versions.scheduler_features()).tolist()
+        batch_scheduler.place_batch(
+            [], state, profile.Profile(), versions.scheduler_features()
+        ).tolist()
         == []
     )

@@ -42,7 +42,7 @@ def test_batches_choose_the_same_nodes(chunk: list[recorded.Json]) -> None:
             continue  # a batch serves one profile
         state = states.from_cluster(cluster)
         wanted = [p for p in cluster.pending if p.spec.scheduler_name == found[0].name]
-        rows = scheduler.place(wanted, state, found[0], FEATURES)
+        rows = scheduler.place_batch(wanted, state, found[0], FEATURES)
         nodes = [None if row < 0 else state.nodes[row].name for row in rows]
         assert nodes == [pod["node"] for pod in case["answer"]["pods"]], case["id"]
 

@@ -335,7 +335,7 @@ def test_strict_without_any_use_holds() -> None:
 
 def test_strict_rates_never_turn_a_change_round() -> None:
     # Grown by 2 within the minute and set back by hand: half of nothing would be nothing.
-    up = specs.ScalingRules(0, specs.MAX, (specs.ScalingPolicy(specs.PERCENT_POLICY, 100, 60),))
+    up = specs.ScalingRules(0, specs.MAX, (specs.HpaScalingPolicy(specs.PERCENT_POLICY, 100, 60),))
     spec = {"min_replicas": 1, "max_replicas": 8, "behavior": specs.Behavior(up=up)}
     made = scaler(Fixed(), spec=spec, strict=True, cooldown_up_s=0.0)
     first, memory = made.decide(pods(0.0, 2, 1200), made.start())

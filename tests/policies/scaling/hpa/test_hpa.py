@@ -94,7 +94,7 @@ def test_a_window_upwards_takes_the_lowest_recent_recommendation() -> None:
 
 
 def test_policies_count_what_was_changed_within_their_period() -> None:
-    up = replace(specs.DEFAULT_UP, policies=(specs.ScalingPolicy("Pods", 2, 60),))
+    up = replace(specs.DEFAULT_UP, policies=(specs.HpaScalingPolicy("Pods", 2, 60),))
     scaler = hpa.Hpa(make.spec(behavior=specs.Behavior(up=up)))
     found = decide(
         scaler,

@@ -45,7 +45,7 @@ def rules(told: Json | None) -> specs.ScalingRules:
         window_s=(told or {}).get("stabilizationWindowSeconds", 0),
         select=(told or {}).get("selectPolicy", "Max"),
         policies=tuple(
-            specs.ScalingPolicy(p["type"], p["value"], p["periodSeconds"]) for p in policies
+            specs.HpaScalingPolicy(p["type"], p["value"], p["periodSeconds"]) for p in policies
         ),
     )
 

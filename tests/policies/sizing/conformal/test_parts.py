@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import arrange
 from kubestow.policies.sizing.conformal import features as conformal_features
 from kubestow.policies.sizing.conformal import recommender
 from kubestow.policies.sizing.conformal import runs as conformal_runs
@@ -198,9 +198,9 @@ def test_start_up_peaks_are_of_pods_that_were_seen_to_start() -> None:
             [NAN, NAN, NAN, NAN],
         ]
     )
-    batch = batches.make(
+    usage = arrange(
         ["a", "b", "c"], np.array([0, 0, 1, 2]), 60.0, 240.0, np.full_like(memory, NAN), memory
     )
-    assert recommender.find_startup_peaks(batch, 2, 4).tolist() == [5.0, 3.0, 0.0]
+    assert recommender.find_startup_peaks(usage, 2, 4).tolist() == [5.0, 3.0, 0.0]
     # Only starts at one of the last two points.
-    assert recommender.find_startup_peaks(batch, 2, 2).tolist() == [0.0, 3.0, 0.0]
+    assert recommender.find_startup_peaks(usage, 2, 2).tolist() == [0.0, 3.0, 0.0]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubestow.model.arrays import Floats
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import Usage, arrange
 from kubestow.policies.sizing.conformal import recommender
 from kubestow.policies.sizing.conformal.recommender import Conformal, ConformalParameters
 
@@ -19,18 +19,16 @@ GIB = float(2**30)
 HOUR_S = 3600.0
 
 
-def make_batch(
-    memory: Floats, owners: list[int] | None = None, step_s: float = HOUR_S
-) -> batches.Batch:
-    """Return a batch whose CPU, in cores, is its memory in GiB."""
+def make_usage(memory: Floats, owners: list[int] | None = None, step_s: float = HOUR_S) -> Usage:
+    """Return a usage whose CPU, in cores, is its memory in GiB."""
     rows, points = memory.shape
     belongs = list(range(rows)) if owners is None else owners
     names = [f"c{number}" for number in range(max(belongs) + 1)]
-    return batches.make(names, np.array(belongs), step_s, points * step_s, memory / GIB, memory)
+    return arrange(names, np.array(belongs), step_s, points * step_s, memory / GIB, memory)
 
 
-def make_runs(peaks: Floats) -> batches.Batch:
-    """Return a batch of runs, one after the other, from peaks by container and run."""
+def make_runs(peaks: Floats) -> Usage:
+    """Return a usage of runs, one after the other, from peaks by container and run."""
     containers, runs = peaks.shape
     memory = np.full((containers * runs, runs), np.nan)
     for row in range(containers * runs):
@@ -38,7 +36,7 @@ def make_runs(peaks: Floats) -> batches.Batch:
     owners = np.repeat(np.arange(containers), runs)
     names = [f"c{number}" for number in range(containers)]
     cpu = np.full_like(memory, np.nan)
-    return batches.make(names, owners, 60.0, runs * 60.0, cpu, memory, runs=True)
+    return arrange(names, owners, 60.0, runs * 60.0, cpu, memory, runs=True)
 
 
 def hourly(**changes: Any) -> Conformal:
@@ -53,7 +51,7 @@ def test_the_stated_probability_holds_on_windows_to_come(asked: float) -> None:
     values = np.exp(logs) * GIB
     estimator = hourly(memory_miss_probability=asked)
     missed = [
-        values[:, now] > estimator.estimate(make_batch(values[:, :now])).memory_bytes
+        values[:, now] > estimator.estimate(make_usage(values[:, :now])).memory_bytes
         for now in range(14, 30)
     ]
     # 6400 windows: two standard errors are 0.25, 0.54 and 0.75 percentage points.
@@ -62,9 +60,9 @@ def test_the_stated_probability_holds_on_windows_to_come(asked: float) -> None:
 
 def test_a_lower_probability_asks_for_more() -> None:
     rng = np.random.default_rng(4)
-    batch = make_batch(np.exp(rng.normal(0.0, 0.2, (60, 20))) * GIB)
+    usage = make_usage(np.exp(rng.normal(0.0, 0.2, (60, 20))) * GIB)
     given_ = [
-        hourly(cpu_miss_probability=p, memory_miss_probability=p).estimate(batch)
+        hourly(cpu_miss_probability=p, memory_miss_probability=p).estimate(usage)
         for p in (0.2, 0.1, 0.05, 0.01)
     ]
     for resource in ("cpu_cores", "memory_bytes"):
@@ -77,20 +75,20 @@ def test_restless_containers_get_more_beyond_their_level_than_steady_ones() -> N
     rng = np.random.default_rng(5)
     spreads = np.where(np.arange(100) < 50, 0.01, 0.3)
     values = np.exp(spreads[:, None] * rng.standard_normal((100, 24))) * 10.0 * GIB
-    found = hourly().estimate(make_batch(values)).memory_bytes / values.mean(axis=1)
+    found = hourly().estimate(make_usage(values)).memory_bytes / values.mean(axis=1)
     assert found[:50].mean() < 1.15 < 1.4 < found[50:].mean()
 
 
 @pytest.mark.parametrize("windows", [1, 2, 3, 5, 8])
 def test_the_margin_of_a_lonely_container_shrinks_with_what_is_known(windows: int) -> None:
-    few = hourly().estimate(make_batch(np.full((1, windows), GIB))).memory_bytes[0]
-    more = hourly().estimate(make_batch(np.full((1, windows + 1), GIB))).memory_bytes[0]
+    few = hourly().estimate(make_usage(np.full((1, windows), GIB))).memory_bytes[0]
+    more = hourly().estimate(make_usage(np.full((1, windows + 1), GIB))).memory_bytes[0]
     assert GIB < more < few < 2.0 * GIB
 
 
 def test_what_is_shorter_than_a_window_is_taken_for_one() -> None:
-    batch = make_batch(np.full((1, 5), GIB))
-    found = Conformal().estimate(batch)
+    usage = make_usage(np.full((1, 5), GIB))
+    found = Conformal().estimate(usage)
     assert found.numbers["memoryWindows"].tolist() == [1.0]
     assert found.memory_bytes[0] > GIB
 
@@ -98,7 +96,7 @@ def test_what_is_shorter_than_a_window_is_taken_for_one() -> None:
 def test_nothing_is_said_about_what_was_not_measured() -> None:
     memory = np.full((2, 12), np.nan)
     memory[0] = GIB
-    found = hourly().estimate(make_batch(memory))
+    found = hourly().estimate(make_usage(memory))
     assert np.isfinite(found.memory_bytes).tolist() == [True, False]
     assert found.reasons == ("", "no memory was measured")
 
@@ -108,15 +106,15 @@ def test_nothing_is_said_about_what_was_not_measured() -> None:
 def test_a_batch_without_points_gives_no_answer(rows: int, runs: bool) -> None:
     empty = np.empty((rows, 0))
     names = [f"c{row}" for row in range(rows)]
-    batch = batches.make(names, np.arange(rows), 60.0, 0.0, empty, empty, runs=runs)
-    found = Conformal().estimate(batch)
+    usage = arrange(names, np.arange(rows), 60.0, 0.0, empty, empty, runs=runs)
+    found = Conformal().estimate(usage)
     assert np.isnan(found.memory_bytes).tolist() == [True] * rows
     assert np.isnan(found.cpu_cores).tolist() == [True] * rows
 
 
 def test_of_several_pods_the_largest_counts() -> None:
     memory = np.stack([np.full(12, GIB), np.full(12, 3.0 * GIB), np.full(12, 2.0 * GIB)])
-    both = hourly().estimate(make_batch(memory, [0, 0, 1]))
+    both = hourly().estimate(make_usage(memory, [0, 0, 1]))
     assert both.numbers["memoryLevel"] == pytest.approx([3.0 * GIB, 2.0 * GIB])
 
 
@@ -125,17 +123,17 @@ def test_cpu_is_covered_up_to_a_quantile_of_a_window_and_memory_up_to_its_peak()
     one_day = np.full(24, 1.0)
     one_day[7] = 10.0
     memory = np.tile(one_day, (1, 10)) * GIB
-    found = Conformal().estimate(make_batch(memory))
+    found = Conformal().estimate(make_usage(memory))
     assert found.numbers["cpuLevel"] == pytest.approx([1.0])
     assert found.numbers["memoryLevel"] == pytest.approx([10.0 * GIB])
-    peak = Conformal(ConformalParameters(cpu_quantile=1.0)).estimate(make_batch(memory))
+    peak = Conformal(ConformalParameters(cpu_quantile=1.0)).estimate(make_usage(memory))
     assert peak.numbers["cpuLevel"] == pytest.approx([10.0])
 
 
 def test_a_shift_forgets_the_level_before_and_widens_the_margin() -> None:
     steady = np.full((1, 20), 8.0 * GIB)
     moved = np.concatenate([np.full((1, 17), 8.0 * GIB), np.full((1, 3), 2.0 * GIB)], axis=1)
-    calm, after = (hourly().estimate(make_batch(one)) for one in (steady, moved))
+    calm, after = (hourly().estimate(make_usage(one)) for one in (steady, moved))
     assert after.numbers["memoryWindows"].tolist() == [3.0]
     assert after.reasons == ("level moved: only 3 windows since",)
     assert after.memory_bytes[0] < 4.0 * GIB
@@ -146,7 +144,7 @@ def test_a_shift_forgets_the_level_before_and_widens_the_margin() -> None:
 def test_one_low_window_is_no_shift() -> None:
     memory = np.full((1, 20), 8.0 * GIB)
     memory[0, -1] = 2.0 * GIB
-    found = hourly().estimate(make_batch(memory))
+    found = hourly().estimate(make_usage(memory))
     assert found.numbers["memoryWindows"].tolist() == [20.0]
     assert found.memory_bytes[0] > 4.0 * GIB
 
@@ -156,18 +154,18 @@ def test_a_start_up_peak_is_not_forgotten_while_it_is_in_sight() -> None:
     memory = np.full((1, 240), GIB)
     memory[0, 0] = np.nan
     memory[0, 1] = 6.0 * GIB
-    found = hourly().estimate(make_batch(memory))
+    found = hourly().estimate(make_usage(memory))
     assert found.memory_bytes[0] == 6.0 * GIB
     assert found.lower_memory_bytes[0] == 6.0 * GIB
-    free = hourly(startup_s=0.0).estimate(make_batch(memory))
+    free = hourly(startup_s=0.0).estimate(make_usage(memory))
     assert free.memory_bytes[0] < 2.0 * GIB
-    forgotten = hourly(startup_recent_s=9 * 86_400.0).estimate(make_batch(memory))
+    forgotten = hourly(startup_recent_s=9 * 86_400.0).estimate(make_usage(memory))
     assert forgotten.memory_bytes[0] == free.memory_bytes[0]
 
 
 def test_what_a_container_was_killed_at_is_never_recommended_again() -> None:
-    batch = make_batch(np.full((2, 12), GIB))
-    killed = dataclasses.replace(batch, killed_bytes=np.array([4.0 * GIB, 0.0]))
+    usage = make_usage(np.full((2, 12), GIB))
+    killed = dataclasses.replace(usage, oom_killed_bytes=np.array([4.0 * GIB, 0.0]))
     found = hourly().estimate(killed)
     assert found.memory_bytes[0] == 1.2 * 4.0 * GIB
     assert found.lower_memory_bytes[0] == 1.2 * 4.0 * GIB
@@ -175,8 +173,8 @@ def test_what_a_container_was_killed_at_is_never_recommended_again() -> None:
 
 
 def test_a_small_container_that_was_killed_gets_at_least_100_mib_more() -> None:
-    batch = make_batch(np.full((1, 12), 0.05 * GIB))
-    killed = dataclasses.replace(batch, killed_bytes=np.array([200.0 * 2**20]))
+    usage = make_usage(np.full((1, 12), 0.05 * GIB))
+    killed = dataclasses.replace(usage, oom_killed_bytes=np.array([200.0 * 2**20]))
     assert hourly().estimate(killed).memory_bytes[0] == 300.0 * 2**20
 
 
@@ -186,7 +184,7 @@ def test_thrift_reserves_less_in_sum_at_the_same_share_of_misses() -> None:
     values = sizes[:, None] * np.exp(0.4 * rng.standard_normal((300, 30)))
     plain, thrifty = (
         [
-            hourly(thrift=t).estimate(make_batch(values[:, :now])).memory_bytes
+            hourly(thrift=t).estimate(make_usage(values[:, :now])).memory_bytes
             for now in range(20, 30)
         ]
         for t in (0.0, 0.3)
@@ -209,7 +207,7 @@ def test_bounds_lie_around_what_is_recommended(
     rng = np.random.default_rng(seed)
     memory = np.exp(rng.normal(0.0, 1.0, (containers, windows))) * GIB
     memory[rng.random(memory.shape) < holes] = np.nan
-    found = hourly().estimate(make_batch(memory))
+    found = hourly().estimate(make_usage(memory))
     seen = ~np.isnan(memory).all(axis=1)
     assert np.isfinite(found.memory_bytes).tolist() == seen.tolist()
     assert (found.lower_memory_bytes <= found.memory_bytes)[seen].all()
@@ -222,8 +220,8 @@ def test_bounds_lie_around_what_is_recommended(
 def test_sizes_far_above_the_grain_only_scale_the_answer(factor: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     memory = np.exp(rng.normal(0.0, 0.3, (5, 12))) * 1000.0 * GIB
-    one = hourly().estimate(make_batch(memory)).memory_bytes
-    other = hourly().estimate(make_batch(memory * factor)).memory_bytes
+    one = hourly().estimate(make_usage(memory)).memory_bytes
+    other = hourly().estimate(make_usage(memory * factor)).memory_bytes
     assert other == pytest.approx(one * factor, rel=1e-3)
 
 

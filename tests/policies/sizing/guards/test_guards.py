@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubestow.model import limit_ranges, quantities, requests
-from kubestow.policies.sizing import protocols
+from kubestow.model.keys import ContainerKey
+from kubestow.model.resources import ContainerResources
 from kubestow.policies.sizing.guards import heaps, rules
 from kubestow.policies.sizing.guards.guards import (
     CPU,
@@ -17,10 +18,14 @@ from kubestow.policies.sizing.guards.guards import (
     MIB,
     GuardContext,
     GuardParameters,
-    SizedContainer,
 )
+from kubestow.policies.sizing.recommendations import Recommendation
 
 PLAIN = GuardParameters()
+
+
+def key(container: str) -> ContainerKey:
+    return ContainerKey("shop", "Deployment", "web", container)
 
 
 def current(**containers: tuple[str, str] | tuple[str, str, str, str]) -> dict[str, Any]:
@@ -28,15 +33,15 @@ def current(**containers: tuple[str, str] | tuple[str, str, str, str]) -> dict[s
     for name, stated in containers.items():
         amounts = [quantities.parse(text) for text in stated]
         limits = dict(zip((CPU, MEMORY), amounts[2:], strict=False))
-        found[name] = protocols.ContainerResources({CPU: amounts[0], MEMORY: amounts[1]}, limits)
+        found[name] = ContainerResources({CPU: amounts[0], MEMORY: amounts[1]}, limits)
     return found
 
 
 def one(
     cpu_m: int, mebibytes: int, facts: GuardContext, parameters: GuardParameters = PLAIN
-) -> SizedContainer:
+) -> Recommendation:
     (found,) = rules.guard(
-        (SizedContainer("c", {CPU: cpu_m, MEMORY: mebibytes * MIB}),), facts, parameters
+        (Recommendation(key("c"), {CPU: cpu_m, MEMORY: mebibytes * MIB}),), facts, parameters
     )
     return found
 
@@ -45,21 +50,21 @@ def test_by_default_memory_is_limited_to_its_request_and_cpu_is_not() -> None:
     found = one(300, 200, GuardContext(current(c=("1", "1Gi"))))
     assert found.requests == {CPU: 300, MEMORY: 200 * MIB}
     assert found.limits == {MEMORY: 200 * MIB}
-    assert found.notes == ()
+    assert found.reasons == ()
 
 
 def test_small_changes_are_not_made() -> None:
     # 950 of 1000 m is a change of 5 %, 512 of 1024 MiB one of half.
     found = one(950, 512, GuardContext(current(c=("1", "1Gi"))))
     assert found.requests == {CPU: 1000, MEMORY: 512 * MIB}
-    assert found.notes == ("cpu: change below 10 %",)
+    assert found.reasons == ("cpu: change below 10 %",)
 
 
 def test_an_autoscaled_request_stays_and_the_note_names_the_target_that_would_do() -> None:
     # 60 % of 1000 m are 600 m; of 800 m that would be 75 %.
     found = one(800, 512, GuardContext(current(c=("1", "1Gi")), autoscaled={CPU: 60}))
     assert found.requests[CPU] == 1000
-    assert found.notes == (
+    assert found.reasons == (
         "cpu: an HPA scales on 60 % of this request; 75 % of the new one would scale alike",
     )
 
@@ -91,13 +96,13 @@ def test_floors() -> None:
 def test_what_was_killed_is_never_recommended_again(
     killed: int, wanted: int, expected: int
 ) -> None:
-    facts = GuardContext(current(c=("1", f"{killed}Mi")), killed_bytes={"c": killed * MIB})
+    facts = GuardContext(current(c=("1", f"{killed}Mi")), oom_killed_bytes={"c": killed * MIB})
     assert one(500, wanted, facts).requests[MEMORY] == expected * MIB
 
 
 def test_a_kill_counts_more_than_an_autoscaler_and_than_a_small_change() -> None:
     facts = GuardContext(
-        current(c=("1", "1000Mi")), killed_bytes={"c": 1000 * MIB}, autoscaled={MEMORY: 80}
+        current(c=("1", "1000Mi")), oom_killed_bytes={"c": 1000 * MIB}, autoscaled={MEMORY: 80}
     )
     assert one(500, 1050, facts).requests[MEMORY] == 1200 * MIB
 
@@ -106,7 +111,7 @@ def test_a_heap_is_not_cut() -> None:
     heap = heaps.JavaHeap(1024 * MIB, None, "heap flag")
     found = one(500, 300, GuardContext(current(c=("1", "4Gi")), heaps={"c": heap}))
     assert found.requests[MEMORY] == 1280 * MIB
-    assert found.notes == ("Java heap of 1024 MiB",)
+    assert found.reasons == ("Java heap of 1024 MiB",)
 
 
 def test_an_unknown_heap_is_not_shrunk_but_may_grow() -> None:
@@ -119,21 +124,21 @@ def test_an_unknown_heap_is_not_shrunk_but_may_grow() -> None:
 def test_the_whole_pod_fits_the_largest_node() -> None:
     # 3000 and 3000 m on a node of 4000 m: both had 1000, so 2000 of growth are shared 1 : 1.
     facts = GuardContext(current(a=("1", "1Gi"), b=("1", "1Gi")), node={CPU: 4000, MEMORY: 2**40})
-    pod = tuple(SizedContainer(name, {CPU: 3000, MEMORY: 2**30}) for name in "ab")
+    pod = tuple(Recommendation(key(name), {CPU: 3000, MEMORY: 2**30}) for name in "ab")
     found = rules.guard(pod, facts, PLAIN)
     assert [sized.requests[CPU] for sized in found] == [2000, 2000]
-    assert "cpu: no node is larger" in found[0].notes
+    assert "cpu: no node is larger" in found[0].reasons
 
 
 def test_containers_without_a_recommendation_take_their_room_too() -> None:
     facts = GuardContext(current(a=("1", "1Gi"), b=("3", "1Gi")), node={CPU: 4500, MEMORY: 2**40})
-    (found,) = rules.guard((SizedContainer("a", {CPU: 9000}),), facts, PLAIN)
+    (found,) = rules.guard((Recommendation(key("a"), {CPU: 9000}),), facts, PLAIN)
     assert found.requests[CPU] == 1500
 
 
 def test_a_pod_that_never_fitted_shrinks_in_proportion() -> None:
     facts = GuardContext(current(a=("6", "1Gi"), b=("2", "1Gi")), node={CPU: 4000, MEMORY: 2**40})
-    pod = (SizedContainer("a", {CPU: 6000}), SizedContainer("b", {CPU: 2000}))
+    pod = (Recommendation(key("a"), {CPU: 6000}), Recommendation(key("b"), {CPU: 2000}))
     found = rules.guard(pod, facts, PLAIN)
     assert [sized.requests[CPU] for sized in found] == [3000, 1000]
 
@@ -203,19 +208,17 @@ def test_after_all_guards_the_pod_fits_and_limits_hold(
 ) -> None:
     names = [f"c{place}" for place in range(len(wanted))]
     stated = {
-        name: protocols.ContainerResources(
-            {CPU: quantities.millis(cpu_m), MEMORY: quantities.units(memory)}
-        )
+        name: ContainerResources({CPU: quantities.millis(cpu_m), MEMORY: quantities.units(memory)})
         for name, (cpu_m, memory) in zip(names, now, strict=False)
     }
     facts = GuardContext(
         stated,
-        killed_bytes={"c0": killed},
+        oom_killed_bytes={"c0": killed},
         node={CPU: node[0], MEMORY: node[1]},
         quality=requests.QosClass.GUARANTEED if guaranteed else requests.QosClass.BURSTABLE,
     )
     pod = tuple(
-        SizedContainer(name, {CPU: cpu_m, MEMORY: memory})
+        Recommendation(key(name), {CPU: cpu_m, MEMORY: memory})
         for name, (cpu_m, memory) in zip(names, wanted, strict=True)
     )
     found = rules.guard(pod, facts, PLAIN)
@@ -225,6 +228,6 @@ def test_after_all_guards_the_pod_fits_and_limits_hold(
         assert all(amount >= 0 for amount in sized.requests.values())
         assert sized.limits[MEMORY] >= sized.requests[MEMORY]
         assert (CPU in sized.limits) == guaranteed
-    capped = any("no node is larger" in note for note in found[0].notes)
+    capped = any("no node is larger" in note for note in found[0].reasons)
     if killed and not capped:
         assert found[0].requests[MEMORY] > killed

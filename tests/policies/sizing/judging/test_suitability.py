@@ -16,7 +16,7 @@ PLAIN = suitability.ScreenParameters()
 
 
 def test_a_steady_container_is_suitable() -> None:
-    found = suitability.screen_container(scenes.batch([[1.0, 2.0, 2.0, 1.0, 2.0, 1.0]]), 2, PLAIN)
+    found = suitability.screen_container(scenes.usage([[1.0, 2.0, 2.0, 1.0, 2.0, 1.0]]), 2, PLAIN)
     assert found.windows.tolist() == [3]
     assert found.spread.tolist() == [0.0]
     assert found.suitable.tolist() == [True]
@@ -32,7 +32,7 @@ def test_a_steady_container_is_suitable() -> None:
     ],
 )
 def test_why_a_container_is_not_suitable(values: list[float], reason: str) -> None:
-    found = suitability.screen_container(scenes.batch([values]), 2, PLAIN)
+    found = suitability.screen_container(scenes.usage([values]), 2, PLAIN)
     assert found.reasons == (reason,)
     assert found.suitable.tolist() == [False]
 
@@ -40,27 +40,27 @@ def test_why_a_container_is_not_suitable(values: list[float], reason: str) -> No
 def test_growth_that_stands_out_is_a_trend() -> None:
     # 10, 11, ... 17: mean 13.5, slope 1 per window, 7 %.
     growing = [10.0 + k for k in range(8)]
-    found = suitability.screen_container(scenes.batch([growing, [10.0] * 8]), 1, PLAIN)
+    found = suitability.screen_container(scenes.usage([growing, [10.0] * 8]), 1, PLAIN)
     assert found.trend[0] == pytest.approx(1.0 / 13.5)
     assert found.trend[1] == 0.0
     assert found.reasons == ("memory grows 7 % per window", "")
 
 
 def test_of_runs_every_row_is_one() -> None:
-    batch = replace(
-        scenes.batch([[1.0, NAN], [2.0, 2.0], [9.0, 1.0], [2.0, NAN]], owners=[0, 1, 0, 1]),
+    usage = replace(
+        scenes.usage([[1.0, NAN], [2.0, 2.0], [9.0, 1.0], [2.0, NAN]], owners=[0, 1, 0, 1]),
         runs=True,
     )
-    found = suitability.screen_container(batch, 5, PLAIN)
+    found = suitability.screen_container(usage, 5, PLAIN)
     assert found.windows.tolist() == [2, 2]
     assert found.spread[1] == 0.0
     assert found.reasons[1] == "runs: 2, 3 needed"
 
 
 def test_java_with_an_unknown_heap_is_not_suitable() -> None:
-    batch = scenes.batch([[1.0] * 4, [1.0] * 4])
+    usage = scenes.usage([[1.0] * 4, [1.0] * 4])
     known = (heaps.JavaHeap(None, None, "image"), heaps.JavaHeap(2**30, None, "heap flag"))
-    found = suitability.screen_container(batch, 1, PLAIN, known)
+    found = suitability.screen_container(usage, 1, PLAIN, known)
     assert found.reasons == ("Java (image), heap unknown", "")
 
 
@@ -68,15 +68,15 @@ def test_independent_values_are_within_the_band_and_a_walk_is_not() -> None:
     rng = np.random.default_rng(2)
     noise = 100.0 + rng.normal(size=(200, 500))
     walks = 1000.0 + rng.normal(size=(20, 500)).cumsum(axis=1)
-    quiet = suitability.screen_container(scenes.batch(noise.tolist()), 50, PLAIN)
+    quiet = suitability.screen_container(scenes.usage(noise.tolist()), 50, PLAIN)
     # 5 % of 20 lags on average, give or take the error of 4000 lags.
     assert np.mean(quiet.dependent) == pytest.approx(0.05, abs=0.012)
-    wild = suitability.screen_container(scenes.batch(walks.tolist()), 50, PLAIN)
+    wild = suitability.screen_container(scenes.usage(walks.tolist()), 50, PLAIN)
     assert (wild.dependent > 0.5).all()
     assert np.mean(quiet.dependent > 0.1) < 0.2
 
 
 def test_nothing_measured_is_nothing_known() -> None:
-    found = suitability.screen_container(scenes.batch([[NAN, NAN, NAN]]), 1, PLAIN)
+    found = suitability.screen_container(scenes.usage([[NAN, NAN, NAN]]), 1, PLAIN)
     assert found.windows.tolist() == [0]
     assert found.suitable.tolist() == [False]

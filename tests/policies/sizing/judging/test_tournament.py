@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from kubestow.policies.sizing import batches, estimates, percentile
+from kubestow.model.usage import Usage, arrange
+from kubestow.policies.sizing import estimates, percentile
 from kubestow.policies.sizing.judging import arena
 from kubestow.policies.sizing.judging import tournament as judging_tournament
 from tests.policies.sizing import scenes
@@ -20,9 +21,9 @@ class Times:
     factor: float
     name: str
 
-    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
-        cpu = batch.largest(np.fmax.reduce(batch.cpu_cores, axis=1))
-        memory = batch.largest(np.fmax.reduce(batch.memory_bytes, axis=1))
+    def estimate(self, usage: Usage) -> estimates.Estimates:
+        cpu = usage.largest(np.fmax.reduce(usage.cpu_cores, axis=1))
+        memory = usage.largest(np.fmax.reduce(usage.memory_bytes, axis=1))
         return estimates.exact(cpu * self.factor, memory * self.factor)
 
 
@@ -36,9 +37,9 @@ def run(
         window_s=120.0, windows=windows, trust=trust
     )
     tournament = judging_tournament.Tournament((TIGHT, ROOMY), parameters)
-    batch = scenes.batch(values)
-    _, scores = tournament.compete(batch)
-    return tournament.estimate(batch), scores
+    usage = scenes.usage(values)
+    _, scores = tournament.compete(usage)
+    return tournament.estimate(usage), scores
 
 
 STEADY = [1.0, 2.0] * 6
@@ -84,8 +85,8 @@ def test_a_fleet_outvotes_one_container_that_is_trusted_little() -> None:
 
 def test_a_short_past_has_shorter_windows_and_no_past_none() -> None:
     parameters = judging_tournament.TournamentParameters(window_s=600.0, windows=2)
-    assert judging_tournament.arena_window(scenes.batch([[1.0] * 100]), parameters) == 10
-    assert judging_tournament.arena_window(scenes.batch([[1.0] * 8]), parameters) == 2
+    assert judging_tournament.arena_window(scenes.usage([[1.0] * 100]), parameters) == 10
+    assert judging_tournament.arena_window(scenes.usage([[1.0] * 8]), parameters) == 2
     found, scores = run([[5.0]])
     assert scores.judged.tolist() == [0]
     assert found.memory_bytes.tolist() == [5000.0]
@@ -97,12 +98,12 @@ def test_a_winner_without_an_answer_is_stood_in_for() -> None:
     class Silent:
         name: str = "silent"
 
-        def estimate(self, batch: batches.Batch) -> estimates.Estimates:
-            nothing = np.full(len(batch.names), np.nan)
+        def estimate(self, usage: Usage) -> estimates.Estimates:
+            nothing = np.full(len(usage.containers), np.nan)
             return estimates.exact(nothing, nothing)
 
     tournament = judging_tournament.Tournament((Silent(), TIGHT))
-    assert tournament.estimate(scenes.batch([[5.0]])).cpu_cores.tolist() == [5.0]
+    assert tournament.estimate(scenes.usage([[5.0]])).cpu_cores.tolist() == [5.0]
 
 
 def test_the_numbers_name_costs_and_misses() -> None:
@@ -113,9 +114,7 @@ def test_the_numbers_name_costs_and_misses() -> None:
 
 
 def test_an_empty_batch_is_no_trouble() -> None:
-    empty = batches.make(
-        [], np.empty(0, dtype=np.int64), 60.0, 0.0, np.empty((0, 9)), np.empty((0, 9))
-    )
+    empty = arrange([], np.empty(0, dtype=np.int64), 60.0, 0.0, np.empty((0, 9)), np.empty((0, 9)))
     found = judging_tournament.Tournament((percentile.Percentile(),)).estimate(empty)
     assert found.cpu_cores.shape == (0,)
 
@@ -128,7 +127,7 @@ def test_prices_decide() -> None:
             window_s=120.0, windows=3, trust=0.0, prices=arena.Prices(oom=oom)
         )
         tournament = judging_tournament.Tournament((TIGHT, ROOMY), parameters)
-        _, scores = tournament.compete(scenes.batch([values]))
+        _, scores = tournament.compete(scenes.usage([values]))
         assert scores.memory_winner.tolist() == [winner]
         # Tight: one miss of three. Roomy: 2, 2 and 1 left over of a size of 1.
         assert scores.memory[:, 0] == pytest.approx([oom / 3.0, 5.0 / 3.0])
@@ -136,13 +135,13 @@ def test_prices_decide() -> None:
 
 def test_several_moments_at_once_are_the_same_as_one_by_one() -> None:
     rng = np.random.default_rng(7)
-    batch = scenes.batch(rng.lognormal(0.0, 0.5, (4, 96)).tolist())
+    usage = scenes.usage(rng.lognormal(0.0, 0.5, (4, 96)).tolist())
     # Windows that are shorter than an eighth of the past are the same at every moment.
     parameters = judging_tournament.TournamentParameters(window_s=240.0, windows=3)
     tournament = judging_tournament.Tournament((TIGHT, ROOMY, percentile.Percentile()), parameters)
     at = [60, 80, 96]
-    together = tournament.estimate_at(batch, at)
+    together = tournament.estimate_at(usage, at)
     for points, found in zip(at, together, strict=True):
-        alone = tournament.estimate(batch.until(points))
+        alone = tournament.estimate(usage.until(points))
         assert found.memory_bytes.tolist() == alone.memory_bytes.tolist()
         assert found.reasons == alone.reasons

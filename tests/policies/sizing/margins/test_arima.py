@@ -173,7 +173,7 @@ def test_margins_of_cpu_by_hand(safety: float, cores: float) -> None:
 
 
 def test_constant_series_get_their_value_and_the_additive_term() -> None:
-    found = arima.ArimaMargin().estimate(scenes.batch([[0.25] * 120], [[64.0 * MIB] * 120]))
+    found = arima.ArimaMargin().estimate(scenes.usage([[0.25] * 120], [[64.0 * MIB] * 120]))
     # n = 2: 2 x 2 MiB; n = 7: 0.0005 x 7 + 0.0015 = 0.005 cores.
     assert found.memory_bytes.tolist() == [68.0 * MIB]
     assert found.cpu_cores[0] == pytest.approx(0.255)
@@ -189,7 +189,7 @@ def test_short_rows_go_by_their_last_value_and_are_counted() -> None:
     # Changes are taken for independent with the variance they had.
     sigma = np.sqrt((np.diff(values[0]) ** 2).mean())
     assert found.exact[0] == pytest.approx(sigma * np.sqrt(np.arange(1, 6)))
-    estimated = arima.ArimaMargin().estimate(scenes.batch(values.tolist()))
+    estimated = arima.ArimaMargin().estimate(scenes.usage(values.tolist()))
     assert estimated.numbers["cpu_fallbacks"].tolist() == [1.0]
     longer = np.concatenate([values, values[:, -1:] + 0.5], axis=1)
     found = arima.fit(longer, arima.ArimaMarginParameters())
@@ -251,7 +251,7 @@ def test_gaps_carry_the_last_value_and_nothing_measured_gives_nothing() -> None:
 
 def test_the_largest_pod_counts_and_amounts_are_not_negative() -> None:
     low, high = [0.0] * 120, [0.5] * 120
-    found = arima.ArimaMargin().estimate(scenes.batch([low, high], owners=[0, 0]))
+    found = arima.ArimaMargin().estimate(scenes.usage([low, high], owners=[0, 0]))
     assert found.cpu_cores[0] == pytest.approx(0.505)
     assert found.lower_cpu_cores[0] == pytest.approx(0.5)
     falling = -np.arange(120.0)[np.newaxis] - 100.0

@@ -119,13 +119,13 @@ def test_short_rows_use_what_the_others_have_seen() -> None:
 
 def test_without_usage_nothing_is_estimated() -> None:
     found = short.ShortMargin().estimate(
-        scenes.batch([[NAN] * 120, [1.0, 2.0] * 60], owners=[0, 1])
+        scenes.usage([[NAN] * 120, [1.0, 2.0] * 60], owners=[0, 1])
     )
     assert np.isnan(found.cpu_cores[0])
     assert found.lower_cpu_cores[1] <= found.cpu_cores[1] <= found.upper_cpu_cores[1]
     # Peaks of five points are always 2.
     assert found.cpu_cores[1] == pytest.approx(2.0, rel=0.01)
-    nothing = short.ShortMargin().estimate(scenes.batch([[NAN] * 5]))
+    nothing = short.ShortMargin().estimate(scenes.usage([[NAN] * 5]))
     assert np.isnan(nothing.memory_bytes).all()
 
 

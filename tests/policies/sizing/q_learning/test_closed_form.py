@@ -7,15 +7,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import Usage
 from kubestow.policies.sizing.q_learning import closed_form
 from tests.policies.sizing import scenes
 
 
-def runs_of(peaks_mb: list[float], mean_cores: float = 0.2) -> batches.Batch:
+def runs_of(peaks_mb: list[float], mean_cores: float = 0.2) -> Usage:
     cpu = [[mean_cores / 2.0, mean_cores * 1.5] for _ in peaks_mb]
     memory = [[peak * 5e5, peak * 1e6] for peak in peaks_mb]
-    return dataclasses.replace(scenes.batch(cpu, memory, [0] * len(peaks_mb)), runs=True)
+    return dataclasses.replace(scenes.usage(cpu, memory, [0] * len(peaks_mb)), runs=True)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,6 @@ def test_the_one_line_rule_takes_the_largest_of_the_last_five_runs() -> None:
 
 
 def test_without_runs_there_is_no_answer() -> None:
-    found = closed_form.ClosedForm().estimate(scenes.batch([[scenes.NAN, scenes.NAN]]))
+    found = closed_form.ClosedForm().estimate(scenes.usage([[scenes.NAN, scenes.NAN]]))
     assert np.isnan(found.memory_bytes).all()
     assert np.isnan(found.cpu_cores).all()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubestow.model import arrays, errors
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import Usage, arrange
 from kubestow.policies.sizing.q_learning import (
     agents,
     memory,
@@ -180,25 +180,25 @@ def test_runs_one_by_one_and_all_at_once_come_to_the_same_place() -> None:
         request, memory = learner.evaluate(memory, run, rng)
     cpu = [[0.5, 0.5, 0.6, 2.0, 0.4]] * len(MAXIMA)
     ram = [[most * 1e6 * share for share in (0.5, 1.0, 0.7, 0.9, 0.2)] for most in MAXIMA]
-    batch = as_runs(scenes.batch(cpu, ram, owners=[0] * len(MAXIMA)))
-    found = learner.estimate(batch)
+    usage = as_runs(scenes.usage(cpu, ram, owners=[0] * len(MAXIMA)))
+    found = learner.estimate(usage)
     assert found.memory_bytes[0] / 1e6 == request.memory_mb
     assert found.cpu_cores[0] * 1000.0 == request.cpu_m == 832.0  # ceil64(800)
 
 
-def as_runs(batch: batches.Batch) -> batches.Batch:
-    return batches.make(
-        batch.names, batch.owners, batch.step_s, batch.end_s, batch.cpu_cores,
-        batch.memory_bytes, batch.killed_bytes, runs=True,
+def as_runs(usage: Usage) -> Usage:
+    return arrange(
+        usage.names, usage.owners, usage.step_s, usage.end_s, usage.cpu_cores,
+        usage.memory_bytes, usage.oom_killed_bytes, runs=True,
     )  # fmt: skip
 
 
 def test_a_batch_gives_the_same_answer_every_time_and_for_every_neighbour() -> None:
     rng = np.random.default_rng(3)
     values = 1.0 + 0.05 * rng.standard_normal((12, 8))
-    batch = as_runs(scenes.batch(values.tolist(), (values * 1e9).tolist(), [0] * 6 + [1] * 6))
-    both = recommender.QLearning().estimate(batch)
-    second = recommender.QLearning().estimate(batch.of(1, 2))
+    usage = as_runs(scenes.usage(values.tolist(), (values * 1e9).tolist(), [0] * 6 + [1] * 6))
+    both = recommender.QLearning().estimate(usage)
+    second = recommender.QLearning().estimate(usage.of(1, 2))
     assert both.memory_bytes[1] == second.memory_bytes[0]
     assert both.cpu_cores[1] == second.cpu_cores[0]
     assert (both.lower_memory_bytes <= both.memory_bytes).all()
@@ -206,28 +206,28 @@ def test_a_batch_gives_the_same_answer_every_time_and_for_every_neighbour() -> N
 
 
 def test_a_kill_raises_memory_above_the_limit_it_happened_at() -> None:
-    batch = as_runs(scenes.batch([[0.1]], [[500e6]], killed=[640e6]))
-    assert recommender.QLearning().estimate(batch).memory_bytes[0] > 640e6
+    usage = as_runs(scenes.usage([[0.1]], [[500e6]], killed=[640e6]))
+    assert recommender.QLearning().estimate(usage).memory_bytes[0] > 640e6
 
 
 def test_a_day_of_a_pod_that_stays_is_a_run() -> None:
     # Two days in steps of half a day; the largest pod of each day counts.
-    batch = scenes.batch(
+    usage = scenes.usage(
         [[1.0, 3.0, 2.0, 2.0], [4.0, scenes.NAN, 0.0, 1.0]], owners=[0, 0], step_s=43_200.0
     )
-    runs = statistics.collect(batch, 86_400.0)
+    runs = statistics.collect(usage, 86_400.0)
     assert runs.cpu_mean_m.tolist() == [[4000.0, 2000.0]]
     assert runs.cpu_peak_m.tolist() == [[4000.0, 2000.0]]
 
 
 def test_runs_stand_in_the_order_in_which_they_began() -> None:
     nan = scenes.NAN
-    batch = as_runs(scenes.batch([[nan, nan, 3.0], [1.0, 2.0, nan]], owners=[0, 0]))
-    assert statistics.collect(batch, 60.0).cpu_peak_m.tolist() == [[2000.0, 3000.0]]
+    usage = as_runs(scenes.usage([[nan, nan, 3.0], [1.0, 2.0, nan]], owners=[0, 0]))
+    assert statistics.collect(usage, 60.0).cpu_peak_m.tolist() == [[2000.0, 3000.0]]
 
 
 def test_what_was_never_measured_gets_no_answer() -> None:
-    found = recommender.QLearning().estimate(as_runs(scenes.batch([[scenes.NAN], [0.5]])))
+    found = recommender.QLearning().estimate(as_runs(scenes.usage([[scenes.NAN], [0.5]])))
     assert np.isnan(found.cpu_cores[0])
     assert np.isfinite(found.cpu_cores[1])
 

@@ -9,10 +9,13 @@ from typing import Any, Literal
 
 from kubestow.model import limit_ranges, quantities
 from kubestow.model.decoding import fields
-from kubestow.policies.sizing import container_policies, histories, protocols, recommendations
+from kubestow.model.resources import ContainerResources
+from kubestow.policies.sizing import container_policies
 from kubestow.policies.sizing.vpa.actuation import pods, policies, priorities
 from kubestow.policies.sizing.vpa.capping import pod_limits
-from kubestow.policies.sizing.vpa.recommender import instants, parameters
+from kubestow.policies.sizing.vpa.recommendations import VpaRecommendation
+from kubestow.policies.sizing.vpa.recommender import parameters
+from tests.policies.sizing.vpa.oracle import instants, news
 
 DATA = Path(__file__).parents[3] / "data" / "vpa_1_7"
 Json = dict[str, Any]
@@ -83,16 +86,16 @@ def _policy(value: Json) -> container_policies.ContainerPolicy:
     )
 
 
-def read_news(case: Json, round_: list[Any]) -> histories.UsageNews:
+def read_news(case: Json, round_: list[Any]) -> news.UsageNews:
     """Return a round of a sequence; pods get their template from the latest listing."""
     time_s, pods, samples, ooms, _ = round_
     if pods is not None:
         case["templates"] = {pod: template for pod, template, _ in pods}
     template = case["templates"]
-    return histories.UsageNews(
+    return news.UsageNews(
         time_s,
         tuple(
-            histories.UsageSample(
+            news.UsageSample(
                 when,
                 pod,
                 name,
@@ -104,19 +107,19 @@ def read_news(case: Json, round_: list[Any]) -> histories.UsageNews:
             for pod, name, when, cpu_m, memory, request_m in samples
         ),
         tuple(
-            histories.OomKill(when, pod, name, request, template[pod])
+            news.OomKill(when, pod, name, request, template[pod])
             for pod, name, when, request in ooms
         ),
         None
         if pods is None
         else tuple(
-            histories.HistoryPod(pod, tuple(case["containers"]), label, ended)
+            news.HistoryPod(pod, tuple(case["containers"]), label, ended)
             for pod, label, ended in pods
         ),
     )
 
 
-def plain(recommendation: recommendations.Recommendation) -> list[Any]:
+def plain(recommended: priorities.Recommended) -> list[Any]:
     """Return a recommendation in the form of the recorded answers: millicores, bytes, -1."""
     return [
         [
@@ -129,7 +132,7 @@ def plain(recommendation: recommendations.Recommendation) -> list[Any]:
                 for amounts in (sized.target, sized.lower, sized.upper, sized.uncapped)
             ),
         ]
-        for sized in recommendation.containers
+        for sized in recommended
     ]
 
 
@@ -159,9 +162,9 @@ def read_containers(pod: Json) -> tuple[pod_limits.PodContainer, ...]:
     )
 
 
-def read_resources(value: Json | None) -> protocols.ContainerResources:
+def read_resources(value: Json | None) -> ContainerResources:
     value = value or {}
-    return protocols.ContainerResources(
+    return ContainerResources(
         read_amounts(value.get("requests")), read_amounts(value.get("limits"))
     )
 
@@ -169,7 +172,7 @@ def read_resources(value: Json | None) -> protocols.ContainerResources:
 def read_recommended(value: Json | None) -> priorities.Recommended:
     """Return recommendations written in the API's words."""
     return tuple(
-        recommendations.ContainerRecommendation(
+        VpaRecommendation(
             one.get("containerName", ""),
             read_amounts(one.get("target")),
             read_amounts(one.get("lowerBound")),

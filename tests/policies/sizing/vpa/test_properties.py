@@ -5,15 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubestow.policies.sizing.vpa.recommender import (
+from kubestow.policies.sizing.vpa.recommender import buckets
+from kubestow.policies.sizing.vpa.recommender.parameters import VpaParameters, floors, gathering
+from tests.policies.sizing.vpa.oracle import (
     aggregates,
     checkpoints,
     estimators,
     histograms,
     instants,
 )
-from kubestow.policies.sizing.vpa.recommender.histograms import DecayingHistogram, Histogram
-from kubestow.policies.sizing.vpa.recommender.parameters import VpaParameters, gathering
+from tests.policies.sizing.vpa.oracle.histograms import DecayingHistogram, Histogram
 
 RULES = gathering(VpaParameters())
 HOUR_NS = 3600 * instants.SECOND_NS
@@ -47,7 +48,7 @@ def test_bounds_enclose_the_target_and_keep_the_floor(
 ) -> None:
     flags = VpaParameters()
     found = estimators.estimate(fill(samples), flags, containers)
-    least_cpu_m, least_memory = estimators.floors(flags, containers)
+    least_cpu_m, least_memory = floors(flags, containers)
     assert least_cpu_m <= found.lower_cpu_m <= found.target_cpu_m <= found.upper_cpu_m
     assert least_memory <= found.lower_memory_bytes <= found.target_memory_bytes
     assert found.target_memory_bytes <= found.upper_memory_bytes
@@ -82,7 +83,7 @@ def test_a_checkpoint_keeps_each_weight_to_a_ten_thousandth_of_the_heaviest(
     for bucket, weight in enumerate(histogram.weights):
         kept = saved.get(str(bucket), 0) / checkpoints.MOST_WEIGHT * heaviest
         # Buckets that count as empty may be left out altogether.
-        assert abs(kept - weight) <= max(heaviest / checkpoints.MOST_WEIGHT, histograms.EPSILON)
+        assert abs(kept - weight) <= max(heaviest / checkpoints.MOST_WEIGHT, buckets.EPSILON)
 
 
 @given(seconds=st.integers(-60_000_000_000, 200_000_000_000))

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from kubestow.model.decoding import fields
-from kubestow.policies.sizing import protocols
-from kubestow.policies.sizing.vpa.recommender import memory as recommender_memory
-from kubestow.policies.sizing.vpa.recommender import recommender
 from tests.policies.sizing.vpa import recorded
+from tests.policies.sizing.vpa.oracle import memory as oracle_memory
+from tests.policies.sizing.vpa.oracle.recommender import ScalarVpa
 
 CASES = recorded.load("random_sequences.jsonl.gz")
 
@@ -25,7 +24,7 @@ def assert_checkpoints_equal(got: recorded.Json, expected: recorded.Json) -> Non
     for name, status in expected.items():
         for kind in ("cpuHistogram", "memoryHistogram"):
             mine, theirs = got[name].pop(kind), status.pop(kind)
-            total = theirs.get("totalWeight", 0.0)  # upstream's JSON leaves noughts out
+            total = theirs.get("totalWeight", 0.0)  # upstream's JSON leaves zeros out
             assert mine["totalWeight"] == pytest.approx(total, rel=1e-12)
             assert mine["bucketWeights"] == theirs.get("bucketWeights", {})
             reference = theirs.get("referenceTimestamp") or "0001-01-01T00:00:00Z"
@@ -37,21 +36,17 @@ def assert_checkpoints_equal(got: recorded.Json, expected: recorded.Json) -> Non
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_recommendations_equal_those_of_the_genuine_recommender(case: recorded.Json) -> None:
-    vpa = recommender.Vpa(recorded.read_parameters(case))
-    policies = recorded.read_policies(case["policy"])
-    gathering = vpa.gathering_of(policies)
-    memory = recommender_memory.VpaMemory()
+    vpa = ScalarVpa(recorded.read_parameters(case), recorded.read_policies(case["policy"]))
+    gathering = vpa.gathering
+    memory = oracle_memory.VpaMemory()
     answers: list[Any] = list(case["answers"])
     for round_ in case["rounds"]:
         time_s, flags = round_[0], round_[4]
-        context = protocols.SizingContext("ns/Deployment/d", time_s, policies=policies)
-        memory = vpa.observe(memory, recorded.read_news(case, round_), context)
+        memory = vpa.observe(memory, recorded.read_news(case, round_))
         if flags & 1:
-            assert recorded.plain(vpa.recommend_from(memory, context)) == answers.pop(0), time_s
+            assert recorded.plain(vpa.recommend(memory)) == answers.pop(0), time_s
         if flags & 2:
             saved = memory.save_checkpoints(gathering, time_s)
-            memory = recommender_memory.restore(
-                fields.Field(saved, "checkpoint"), gathering, time_s
-            )
+            memory = oracle_memory.restore(fields.Field(saved, "checkpoint"), gathering, time_s)
             assert_checkpoints_equal(saved, answers.pop(0))
     assert not answers

@@ -9,29 +9,26 @@ import pytest
 
 from kubestow.model import errors
 from kubestow.model.decoding import fields
+from kubestow.policies import compiling
 from kubestow.policies.sizing.container_policies import ContainerPolicy
-from kubestow.policies.sizing.vpa.recommender import (
-    aggregates,
-    amounts,
-    checkpoints,
-    containers,
-    estimators,
-    recommender,
+from kubestow.policies.sizing.vpa.recommender import amounts, bank_kernels, floats, status
+from kubestow.policies.sizing.vpa.recommender.banks import Estimate
+from kubestow.policies.sizing.vpa.recommender.parameters import (
+    Gathering,
+    VpaParameters,
+    features,
+    floors,
+    gathering,
 )
-from kubestow.policies.sizing.vpa.recommender.histograms import (
+from tests.policies.sizing.vpa import recorded
+from tests.policies.sizing.vpa.oracle import aggregates, checkpoints, containers, estimators
+from tests.policies.sizing.vpa.oracle.histograms import (
     Buckets,
     DecayingHistogram,
     ExponentialBuckets,
     Histogram,
     LinearBuckets,
 )
-from kubestow.policies.sizing.vpa.recommender.parameters import (
-    Gathering,
-    VpaParameters,
-    features,
-    gathering,
-)
-from tests.policies.sizing.vpa import recorded
 
 ALL = recorded.load("upstream_tables.jsonl.gz")
 
@@ -116,7 +113,7 @@ class Replay:
             saved = checkpoints.save_histogram(mine)
         else:
             saved = {"referenceTimestamp": None, **checkpoints.save_weights(mine)}
-        # Upstream's JSON leaves out what is nought.
+        # Upstream's JSON leaves out what is 0.
         return {key: value for key, value in saved.items() if value or key[0] == "r"}
 
     def load(self, mine: Histogram | DecayingHistogram, args: Any, fails: bool) -> None:
@@ -150,11 +147,20 @@ def test_histograms_answer_as_in_upstreams_tests(steps: list[recorded.Json]) -> 
         replay.step(step)
 
 
+@compiling.compiled
+def find_compiled(value: float, width: float, ratio: float, log_ratio: float, count: int) -> int:
+    return bank_kernels.find_bucket(value, width, ratio, log_ratio, count)
+
+
 @cases("find", "start")
 def test_values_and_buckets_belong_together_as_upstream_says(case: recorded.Json) -> None:
     buckets = read_buckets(case["in"][0])
     method = buckets.find if case["kind"] == "find" else buckets.start
     assert method(case["in"][1]) == case["out"]
+    if isinstance(buckets, ExponentialBuckets) and case["kind"] == "find":
+        log_ratio = floats.log(buckets.ratio)
+        found = find_compiled(case["in"][1], buckets.first, buckets.ratio, log_ratio, buckets.count)
+        assert found == case["out"]
 
 
 @cases("container")
@@ -231,9 +237,7 @@ def test_the_steps_of_an_estimate_are_upstreams(case: recorded.Json) -> None:
 def test_floors_and_controlled_resources_are_upstreams(case: recorded.Json) -> None:
     given = case["in"]
     flags = VpaParameters(pod_min_cpu_m=given["minCPU"], pod_min_memory_mib=given["minMemory"])
-    least = dict(
-        zip(("cpu", "memory"), estimators.floors(flags, len(given["containers"])), strict=True)
-    )
+    least = dict(zip(("cpu", "memory"), floors(flags, len(given["containers"])), strict=True))
     got = {
         name: {
             word: {key: max(entry[part][key], least[key]) for key in entry["controlled"]}
@@ -254,9 +258,9 @@ def test_amounts_are_presented_as_upstream_presents_them(case: recorded.Json) ->
         round_cpu_m=round_cpu_m, round_memory_bytes=round_memory_bytes, humanize_memory=humanize
     )
     cpu_m, memory = given.get("cpu", 0), given.get("memory", 0)
-    found = estimators.Estimate(cpu_m, memory, cpu_m, memory, cpu_m, memory)
+    found = Estimate(cpu_m, memory, cpu_m, memory, cpu_m, memory)
     policies = (ContainerPolicy("c", controlled_resources=tuple(given)),)
-    (sized,) = recommender.Vpa(flags).presented({"c": found}, policies)
+    (sized,) = status.present({"c": found}, flags, policies)
     expected = recorded.read_amounts(
         {name: value for name, value in case["out"].items() if name in ("cpu", "memory")}
     )
@@ -266,7 +270,7 @@ def test_amounts_are_presented_as_upstream_presents_them(case: recorded.Json) ->
 @cases("round", "human")
 def test_rounding_is_upstreams(case: recorded.Json) -> None:
     if case["kind"] == "human":
-        assert recommender.humanized(case["in"]) == case["out"]
+        assert status.humanize(case["in"]) == case["out"]
     else:
         assert amounts.round_up(*case["in"]) == case["out"][0]
 

@@ -14,8 +14,8 @@ from kubestow.policies.sizing.vpa.actuation.policies import (
     UpdaterParameters,
 )
 from kubestow.policies.sizing.vpa.actuation.priorities import Priority
-from kubestow.policies.sizing.vpa.recommender import instants
 from tests.policies.sizing.vpa import recorded
+from tests.policies.sizing.vpa.oracle import instants
 
 ALL = recorded.load("upstream_tables.jsonl.gz")
 

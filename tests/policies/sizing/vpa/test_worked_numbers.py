@@ -8,18 +8,17 @@ import pytest
 
 from kubestow.model import errors
 from kubestow.model.decoding import fields
-from kubestow.policies.sizing.vpa.recommender import (
+from kubestow.policies.sizing.vpa.recommender import amounts, parameters
+from tests.policies.sizing.vpa.oracle import (
     aggregates,
-    amounts,
     checkpoints,
     containers,
     estimators,
     histograms,
     instants,
-    parameters,
 )
-from kubestow.policies.sizing.vpa.recommender.containers import VpaContainer
-from kubestow.policies.sizing.vpa.recommender.histograms import DecayingHistogram, Histogram
+from tests.policies.sizing.vpa.oracle.containers import VpaContainer
+from tests.policies.sizing.vpa.oracle.histograms import DecayingHistogram, Histogram
 
 MIB = 1 << 20
 DAY_NS = 86_400 * instants.SECOND_NS
@@ -165,14 +164,14 @@ def test_without_history_bounds_do_not_force_anything() -> None:
     aggregate = aggregates.make(RULES)
     aggregate.add_cpu(500, START_NS)
     found = estimators.estimate(aggregate, parameters.VpaParameters(), 1)
-    assert found.lower_cpu_m == 25  # nought, raised to the floor
+    assert found.lower_cpu_m == 25  # zero, raised to the floor
     assert found.upper_cpu_m == amounts.MOST  # infinite
-    assert found.upper_memory_bytes == 250 * MIB  # nought times infinity: the floor
+    assert found.upper_memory_bytes == 250 * MIB  # zero times infinity: the floor
 
 
 def test_floors_are_shared_by_the_containers_of_a_pod() -> None:
-    assert estimators.floors(parameters.VpaParameters(), 1) == (25, 250 * MIB)
-    assert estimators.floors(parameters.VpaParameters(), 3) == (8, 87381333)
+    assert parameters.floors(parameters.VpaParameters(), 1) == (25, 250 * MIB)
+    assert parameters.floors(parameters.VpaParameters(), 3) == (8, 87381333)
 
 
 def test_before_1_4_a_sample_weighs_its_request() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kubestow.policies.sizing import batches, estimates
+from kubestow.model.usage import Usage, arrange
+from kubestow.policies.sizing import estimates
 from kubestow.reports import figures
 from kubestow.studies import public_data, registry
 from kubestow.studies.options import StudyOptions
@@ -68,13 +69,13 @@ def test_two_ways_are_compared_in_sum_over_what_both_know() -> None:
     assert measures.compare(needed, ours, theirs, 1) == (0.5, 0.5, 0.5)
 
 
-def made_up(series: int, points: int, step_s: float, seed: int) -> batches.Batch:
+def made_up(series: int, points: int, step_s: float, seed: int) -> Usage:
     rng = np.random.default_rng(seed)
     sizes = np.exp(rng.normal(0.0, 0.5, series))[:, None]
     cpu = sizes * np.exp(0.2 * rng.standard_normal((series, points)))
     names = [f"s{number}" for number in range(series)]
     end_s = points * step_s
-    return batches.make(names, np.arange(series), step_s, end_s, cpu, cpu * 4.0 * GIB)
+    return arrange(names, np.arange(series), step_s, end_s, cpu, cpu * 4.0 * GIB)
 
 
 def test_everybody_is_asked_about_the_same_windows_from_the_eighth_on() -> None:
@@ -113,7 +114,7 @@ def test_defaults_stand_on_the_curves() -> None:
 def test_daily_limits_by_hand() -> None:
     # One machine, ten days of two points: 1 and 3 cores; the limit is 2 cores and 2 GiB.
     cpu = np.tile([1.0, 3.0], 10)[None, :]
-    batch = batches.make(["m"], np.array([0]), 43200.0, 0.0, cpu, cpu * GIB)
+    batch = arrange(["m"], np.array([0]), 43200.0, 0.0, cpu, cpu * GIB)
     days = limits.cut(batch)
     assert len(days.pasts) == 2
     assert days.pasts[0].points == 16

@@ -81,9 +81,7 @@ def test_runs_from_several_starts_are_averaged_block_by_block() -> None:
         ),
     }
     by_place = {
-        place: [
-            (scaling_runs.ScalingTask({}, place, ScalingVariant("hpa", "hpa"), 0.6, 1, Path()), run)
-        ]
+        place: [(scaling_runs.ScalingTask({}, place, ScalingVariant("hpa", "hpa"), 0.6, 1), run)]
         for place, run in runs.items()
     }
     curves = trace_scaling.make_all_curves(traces, by_place)
@@ -290,12 +288,10 @@ def test_more_pods_leave_fewer_requests_overloaded(tmp_path: Path) -> None:
     (trace,) = small_traces()
     document = trace_scaling.scenario(trace, trace_scaling.write_series(trace, tmp_path))
     tasks = [
-        scaling_runs.ScalingTask(
-            document, "wave", ScalingVariant("hpa", "hpa"), target, 1, tmp_path / "runs"
-        )
+        scaling_runs.ScalingTask(document, "wave", ScalingVariant("hpa", "hpa"), target, 1)
         for target in (0.3, 0.9)
     ]
-    runs = scaling_runs.run_all(tasks, 1, lambda *_: None)
+    runs = scaling_runs.run_all(tasks, tmp_path / "runs", 1, lambda *_: None)
     (roomy, calm), (tight, bad) = (trace_scaling.measure(trace, run) for run in runs)
     assert (roomy > tight).all()
     assert (calm < bad).all()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kubestow.model.arrays import Floats
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import arrange
 from kubestow.policies.sizing.margins import arima
 from kubestow.studies import public_data
 from kubestow.studies.options import StudyOptions
@@ -47,9 +47,7 @@ def test_windows_do_not_overlap_and_leave_out_constants_and_gaps() -> None:
     values = np.tile(np.arange(260.0), (3, 1))
     values[1, 135:] = 7.0
     values[2, 200] = np.nan
-    batch = batches.make(
-        ["a", "b", "c"], np.arange(3), 60.0, 0.0, np.full_like(values, np.nan), values
-    )
+    batch = arrange(["a", "b", "c"], np.arange(3), 60.0, 0.0, np.full_like(values, np.nan), values)
     found = forecast_windows.cut("made-up", "memory", batch, 5)
     # Points 135 to 259 and 10 to 134: the last window of b is constant, that of c has a gap.
     assert list(zip(found.series.tolist(), found.places.tolist(), strict=True)) == [

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from kubestow.model.progress import ignore
 from kubestow.studies.schubert.limits import drain
 from kubestow.studies.schubert.limits.drain import (
     FIXED,
@@ -33,7 +34,9 @@ def small_scenario() -> dict[str, Any]:
 
 
 def run_small(profile: str, folder: Path | None = None) -> drain.DrainRun:
-    return drain.run_task(DrainTask(profile, SMALL, 1, small_scenario()), folder)
+    task = DrainTask(profile, SMALL, 1, small_scenario())
+    (found,) = drain.run_tasks([task], folder, ignore)
+    return found
 
 
 def test_the_bundled_cluster_is_that_of_the_thesis() -> None:
@@ -78,14 +81,13 @@ def test_profiles_of_one_seed_share_their_pods() -> None:
 
 def test_a_finished_run_is_kept(tmp_path: Path) -> None:
     tasks = [DrainTask(SPREADING, SMALL, 1, small_scenario())]
-    seen: list[tuple[int, int, str]] = []
-    first = drain.run_tasks(tasks, tmp_path, lambda *told: seen.append(told))
+    seen: list[tuple[float, float, str]] = []
+    first = drain.run_tasks(tasks, tmp_path, lambda *done: seen.append(done))
     (path,) = tmp_path.iterdir()
     written = path.stat().st_mtime_ns
     assert drain.run_tasks(tasks, tmp_path, lambda *_: None) == first
     assert path.stat().st_mtime_ns == written
-    assert seen == [(1, 1, "kube-scheduler-small-s1")]
-    assert drain.read_run(path, "another") is None
+    assert seen == [(0.0, 1.0, ""), (1.0, 1.0, "kube-scheduler-small-s1")]
 
 
 def make_events(rows: list[tuple[float, str, str, str]]) -> pl.DataFrame:

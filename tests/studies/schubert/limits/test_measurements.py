@@ -116,10 +116,3 @@ def test_a_finished_block_is_not_measured_again(
     assert len(kept) == 3
     with pytest.raises(AssertionError, match="again"):
         measurements.run_blocks(dataclasses.replace(TINY, number=101), machine, measured, ignore)
-
-
-def test_a_broken_file_is_measured_again(measured: Path, tmp_path: Path) -> None:
-    some = next(measured.iterdir())
-    (tmp_path / "broken.json").write_bytes(some.read_bytes()[:40])
-    assert measurements.read_record(tmp_path / "broken.json", "key") is None
-    assert measurements.read_record(some, "another key") is None

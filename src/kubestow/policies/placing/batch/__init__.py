@@ -1,3 +1,5 @@
 """The scheduling cycle compiled: the decisions of ``scheduler``, for many pods at once."""
 
-__all__ = []
+from kubestow.policies.placing.batch.scheduler import place_batch
+
+__all__ = ["place_batch"]

@@ -22,7 +22,7 @@ Hint = tuple[str, str, str]  # namespace, label, value
 
 
 @dataclass(slots=True)
-class Registry:
+class TallyRegistry:
     """Collects groups, topology keys, node masks and tallies while classes are prepared."""
 
     state: states.ClusterState

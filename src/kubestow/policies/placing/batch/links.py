@@ -9,7 +9,7 @@ import numpy as np
 
 from kubestow.model import arrays, nodes, pods, selectors, states
 from kubestow.policies.placing import profiles, scheduler
-from kubestow.policies.placing.batch.groups import ITSELF, Registry, flatten, representative
+from kubestow.policies.placing.batch.groups import ITSELF, TallyRegistry, flatten, representative
 from kubestow.policies.placing.batch.tables import Links
 from kubestow.policies.placing.scheduler import Cycle
 
@@ -57,7 +57,7 @@ class Linker:
     All classes have to be known beforehand, because the terms of one act on the others.
     """
 
-    def __init__(self, cycles: list[Cycle], registry: Registry) -> None:
+    def __init__(self, cycles: list[Cycle], registry: TallyRegistry) -> None:
         self._cycles = cycles
         self._registry = registry
         self._members = [representative(cycle.pod) for cycle in cycles]

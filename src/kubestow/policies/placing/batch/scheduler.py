@@ -1,4 +1,4 @@
-"""Many pods at once: the same choices as ``schedulers.Scheduler``, thousands of times faster.
+"""Many pods at once: the same choices as ``scheduler.Scheduler``, thousands of times faster.
 
 Pods are sorted into classes, the classes become tables, a compiled kernel places the pods in order.
 """
@@ -16,7 +16,7 @@ from kubestow.model.arrays import Floats
 from kubestow.policies.placing import profiles, scheduler
 from kubestow.policies.placing.batch import kernels
 from kubestow.policies.placing.batch import resources as batch_resources
-from kubestow.policies.placing.batch.groups import Registry
+from kubestow.policies.placing.batch.groups import TallyRegistry
 from kubestow.policies.placing.batch.links import Linker
 from kubestow.policies.placing.batch.tables import BatchNodes, BatchRules, Cache, Classes, Statics
 from kubestow.policies.placing.scheduler import Conflict, Cycle
@@ -40,7 +40,7 @@ _LARGEST_EXACT = 2**53 // 100
 _CACHE_CELLS = 64_000_000  # class slots x nodes: about 0.6 GB of cached scores at most
 
 
-def place(
+def place_batch(
     wanted: Sequence[pods.Pod],
     state: states.ClusterState,
     profile: profiles.Profile,
@@ -65,7 +65,7 @@ def place(
     if profile.extension is not None or int(state.allocatable.max()) >= _LARGEST_EXACT:
         return _place_one_by_one(wanted, state, scheduler.Scheduler(profile, features), rng)
     class_of_pod, cycles = _classify(wanted, state, profile, features)
-    registry = Registry(state)
+    registry = TallyRegistry(state)
     link_of_class, linked = _kinds(cycles, _link_kind)
     links = Linker(linked, registry).links()
     static_of_class, looked_at = _kinds(cycles, _static_kind)

@@ -76,7 +76,7 @@ def changed_since(events: tuple[hpa_memory.Stamped, ...], cutoff_ns: int) -> int
 
 
 def _start(
-    current: int, policy: specs.ScalingPolicy, memory: hpa_memory.HpaMemory, now_ns: int
+    current: int, policy: specs.HpaScalingPolicy, memory: hpa_memory.HpaMemory, now_ns: int
 ) -> int:
     """Return the replicas at the beginning of a policy's period."""
     cutoff_ns = now_ns - policy.period_s * go_arithmetic.SECOND_NS

@@ -185,8 +185,8 @@ def _tolerance(quantity: quantities.Quantity) -> float:
     return go_arithmetic.approximate(quantity)
 
 
-def _policy(item: decoding.Field) -> specs.ScalingPolicy:
-    return specs.ScalingPolicy(
+def _policy(item: decoding.Field) -> specs.HpaScalingPolicy:
+    return specs.HpaScalingPolicy(
         kind=item["type"].choice((specs.PODS_POLICY, specs.PERCENT_POLICY)),
         value=item["value"].integer(least=1, most=go_arithmetic.MAX_INT32),
         period_s=item["periodSeconds"].integer(least=1, most=_MAX_PERIOD_S),

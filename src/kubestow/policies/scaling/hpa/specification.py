@@ -52,7 +52,7 @@ class MetricSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class ScalingPolicy:
+class HpaScalingPolicy:
     """At most so much change per period.
 
     Attributes:
@@ -79,7 +79,7 @@ class ScalingRules:
 
     window_s: int | None
     select: str
-    policies: tuple[ScalingPolicy, ...]
+    policies: tuple[HpaScalingPolicy, ...]
     tolerance: float | None = None
 
 
@@ -87,10 +87,10 @@ class ScalingRules:
 DEFAULT_UP = ScalingRules(
     window_s=0,
     select=MAX,
-    policies=(ScalingPolicy(PODS_POLICY, 4, 15), ScalingPolicy(PERCENT_POLICY, 100, 15)),
+    policies=(HpaScalingPolicy(PODS_POLICY, 4, 15), HpaScalingPolicy(PERCENT_POLICY, 100, 15)),
 )
 DEFAULT_DOWN = ScalingRules(
-    window_s=None, select=MAX, policies=(ScalingPolicy(PERCENT_POLICY, 100, 15),)
+    window_s=None, select=MAX, policies=(HpaScalingPolicy(PERCENT_POLICY, 100, 15),)
 )
 
 

@@ -6,7 +6,7 @@ request slows down and does not kill. Of several pods of a container the largest
 miss is a window in which any of them needed more.
 
 Flow: ``window_statistics`` -> ``conformal_features`` (what was known before each window) ->
-``conformal_scores`` (margins from how earlier windows of the whole batch came out) ->
+``conformal_scores`` (margins from how earlier windows of all containers came out) ->
 ``conformal_floors``. Runs of jobs have no windows and go through ``conformal_runs``. Theses/001
 8.3 (2) asks for such an estimator.
 """
@@ -21,44 +21,47 @@ from numpy.typing import NDArray
 
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats
-from kubestow.policies.sizing import batches, estimates, window_statistics
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates, window_statistics
 from kubestow.policies.sizing.conformal import features as conformal_features
 from kubestow.policies.sizing.conformal import runs, scores
 
 
-def find_startup_peaks(batch: batches.Batch, points: int, recent: int) -> Floats:
+def find_startup_peaks(usage: Usage, points: int, recent: int) -> Floats:
     """Return the largest memory of the first points of pods that were seen to start.
 
-    A pod that is there from the first point of the batch may have started long before, so its
+    A pod that is there from the first point may have started long before, so its
     first points are no start.
 
     Args:
-        batch: Usage.
+        usage: Usage.
         points: How long a start takes.
         recent: Starts that lie further back than so many points do not count.
 
     Returns:
         By container; 0 where no start was seen.
     """
-    if not batch.points:
-        return np.zeros(len(batch.names))
-    memory = batch.memory_bytes
+    if not usage.points:
+        return np.zeros(len(usage.containers))
+    memory = usage.memory_bytes
     known = ~np.isnan(memory)
     first = np.argmax(known, axis=1)
-    seen = np.flatnonzero(known.any(axis=1) & (first > max(batch.points - recent - 1, 0)))
+    seen = np.flatnonzero(known.any(axis=1) & (first > max(usage.points - recent - 1, 0)))
     columns = first[seen, np.newaxis] + np.arange(points)
-    inside = columns < batch.points
-    taken = memory[seen[:, np.newaxis], np.minimum(columns, batch.points - 1)]
+    inside = columns < usage.points
+    taken = memory[seen[:, np.newaxis], np.minimum(columns, usage.points - 1)]
     peaks = np.full(len(memory), np.nan)
     peaks[seen] = window_statistics.largest(np.where(inside, taken, np.nan))
-    found = batch.largest(peaks)
+    found = usage.largest(peaks)
     return np.where(np.isnan(found), 0.0, found)
 
 
-def raise_killed(killed_bytes: Floats, ratio: float, least_bytes: float) -> Floats:
+def raise_killed(oom_killed_bytes: Floats, ratio: float, least_bytes: float) -> Floats:
     """Return the least memory after an OOM kill; 0 where there was none."""
     return np.where(
-        killed_bytes > 0.0, np.maximum(killed_bytes * ratio, killed_bytes + least_bytes), 0.0
+        oom_killed_bytes > 0.0,
+        np.maximum(oom_killed_bytes * ratio, oom_killed_bytes + least_bytes),
+        0.0,
     )
 
 
@@ -151,15 +154,15 @@ class Conformal:
     parameters: ConformalParameters = ConformalParameters()
     name: str = CONFORMAL
 
-    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+    def estimate(self, usage: Usage) -> estimates.Estimates:
         """Return what holds in the next window, or in the next run where rows are runs."""
-        size = size_runs if batch.runs else size_windows
+        size = size_runs if usage.runs else size_windows
         p = self.parameters
-        cpu = size(batch, measure_cpu(batch, p), p, memory=False)
-        memory = _raise(size(batch, measure_memory(batch, p), p, memory=True), batch, p)
+        cpu = size(usage, measure_cpu(usage, p), p, memory=False)
+        memory = _raise(size(usage, measure_memory(usage, p), p, memory=True), usage, p)
         return estimates.Estimates(
             cpu.target, memory.target, cpu.lower, memory.lower, cpu.upper, memory.upper,
-            explain(memory.counts, memory.shifted, "runs" if batch.runs else "windows"),
+            explain(memory.counts, memory.shifted, "runs" if usage.runs else "windows"),
             {
                 "cpuLevel": cpu.level, "memoryLevel": memory.level,
                 "cpuWindows": cpu.counts, "memoryWindows": memory.counts,
@@ -168,33 +171,31 @@ class Conformal:
         )  # fmt: skip
 
 
-def measure_cpu(batch: batches.Batch, p: ConformalParameters) -> Floats:
+def measure_cpu(usage: Usage, p: ConformalParameters) -> Floats:
     """Return what each window needed of CPU, by row and window; a run is one window."""
-    points = _window_points(batch, p)
+    points = _window_points(usage, p)
     if p.cpu_quantile == 1.0:
-        return window_statistics.peaks(batch.cpu_cores, points)
-    return window_statistics.window_quantiles(batch.cpu_cores, points, p.cpu_quantile)
+        return window_statistics.peaks(usage.cpu_cores, points)
+    return window_statistics.window_quantiles(usage.cpu_cores, points, p.cpu_quantile)
 
 
-def measure_memory(batch: batches.Batch, p: ConformalParameters) -> Floats:
+def measure_memory(usage: Usage, p: ConformalParameters) -> Floats:
     """Return what each window needed of memory, by row and window; a run is one window."""
-    return window_statistics.peaks(batch.memory_bytes, _window_points(batch, p))
+    return window_statistics.peaks(usage.memory_bytes, _window_points(usage, p))
 
 
-def _window_points(batch: batches.Batch, p: ConformalParameters) -> int:
-    whole = max(batch.points, 1)
+def _window_points(usage: Usage, p: ConformalParameters) -> int:
+    whole = max(usage.points, 1)
     # What is shorter than a window is taken for one: better than no answer.
-    return whole if batch.runs else min(max(round(p.window_s / batch.step_s), 1), whole)
+    return whole if usage.runs else min(max(round(p.window_s / usage.step_s), 1), whole)
 
 
-def size_windows(
-    batch: batches.Batch, needed: Floats, p: ConformalParameters, *, memory: bool
-) -> _Sized:
+def size_windows(usage: Usage, needed: Floats, p: ConformalParameters, *, memory: bool) -> _Sized:
     """Return amounts for the next window."""
     grain = p.memory_grain_bytes if memory else p.cpu_grain_cores
     least = p.memory_least_bytes if memory else p.cpu_least_cores
     missed = p.memory_miss_probability if memory else p.cpu_miss_probability
-    logs = np.log(join_pods(batch, needed) + grain)
+    logs = np.log(join_pods(usage, needed) + grain)
     rules = conformal_features.FeatureRules(
         p.history_windows, p.half_life_windows, p.shift_factor, p.shift_steps
     )
@@ -227,28 +228,26 @@ def _shares(missed: float) -> tuple[float, float, float]:
     return missed, min(2.0 * missed, 0.5), missed / 4.0
 
 
-def join_pods(batch: batches.Batch, needed: Floats) -> Floats:
+def join_pods(usage: Usage, needed: Floats) -> Floats:
     """Return the largest pod's need by container and window; NaN where none was measured."""
-    found = np.full((len(batch.names), needed.shape[1]), np.nan)
-    present, starts = np.unique(batch.owners, return_index=True)
+    found = np.full((len(usage.containers), needed.shape[1]), np.nan)
+    present, starts = np.unique(usage.owners, return_index=True)
     if len(present):
         found[present] = np.fmax.reduceat(needed, starts, axis=0)
     return found
 
 
-def size_runs(
-    batch: batches.Batch, needed: Floats, p: ConformalParameters, *, memory: bool
-) -> _Sized:
+def size_runs(usage: Usage, needed: Floats, p: ConformalParameters, *, memory: bool) -> _Sized:
     """Return amounts for the next run."""
     grain = p.memory_grain_bytes if memory else p.cpu_grain_cores
     least = p.memory_least_bytes if memory else p.cpu_least_cores
     missed = p.memory_miss_probability if memory else p.cpu_miss_probability
-    rows = latest_runs(batch, p.run_history)
+    rows = latest_runs(usage, p.run_history)
     logs = np.log(needed[rows, 0] + grain) if needed.shape[1] else np.full(len(rows), np.nan)
-    sample = runs.collect(logs, batch.owners[rows], len(batch.names))
+    sample = runs.collect(logs, usage.owners[rows], len(usage.containers))
     spread = runs.find_spread(sample)
     # Memory that some recent run has needed is needed again, however rare it was.
-    seen = sample.largest if memory else np.full(len(batch.names), -np.inf)
+    seen = sample.largest if memory else np.full(len(usage.containers), -np.inf)
     found = []
     for share in _shares(missed):
         margin = runs.reach(sample, spread, share)
@@ -267,23 +266,23 @@ def size_runs(
     )
 
 
-def latest_runs(batch: batches.Batch, count: int) -> NDArray[np.int64]:
+def latest_runs(usage: Usage, count: int) -> NDArray[np.int64]:
     """Return the rows of the last runs of every container, by when they began."""
-    known = ~(np.isnan(batch.cpu_cores) & np.isnan(batch.memory_bytes))
-    began = np.argmax(known, axis=1) if batch.points else np.zeros(len(known), dtype=np.int64)
-    order = np.lexsort((began, batch.owners))
-    ends = np.searchsorted(batch.owners, batch.owners, side="right")
+    known = ~(np.isnan(usage.cpu_cores) & np.isnan(usage.memory_bytes))
+    began = np.argmax(known, axis=1) if usage.points else np.zeros(len(known), dtype=np.int64)
+    order = np.lexsort((began, usage.owners))
+    ends = np.searchsorted(usage.owners, usage.owners, side="right")
     kept: NDArray[np.int64] = order[ends - np.arange(len(order)) <= count]
     return kept
 
 
-def _raise(sized: _Sized, batch: batches.Batch, p: ConformalParameters) -> _Sized:
+def _raise(sized: _Sized, usage: Usage, p: ConformalParameters) -> _Sized:
     """Return amounts that stay above start-up peaks and OOM kills."""
-    floors = raise_killed(batch.killed_bytes, p.oom_ratio, p.oom_least_bytes)
-    if not batch.runs and p.startup_s > 0.0:
-        points = max(round(p.startup_s / batch.step_s), 1)
-        recent = round(p.startup_recent_s / batch.step_s)
-        peaks = find_startup_peaks(batch, points, recent)
+    floors = raise_killed(usage.oom_killed_bytes, p.oom_ratio, p.oom_least_bytes)
+    if not usage.runs and p.startup_s > 0.0:
+        points = max(round(p.startup_s / usage.step_s), 1)
+        recent = round(p.startup_recent_s / usage.step_s)
+        peaks = find_startup_peaks(usage, points, recent)
         floors = np.maximum(floors, peaks)
     # Nothing is known of a container that only was killed, but that it needs more than it had.
     target, lower, upper = (

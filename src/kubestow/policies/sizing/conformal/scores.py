@@ -193,7 +193,7 @@ def weighted_quantile(scores: Floats, prior: Floats, weight: float, share: float
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Past:
-    """What a batch shows of one resource.
+    """What the usage of all containers shows of one resource.
 
     Attributes:
         logs: Logarithms of the windows' statistics, by container and window; NaN if not known.

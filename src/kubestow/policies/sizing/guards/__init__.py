@@ -5,7 +5,6 @@ from kubestow.policies.sizing.guards.guards import (
     GuardedPod,
     GuardParameters,
     LimitRule,
-    SizedContainer,
 )
 from kubestow.policies.sizing.guards.heaps import JavaHeap, find_java_heap
 from kubestow.policies.sizing.guards.rules import guard
@@ -16,7 +15,6 @@ __all__ = [
     "GuardedPod",
     "JavaHeap",
     "LimitRule",
-    "SizedContainer",
     "find_java_heap",
     "guard",
 ]

@@ -1,6 +1,6 @@
 """Guards around any recommender: what a cluster, a namespace and common sense allow.
 
-A recommendation goes through the guards in a fixed order; each may change it and says so in a note.
+A recommendation goes through the guards in a fixed order; each may change it and adds a reason.
 First what speaks for more (heaps, kills), then what keeps things as they are (small changes,
 autoscalers on the same resource), at last what nobody can exceed (LimitRange, largest node, quota).
 A recommender knows usage of one container; that a pod has to fit a node as a whole, that a
@@ -11,16 +11,16 @@ killed before, only the guards know.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
 from kubestow.model import decoding, limit_ranges, requests, resources
-from kubestow.policies.sizing import protocols
+from kubestow.model.resources import ContainerResources
 from kubestow.policies.sizing.guards import heaps
+from kubestow.policies.sizing.recommendations import Amounts, Recommendation
 
 CPU, MEMORY = resources.CPU, resources.MEMORY
 MIB: Final = 2**20
-Amounts = Mapping[str, int]
 LimitRule = Literal["none", "request", "ratio", "keep"]
 Share = Annotated[float, decoding.ValueBounds(least=0.0)]
 
@@ -62,7 +62,7 @@ class GuardContext:
     Attributes:
         current: Requests and limits of its containers.
         replicas: How many pods it has.
-        killed_bytes: Largest memory limit (or request) a container was OOM-killed at.
+        oom_killed_bytes: Largest memory limit (or request) a container was OOM-killed at.
         node: What the largest schedulable node can give to a pod; without it pods are not capped.
         ranges: LimitRanges of the namespace.
         quota: What is left of the namespace's quota, by ``requests.cpu`` and so on.
@@ -71,9 +71,9 @@ class GuardContext:
         quality: Class of the pods.
     """
 
-    current: Mapping[str, protocols.ContainerResources] = field(default_factory=dict)
+    current: Mapping[str, ContainerResources] = field(default_factory=dict)
     replicas: int = 1
-    killed_bytes: Mapping[str, int] = field(default_factory=dict)
+    oom_killed_bytes: Mapping[str, int] = field(default_factory=dict)
     node: Amounts | None = None
     ranges: limit_ranges.LimitRanges = field(default_factory=limit_ranges.LimitRanges)
     quota: Amounts = field(default_factory=dict)
@@ -82,35 +82,18 @@ class GuardContext:
     quality: requests.QosClass = requests.QosClass.BURSTABLE
 
     def request(self, container: str, resource: str) -> int:
-        """Return what a container requests now; nought if it does not."""
+        """Return what a container requests now; 0 if it does not."""
         return _amount(self.current.get(container), resource, limit=False)
 
     def limit(self, container: str, resource: str) -> int:
-        """Return what a container is limited to now; nought if it is not."""
+        """Return what a container is limited to now; 0 if it is not."""
         return _amount(self.current.get(container), resource, limit=True)
 
 
-@dataclass(frozen=True, slots=True)
-class SizedContainer:
-    """Requests and limits for one container, in millicores and bytes, and why they are so."""
-
-    container: str
-    requests: Amounts
-    limits: Amounts = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def asking(self, resource: str, amount: int, note: str = "") -> SizedContainer:
-        """Return the same with another request; nothing is noted where nothing changes."""
-        if self.requests.get(resource) == amount:
-            return self
-        notes = (*self.notes, note) if note else self.notes
-        return replace(self, requests={**self.requests, resource: amount}, notes=notes)
+GuardedPod = tuple[Recommendation, ...]
 
 
-GuardedPod = tuple[SizedContainer, ...]
-
-
-def _amount(found: protocols.ContainerResources | None, resource: str, *, limit: bool) -> int:
+def _amount(found: ContainerResources | None, resource: str, *, limit: bool) -> int:
     if found is None:
         return 0
     stated = found.limits if limit else found.requests

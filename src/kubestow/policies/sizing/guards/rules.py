@@ -15,8 +15,8 @@ from kubestow.policies.sizing.guards.guards import (
     GuardContext,
     GuardedPod,
     GuardParameters,
-    SizedContainer,
 )
+from kubestow.policies.sizing.recommendations import Recommendation
 
 Rule = Callable[[GuardedPod, GuardContext, GuardParameters], GuardedPod]
 _BOTH: Final = (CPU, MEMORY)
@@ -31,8 +31,11 @@ def guard(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> 
         facts: What is known of the workload.
         parameters: What the guards go by.
     """
-    named = {sized.container for sized in pod}
-    whole = (*pod, *(SizedContainer(name, {}) for name in facts.current if name not in named))
+    if not pod:
+        return ()
+    named, key = {sized.container for sized in pod}, pod[0].key
+    others = (name for name in facts.current if name not in named)
+    whole = (*pod, *(Recommendation(key._replace(container=name), {}) for name in others))
     for rule in RULES:
         whole = rule(whole, facts, parameters)
     return whole[: len(pod)]
@@ -43,7 +46,7 @@ def keep_heaps(pod: GuardedPod, facts: GuardContext, _: GuardParameters) -> Guar
     return tuple(_keep_heap(sized, facts) for sized in pod)
 
 
-def _keep_heap(sized: SizedContainer, facts: GuardContext) -> SizedContainer:
+def _keep_heap(sized: Recommendation, facts: GuardContext) -> Recommendation:
     heap = facts.heaps.get(sized.container)
     wanted = sized.requests.get(MEMORY)
     if heap is None or wanted is None:
@@ -51,10 +54,12 @@ def _keep_heap(sized: SizedContainer, facts: GuardContext) -> SizedContainer:
     least = heap.least_bytes
     if least is not None:
         note = f"Java heap of {(heap.max_bytes or 0) >> 20} MiB" if wanted < least else ""
-        return sized.asking(MEMORY, max(wanted, least), note) if note else sized
+        return sized.with_request(MEMORY, max(wanted, least), note) if note else sized
     now = facts.request(sized.container, MEMORY)
     if wanted < now:
-        return sized.asking(MEMORY, now, f"Java ({heap.why}): not shrunk without knowing its heap")
+        return sized.with_request(
+            MEMORY, now, f"Java ({heap.why}): not shrunk without knowing its heap"
+        )
     return sized
 
 
@@ -63,11 +68,11 @@ def skip_small_changes(
 ) -> GuardedPod:
     """Leave requests as they are where the change is not worth a new pod."""
 
-    def skip(sized: SizedContainer) -> SizedContainer:
+    def skip(sized: Recommendation) -> Recommendation:
         for name, wanted in sized.requests.items():
             now = facts.request(sized.container, name)
             if now and wanted != now and abs(wanted - now) < parameters.min_change * now:
-                sized = sized.asking(
+                sized = sized.with_request(
                     name, now, f"{name}: change below {100 * parameters.min_change:g} %"
                 )
         return sized
@@ -82,14 +87,14 @@ def keep_autoscaled(pod: GuardedPod, facts: GuardContext, _: GuardParameters) ->
     round (0.8 of 0.8 of ...). The note says which target would do the same with the new request.
     """
 
-    def keep(sized: SizedContainer) -> SizedContainer:
+    def keep(sized: Recommendation) -> Recommendation:
         for name, percent in facts.autoscaled.items():
             wanted, now = sized.requests.get(name), facts.request(sized.container, name)
             if wanted is None or not now or wanted == now:
                 continue
             same = percent * now / wanted if wanted else math.inf
             hint = f"; {same:.0f} % of the new one would scale alike" if same <= 100.0 else ""
-            sized = sized.asking(
+            sized = sized.with_request(
                 name, now, f"{name}: an HPA scales on {percent} % of this request{hint}"
             )
         return sized
@@ -101,10 +106,10 @@ def raise_to_floors(pod: GuardedPod, _: GuardContext, parameters: GuardParameter
     """Give every container a little."""
     floors = {CPU: parameters.cpu_floor_m, MEMORY: parameters.memory_floor_bytes}
 
-    def lift(sized: SizedContainer) -> SizedContainer:
+    def lift(sized: Recommendation) -> Recommendation:
         for name, least in floors.items():
             if sized.requests.get(name, least) < least:
-                sized = sized.asking(name, least, f"{name}: floor")
+                sized = sized.with_request(name, least, f"{name}: floor")
         return sized
 
     return tuple(lift(sized) for sized in pod)
@@ -113,14 +118,14 @@ def raise_to_floors(pod: GuardedPod, _: GuardContext, parameters: GuardParameter
 def outgrow_kills(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
     """Never recommend again what a container was killed at."""
 
-    def outgrow(sized: SizedContainer) -> SizedContainer:
-        killed = facts.killed_bytes.get(sized.container, 0)
+    def outgrow(sized: Recommendation) -> Recommendation:
+        killed = facts.oom_killed_bytes.get(sized.container, 0)
         if not killed or MEMORY not in sized.requests:
             return sized
         least = max(math.ceil(killed * parameters.oom_ratio), killed + parameters.oom_least_bytes)
         if sized.requests[MEMORY] >= least:
             return sized
-        return sized.asking(MEMORY, least, f"memory: was killed at {killed >> 20} MiB")
+        return sized.with_request(MEMORY, least, f"memory: was killed at {killed >> 20} MiB")
 
     return tuple(outgrow(sized) for sized in pod)
 
@@ -129,11 +134,11 @@ def round_up(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) 
     """Round requests that change up to whole steps."""
     steps = {CPU: parameters.cpu_step_m, MEMORY: parameters.memory_step_bytes}
 
-    def lift(sized: SizedContainer) -> SizedContainer:
+    def lift(sized: Recommendation) -> Recommendation:
         for name, step in steps.items():
             wanted = sized.requests.get(name)
             if wanted is not None and wanted != facts.request(sized.container, name):
-                sized = sized.asking(name, -(-wanted // step) * step)
+                sized = sized.with_request(name, -(-wanted // step) * step)
         return sized
 
     return tuple(lift(sized) for sized in pod)
@@ -192,7 +197,7 @@ def set_limits(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters
             replace(
                 sized,
                 limits=dict(sized.requests),
-                notes=(*sized.notes, "limits equal requests: the pod stays Guaranteed"),
+                reasons=(*sized.reasons, "limits equal requests: the pod stays Guaranteed"),
             )
             for sized in pod
         )
@@ -201,10 +206,10 @@ def set_limits(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters
 
 
 def _limited(
-    sized: SizedContainer, facts: GuardContext, rules: dict[str, guards.LimitRule]
-) -> SizedContainer:
+    sized: Recommendation, facts: GuardContext, rules: dict[str, guards.LimitRule]
+) -> Recommendation:
     limits: dict[str, int] = {}
-    notes = list(sized.notes)
+    reasons = list(sized.reasons)
     for name, wanted in sized.requests.items():
         before, asked = facts.limit(sized.container, name), facts.request(sized.container, name)
         rule = rules.get(name, "keep")
@@ -219,17 +224,17 @@ def _limited(
         if most and limits.get(name, most + 1) > most:
             # A LimitRange with a maximum refuses containers without a limit.
             limits[name] = most
-            notes.append(f"{name} limit: LimitRange")
-    return replace(sized, limits=limits, notes=tuple(notes))
+            reasons.append(f"{name} limit: LimitRange")
+    return replace(sized, limits=limits, reasons=tuple(reasons))
 
 
-def _clamp(sized: SizedContainer, name: str, least: int, most: int, why: str) -> SizedContainer:
+def _clamp(sized: Recommendation, name: str, least: int, most: int, why: str) -> Recommendation:
     wanted = sized.requests.get(name)
     if wanted is None:
         return sized
     held = max(wanted, least)
     held = min(held, most) if most else held
-    return sized.asking(name, held, f"{name}: {why}")
+    return sized.with_request(name, held, f"{name}: {why}")
 
 
 def _fit(
@@ -255,7 +260,7 @@ def _fit(
         amount = low + (high - low) * room // growth
         rounded = amount // step * step
         fitted.append(
-            sized.asking(name, max(rounded, low), f"{name}: {why}")
+            sized.with_request(name, max(rounded, low), f"{name}: {why}")
             if name in sized.requests
             else sized
         )
@@ -263,7 +268,7 @@ def _fit(
 
 
 def _of(stated: resources.ResourceList | None, name: str) -> int:
-    """Return an amount of a list; nought if it is not there."""
+    """Return an amount of a list; 0 if it is not there."""
     if stated is None or name not in stated:
         return 0
     return int(resources.amount(name, stated[name]))

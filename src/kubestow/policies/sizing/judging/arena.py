@@ -16,7 +16,8 @@ import numpy as np
 
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats
-from kubestow.policies.sizing import batches, estimates, window_statistics
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates, window_statistics
 
 Amount = Annotated[float, decoding.ValueBounds(least=0.0)]
 
@@ -89,31 +90,31 @@ def origins(points: int, window: int, count: int, least: int) -> list[int]:
 
 
 def walk(
-    batch: batches.Batch, estimator: estimates.Estimator, window: int, at: Sequence[int]
+    usage: Usage, estimator: estimates.Estimator, window: int, at: Sequence[int]
 ) -> BacktestScores:
-    """Walk through the past of a batch.
+    """Walk through the past.
 
     Args:
-        batch: Usage of many containers.
+        usage: Usage of many containers.
         estimator: Who is judged.
         window: Points of the window after each origin.
         at: Origins: how many points are seen.
     """
-    return backtest_all(batch, window, at, estimates.estimate_at(estimator, batch, at))
+    return backtest_all(usage, window, at, estimates.estimate_at(estimator, usage, at))
 
 
 def backtest_all(
-    batch: batches.Batch,
+    usage: Usage,
     window: int,
     at: Sequence[int],
     answers: Sequence[estimates.Estimates],
 ) -> BacktestScores:
     """Put answers that were given at some moments beside what came next."""
     columns = [
-        backtest(batch.between(origin, origin + window), found)
+        backtest(usage.between(origin, origin + window), found)
         for origin, found in zip(at, answers, strict=True)
     ]
-    shape = (len(batch.names), 0)
+    shape = (len(usage.containers), 0)
     parts = [
         np.stack(part, axis=1) if part else np.empty(shape)
         for part in (zip(*columns, strict=True) if columns else [()] * 6)
@@ -121,12 +122,12 @@ def backtest_all(
     return BacktestScores(*parts)
 
 
-def backtest(after: batches.Batch, found: estimates.Estimates) -> tuple[Floats, ...]:
+def backtest(after: Usage, found: estimates.Estimates) -> tuple[Floats, ...]:
     """Return estimates beside what the next window needed, in the order of ``Judged``."""
     cpu = after.cpu_cores
     known = ~np.isnan(cpu)
     beyond = (cpu > found.cpu_cores[after.owners][:, np.newaxis]) & known
-    size = len(after.names)
+    size = len(after.containers)
     counted = np.bincount(after.owners, known.sum(axis=1), size)
     over = np.bincount(after.owners, beyond.sum(axis=1), size)
     used = np.bincount(after.owners, np.where(known, cpu, 0.0).sum(axis=1), size)

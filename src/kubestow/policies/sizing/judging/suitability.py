@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats, Ints
+from kubestow.model.usage import Usage
 from kubestow.policies.compiling import compiled
-from kubestow.policies.sizing import batches, guards, window_statistics
+from kubestow.policies.sizing import guards, window_statistics
 
 Share = Annotated[float, decoding.ValueBounds(least=0.0)]
 
@@ -67,7 +68,7 @@ class Screen:
 
 
 def screen_container(
-    batch: batches.Batch,
+    usage: Usage,
     window: int,
     parameters: ScreenParameters,
     known_heaps: tuple[guards.JavaHeap | None, ...] | None = None,
@@ -75,21 +76,21 @@ def screen_container(
     """Look at the past of every container.
 
     Args:
-        batch: Usage of many containers.
-        window: Points of a window; of a batch of runs each row is one.
+        usage: Usage of many containers.
+        window: Points of a window; of runs each row is one.
         parameters: Where suitable ends.
         known_heaps: Java heaps by container, where they are known.
     """
-    memory = _by_container(batch, batch.memory_bytes, window)
-    cpu = _by_container(batch, batch.cpu_cores, window)
+    memory = _by_container(usage, usage.memory_bytes, window)
+    cpu = _by_container(usage, usage.cpu_cores, window)
     windows = window_statistics.counts(memory)
     spread, cpu_spread = _spread(memory), _spread(cpu)
     trend = _trends(memory)
-    dependent = batch.largest(_dependence(batch.memory_bytes))
-    java = known_heaps or (None,) * len(batch.names)
+    dependent = usage.largest(_dependence(usage.memory_bytes))
+    java = known_heaps or (None,) * len(usage.containers)
     reasons = tuple(
-        _reason(int(windows[k]), float(spread[k]), float(trend[k]), java[k], parameters, batch.runs)
-        for k in range(len(batch.names))
+        _reason(int(windows[k]), float(spread[k]), float(trend[k]), java[k], parameters, usage.runs)
+        for k in range(len(usage.containers))
     )
     suitable = np.array([not reason for reason in reasons], dtype=np.bool_)
     return Screen(windows, spread, cpu_spread, dependent, trend, suitable, reasons)
@@ -116,18 +117,18 @@ def _reason(
     return "; ".join(found)
 
 
-def _by_container(batch: batches.Batch, values: Floats, window: int) -> Floats:
+def _by_container(usage: Usage, values: Floats, window: int) -> Floats:
     """Return peaks by container and window: the largest pod's; of runs, each run's."""
-    count = len(batch.names)
-    if batch.runs:
+    count = len(usage.containers)
+    if usage.runs:
         peaks = window_statistics.largest(values)
-        places = np.arange(len(peaks)) - np.searchsorted(batch.owners, batch.owners)
+        places = np.arange(len(peaks)) - np.searchsorted(usage.owners, usage.owners)
         found = np.full((count, int(places.max(initial=-1)) + 1), np.nan)
-        found[batch.owners, places] = peaks
+        found[usage.owners, places] = peaks
         return found
     peaks_by_row = window_statistics.peaks(values, window)
     found = np.full((count, peaks_by_row.shape[1]), -np.inf)
-    np.maximum.at(found, batch.owners, np.where(np.isnan(peaks_by_row), -np.inf, peaks_by_row))
+    np.maximum.at(found, usage.owners, np.where(np.isnan(peaks_by_row), -np.inf, peaks_by_row))
     return np.where(np.isneginf(found), np.nan, found)
 
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats, Ints
-from kubestow.policies.sizing import batches, estimates
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates
 from kubestow.policies.sizing.judging import arena
 
 AUTO = "auto"
@@ -85,40 +86,40 @@ class Tournament:
     name: str = AUTO
     mapper: Mapper = map
 
-    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+    def estimate(self, usage: Usage) -> estimates.Estimates:
         """Return the winners' answers; the reason names them, the numbers their costs."""
-        return self.estimate_at(batch, [batch.points])[0]
+        return self.estimate_at(usage, [usage.points])[0]
 
-    def estimate_at(self, batch: batches.Batch, at: Sequence[int]) -> list[estimates.Estimates]:
+    def estimate_at(self, usage: Usage, at: Sequence[int]) -> list[estimates.Estimates]:
         """Return the winners' answers at several moments; the windows are those of the whole."""
-        asked = self._ask(batch, at)
-        return [_combine(*self._compete(batch, points, asked)) for points in at]
+        asked = self._ask(usage, at)
+        return [_combine(*self._compete(usage, points, asked)) for points in at]
 
-    def compete(self, batch: batches.Batch) -> tuple[list[estimates.Estimates], Scores]:
+    def compete(self, usage: Usage) -> tuple[list[estimates.Estimates], Scores]:
         """Return the answers of all candidates for now, and how they did in the past."""
-        return self._compete(batch, batch.points, self._ask(batch, [batch.points]))
+        return self._compete(usage, usage.points, self._ask(usage, [usage.points]))
 
-    def _origins(self, batch: batches.Batch, points: int) -> list[int]:
-        window = arena_window(batch, self.parameters)
+    def _origins(self, usage: Usage, points: int) -> list[int]:
+        window = arena_window(usage, self.parameters)
         return arena.origins(points, window, self.parameters.windows, window)
 
-    def _ask(self, batch: batches.Batch, at: Sequence[int]) -> list[Answers]:
+    def _ask(self, usage: Usage, at: Sequence[int]) -> list[Answers]:
         """Ask every candidate once for each moment that any tournament needs."""
-        needed = sorted({*at, *(one for points in at for one in self._origins(batch, points))})
+        needed = sorted({*at, *(one for points in at for one in self._origins(usage, points))})
 
         def ask(candidate: estimates.Estimator) -> Answers:
-            return dict(zip(needed, estimates.estimate_at(candidate, batch, needed), strict=True))
+            return dict(zip(needed, estimates.estimate_at(candidate, usage, needed), strict=True))
 
         return list(self.mapper(ask, self.candidates))
 
     def _compete(
-        self, batch: batches.Batch, points: int, asked: Sequence[Answers]
+        self, usage: Usage, points: int, asked: Sequence[Answers]
     ) -> tuple[list[estimates.Estimates], Scores]:
-        window, at = arena_window(batch, self.parameters), self._origins(batch, points)
+        window, at = arena_window(usage, self.parameters), self._origins(usage, points)
         cpu, memory, over, missed = [], [], [], []
-        judged = np.zeros(len(batch.names), dtype=np.int64)
+        judged = np.zeros(len(usage.containers), dtype=np.int64)
         for answers in asked:
-            result = arena.backtest_all(batch, window, at, [answers[origin] for origin in at])
+            result = arena.backtest_all(usage, window, at, [answers[origin] for origin in at])
             cpu_cost, memory_cost = arena.costs(result, self.parameters.prices)
             cpu.append(cpu_cost)
             memory.append(memory_cost)
@@ -138,11 +139,11 @@ class Tournament:
         return [answers[points] for answers in asked], scores
 
 
-def arena_window(batch: batches.Batch, parameters: TournamentParameters) -> int:
+def arena_window(usage: Usage, parameters: TournamentParameters) -> int:
     """Return the points of a window: as asked for, shorter where the past is, at least one."""
-    asked = max(round(parameters.window_s / batch.step_s), 1)
+    asked = max(round(parameters.window_s / usage.step_s), 1)
     # Half of the past is to learn from, else nobody has seen anything before the first window.
-    return max(min(asked, batch.points // (2 * parameters.windows)), 1)
+    return max(min(asked, usage.points // (2 * parameters.windows)), 1)
 
 
 def _winners(costs: Floats, judged: Ints, trust: float) -> Ints:

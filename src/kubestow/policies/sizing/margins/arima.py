@@ -3,7 +3,7 @@
 Theses/000 2.11 (Schubert 2023, 5.7 to 5.16): the last two hours by the minute are differenced once,
 ARMA orders are searched by iterated least squares (``arima_margin_kernels``), five steps are
 forecast, and a margin grows with the deviation of the forecast error. The largest of the five is
-request and limit. A point is taken for a minute, whatever the step of the batch is.
+request and limit. A point is taken for a minute, whatever the step is.
 
 Stated where the thesis says nothing: an order is refused if its residuals are larger than the
 differences themselves or its changes grow by more than 2 % a step; where all are refused, or a row
@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats, Ints
-from kubestow.policies.sizing import batches, estimates
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates
 from kubestow.policies.sizing.margins import arima_kernels, last_points
 
 ARIMA_MARGIN = "arima-margin"
@@ -169,24 +170,24 @@ class ArimaMargin:
     parameters: ArimaMarginParameters = ArimaMarginParameters()
     name: str = ARIMA_MARGIN
 
-    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+    def estimate(self, usage: Usage) -> estimates.Estimates:
         """Return the largest safe forecast of the largest pod.
 
         Requests below the forecast itself are too small to keep; those beyond twice the margin
         are too large.
         """
         cpu, memory = (
-            fit(values, self.parameters) for values in (batch.cpu_cores, batch.memory_bytes)
+            fit(values, self.parameters) for values in (usage.cpu_cores, usage.memory_bytes)
         )
         low, usual, high = (
-            [batch.largest(part) for part in self._amounts(cpu, memory, times)]
+            [usage.largest(part) for part in self._amounts(cpu, memory, times)]
             for times in (0.0, 1.0, 2.0)
         )
         reasons = tuple(
             f"cpu {first}; memory {second}"
-            for first, second in zip(_say(batch, cpu), _say(batch, memory), strict=True)
+            for first, second in zip(_say(usage, cpu), _say(usage, memory), strict=True)
         )
-        numbers = _numbers(batch, "cpu", cpu) | _numbers(batch, "memory", memory)
+        numbers = _numbers(usage, "cpu", cpu) | _numbers(usage, "memory", memory)
         return estimates.Estimates(
             usual[0], usual[1], low[0], low[1], high[0], high[1], reasons, numbers
         )
@@ -210,19 +211,19 @@ _WORDS: Final = {
 }
 
 
-def _say(batch: batches.Batch, found: Fits) -> list[str]:
+def _say(usage: Usage, found: Fits) -> list[str]:
     """Return what became of each container: that of its worst row."""
-    worst = np.full(len(batch.names), -1, dtype=np.int64)
-    np.maximum.at(worst, batch.owners, found.outcomes)
+    worst = np.full(len(usage.containers), -1, dtype=np.int64)
+    np.maximum.at(worst, usage.owners, found.outcomes)
     return [_WORDS[int(outcome)] for outcome in worst]
 
 
-def _numbers(batch: batches.Batch, what: str, found: Fits) -> dict[str, Floats]:
+def _numbers(usage: Usage, what: str, found: Fits) -> dict[str, Floats]:
     fallen = found.outcomes >= arima_kernels.SHORT
     return {
-        f"{what}_p": batch.largest(found.p.astype(np.float64)),
-        f"{what}_q": batch.largest(found.q.astype(np.float64)),
-        f"{what}_refused_orders": batch.largest(found.refused.astype(np.float64)),
-        f"{what}_fallbacks": batch.largest(fallen.astype(np.float64)),
-        f"{what}_r_squared": batch.largest(found.r_squared),
+        f"{what}_p": usage.largest(found.p.astype(np.float64)),
+        f"{what}_q": usage.largest(found.q.astype(np.float64)),
+        f"{what}_refused_orders": usage.largest(found.refused.astype(np.float64)),
+        f"{what}_fallbacks": usage.largest(fallen.astype(np.float64)),
+        f"{what}_r_squared": usage.largest(found.r_squared),
     }

@@ -4,8 +4,8 @@ It answers the question of theses/000 2.11 (two hours by the minute, what holds 
 points?) without a model of time. For every row a level is chosen among a few (the last value,
 fading means, recent peaks): the one from which the row's own next peaks differed least. How far
 peaks went beyond that level, in units of a local deviation, are the row's *scores*. What may come
-is then a weighted sample: the row's own scores, those of the whole batch in the same units, and
-those of the batch in units of size, since rare jumps grow with a container and not with its noise.
+is then a weighted sample: the row's own scores, those of all containers in the same units, and
+those of all in units of size, since rare jumps grow with a container and not with its noise.
 
 A shortage has a price, in units of unused reservation; the amount with the least expected cost is
 taken. With one price for all, large containers run a little more risk than small ones, which is
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats, Ints
-from kubestow.policies.sizing import batches, estimates
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates
 from kubestow.policies.sizing.margins import last_points, short_kernels
 
 SHORT_MARGIN = "short-margin"
@@ -34,8 +35,8 @@ Positive = Annotated[float, decoding.ValueBounds(above=0.0)]
 Count = Annotated[int, decoding.ValueBounds(least=1)]
 Unit = Literal["fleet", "own"]
 
-# Quantiles that stand for the scores of a batch: even ones, and more of them towards the top,
-# where amounts are decided; the last one is the largest score.
+# Quantiles that stand for the scores of all containers: even ones, and more of them towards the
+# top, where amounts are decided; the last one is the largest score.
 _EVEN: Final = (np.arange(180) + 0.5) / 200.0
 _TOP: Final = 1.0 - 0.1 * np.exp(-np.linspace(0.0, 7.0, 60))
 _SHARES: Final = np.append(np.concatenate([_EVEN, _TOP]), 1.0)
@@ -57,12 +58,12 @@ class ShortMarginParameters:
             least; ``own`` in each row's own size, so that large and small rows run the same risk.
         points: How much of the past is read (two hours by the minute, theses/000 2.11).
         steps: For how many points the amount should hold (as above).
-        fleet_weight: How many own scores the batch's scores count for.
+        fleet_weight: How many own scores those of all containers count for.
         jump_weight: As above, for scores in units of size.
         fading: Weight of a change in the local deviation, relative to the one after it.
         local_share: Share of the local deviation in the unit of scores; the rest is the row's own
             mean deviation from its level.
-        stretch: Factor on scores of the batch, since the largest one yet is not the largest ever.
+        stretch: Factor on scores of all containers: the largest one yet is not the largest ever.
         grain: Least unit of scores, as a share of a row's size.
         most_factor: Nothing is answered beyond so many times the largest value of the past; 0 for
             no such cap. Rare jumps of a few rows widen the margins of all: where hardly anything
@@ -162,16 +163,16 @@ class ShortMargin:
     parameters: ShortMarginParameters = ShortMarginParameters()
     name: str = SHORT_MARGIN
 
-    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+    def estimate(self, usage: Usage) -> estimates.Estimates:
         """Return the amounts of the largest pod; bounds are those of other prices."""
         p = self.parameters
         cpu, memory = (
-            forecast_amounts(values, p) for values in (batch.cpu_cores, batch.memory_bytes)
+            forecast_amounts(values, p) for values in (usage.cpu_cores, usage.memory_bytes)
         )
         usual, low, high = (
             (
-                batch.largest(cpu.amounts(p.cpu_price * factor, p.price_unit, p.most_factor)),
-                batch.largest(memory.amounts(p.memory_price * factor, p.price_unit, p.most_factor)),
+                usage.largest(cpu.amounts(p.cpu_price * factor, p.price_unit, p.most_factor)),
+                usage.largest(memory.amounts(p.memory_price * factor, p.price_unit, p.most_factor)),
             )
             for factor in (1.0, 1.0 / _BOUND_FACTOR, _BOUND_FACTOR)
         )

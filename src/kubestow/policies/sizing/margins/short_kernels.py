@@ -124,8 +124,8 @@ def mix(
     Args:
         now: Level, unit and size, by row.
         scores: The row's own; NaN where there is none.
-        fleet: Scores of the batch in local units.
-        fleet_jumps: Scores of the batch in units of size.
+        fleet: Scores of all containers in local units.
+        fleet_jumps: Scores of all containers in units of size.
         shares: Weights of both, one after the other; an own score weighs one.
         samples: Written by row.
         weights: Written by row.

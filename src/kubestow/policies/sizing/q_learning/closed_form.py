@@ -15,7 +15,8 @@ import numpy as np
 
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats
-from kubestow.policies.sizing import batches, estimates
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates
 from kubestow.policies.sizing.q_learning import statistics
 
 CLOSED_FORM = "closed-form"
@@ -55,10 +56,10 @@ class ClosedForm:
     parameters: ClosedFormParameters = ClosedFormParameters()
     name: str = CLOSED_FORM
 
-    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+    def estimate(self, usage: Usage) -> estimates.Estimates:
         """Return the requests after the last run."""
         p = self.parameters
-        runs = statistics.collect(batch, p.window_s)
+        runs = statistics.collect(usage, p.window_s)
         peaks = _last(runs.memory_peak_mb, p.last_runs)
         # fmax.reduce leaves out what is NaN; rows of NaN alone stay NaN.
         largest = np.fmax.reduce(peaks, axis=1, initial=np.nan)

@@ -3,7 +3,7 @@
 Boettcher 2023 (theses/001 3.8 to 3.10): amounts on a grid of 64 units, actions more, less and stay,
 rewards for memory between maximum and maximum with a buffer and CPU between average and maximum.
 ``begin`` and ``evaluate`` are for hosts that see runs one by one and keep the memory; ``estimate``
-replays all runs of a batch in order. It is here to be reproduced and compared: ``closed_forms``
+replays all runs in order. It is here to be reproduced and compared: ``closed_forms``
 gives where the agents end without any learning.
 """
 
@@ -16,7 +16,8 @@ from typing import Final
 import numpy as np
 
 from kubestow.model.arrays import Floats, Words
-from kubestow.policies.sizing import batches, estimates
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates
 from kubestow.policies.sizing.q_learning import agents, parameters, rewards, statistics
 from kubestow.policies.sizing.q_learning.memory import (
     AgentMemory,
@@ -53,19 +54,19 @@ class QLearning:
         ram = _evaluate(memory.memory, run.memory, parameters.settle(p, memory=True), rng)
         return QRequest(cpu.request, ram.request), QMemory(cpu, ram)
 
-    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+    def estimate(self, usage: Usage) -> estimates.Estimates:
         """Return what each container requests after all its runs; a window of a pod is a run."""
-        runs = statistics.collect(batch, self.parameters.window_s)
-        killed = batch.killed_bytes / statistics.BYTES_PER_MB
-        cpu = self._size(batch, runs.cpu_mean_m, runs.cpu_peak_m, np.zeros(len(killed)))
-        ram = self._size(batch, runs.memory_peak_mb, runs.memory_peak_mb, killed, memory=True)
+        runs = statistics.collect(usage, self.parameters.window_s)
+        killed = usage.oom_killed_bytes / statistics.BYTES_PER_MB
+        cpu = self._size(usage, runs.cpu_mean_m, runs.cpu_peak_m, np.zeros(len(killed)))
+        ram = self._size(usage, runs.memory_peak_mb, runs.memory_peak_mb, killed, memory=True)
         cores = [part / 1000.0 for part in cpu]
         sizes = [part * statistics.BYTES_PER_MB for part in ram]
         return estimates.Estimates(cores[0], sizes[0], cores[1], sizes[1], cores[2], sizes[2])
 
     def _size(
         self,
-        batch: batches.Batch,
+        usage: Usage,
         averages: Floats,
         maxima: Floats,
         killed: Floats,
@@ -81,7 +82,7 @@ class QLearning:
         # In which run a container was killed is not known any more: it counts as the last.
         failures[containers, last[containers]] = killed[containers]
         unknown = np.full(len(maxima), np.nan)
-        seeds = derive_seeds(batch.names, memory=memory)
+        seeds = derive_seeds(usage.names, memory=memory)
         agents.replay(averages, maxima, failures, unknown, settings, seeds, found)
         answers = np.full((3, len(maxima)), np.nan)
         for container in containers.tolist():

@@ -1,6 +1,6 @@
 """Runs of containers as ``q-learning`` sees them: average and maximum of each.
 
-A run is a row of a batch of runs, in the order in which they began; of pods that do not end, it is
+A run is a row of usage of runs, in the order in which they began; of pods that do not end, it is
 a window, in which the largest pod counts. Closed forms work on the same numbers.
 """
 
@@ -12,7 +12,8 @@ from typing import Final
 import numpy as np
 
 from kubestow.model.arrays import Floats, Ints
-from kubestow.policies.sizing import batches, window_statistics
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import window_statistics
 
 BYTES_PER_MB: Final = 1e6
 MILLICORES: Final = 1000.0
@@ -33,17 +34,17 @@ class Runs:
     memory_peak_mb: Floats
 
 
-def collect(batch: batches.Batch, window_s: float) -> Runs:
+def collect(usage: Usage, window_s: float) -> Runs:
     """Return the runs of all containers.
 
     Args:
-        batch: Usage up to now.
+        usage: Usage up to now.
         window_s: What counts as a run of a pod that does not end.
     """
-    if not batch.points:
-        nothing = np.empty((len(batch.names), 0))
+    if not usage.points:
+        nothing = np.empty((len(usage.containers), 0))
         return Runs(nothing, nothing, nothing)
-    parts = _by_run(batch) if batch.runs else _by_window(batch, window_s)
+    parts = _by_run(usage) if usage.runs else _by_window(usage, window_s)
     mean, peak, memory = parts
     return Runs(mean * MILLICORES, peak * MILLICORES, memory / BYTES_PER_MB)
 
@@ -57,12 +58,12 @@ def last_known(values: Floats) -> Ints:
     return np.where(known.any(axis=1), place, -1)
 
 
-def _by_run(batch: batches.Batch) -> tuple[Floats, Floats, Floats]:
-    known = ~(np.isnan(batch.cpu_cores) & np.isnan(batch.memory_bytes))
-    order = np.lexsort((np.argmax(known, axis=1), batch.owners))
-    owners = batch.owners[order]
+def _by_run(usage: Usage) -> tuple[Floats, Floats, Floats]:
+    known = ~(np.isnan(usage.cpu_cores) & np.isnan(usage.memory_bytes))
+    order = np.lexsort((np.argmax(known, axis=1), usage.owners))
+    owners = usage.owners[order]
     places = np.arange(len(owners)) - np.searchsorted(owners, owners)
-    shape = (len(batch.names), int(places.max(initial=-1)) + 1)
+    shape = (len(usage.containers), int(places.max(initial=-1)) + 1)
 
     def spread(values: Floats) -> Floats:
         found = np.full(shape, np.nan)
@@ -70,28 +71,28 @@ def _by_run(batch: batches.Batch) -> tuple[Floats, Floats, Floats]:
         return found
 
     return (
-        spread(means(batch.cpu_cores)),
-        spread(window_statistics.largest(batch.cpu_cores)),
-        spread(window_statistics.largest(batch.memory_bytes)),
+        spread(means(usage.cpu_cores)),
+        spread(window_statistics.largest(usage.cpu_cores)),
+        spread(window_statistics.largest(usage.memory_bytes)),
     )
 
 
-def _by_window(batch: batches.Batch, window_s: float) -> tuple[Floats, Floats, Floats]:
+def _by_window(usage: Usage, window_s: float) -> tuple[Floats, Floats, Floats]:
     # What is shorter than a window is taken for one: better than no answer.
-    points = min(max(round(window_s / batch.step_s), 1), batch.points)
-    windows = batch.points // points
-    shaped = batch.cpu_cores[:, batch.points - windows * points :].reshape(-1, points)
+    points = min(max(round(window_s / usage.step_s), 1), usage.points)
+    windows = usage.points // points
+    shaped = usage.cpu_cores[:, usage.points - windows * points :].reshape(-1, points)
     return (
-        _join(batch, means(shaped).reshape(-1, windows)),
-        _join(batch, window_statistics.peaks(batch.cpu_cores, points)),
-        _join(batch, window_statistics.peaks(batch.memory_bytes, points)),
+        _join(usage, means(shaped).reshape(-1, windows)),
+        _join(usage, window_statistics.peaks(usage.cpu_cores, points)),
+        _join(usage, window_statistics.peaks(usage.memory_bytes, points)),
     )
 
 
-def _join(batch: batches.Batch, values: Floats) -> Floats:
+def _join(usage: Usage, values: Floats) -> Floats:
     """Return the largest pod's value by container and window."""
-    found = np.full((len(batch.names), values.shape[1]), np.nan)
-    present, starts = np.unique(batch.owners, return_index=True)
+    found = np.full((len(usage.containers), values.shape[1]), np.nan)
+    present, starts = np.unique(usage.owners, return_index=True)
     if len(present):
         found[present] = np.fmax.reduceat(values, starts, axis=0)
     return found

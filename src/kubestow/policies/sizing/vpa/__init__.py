@@ -14,13 +14,14 @@ from kubestow.policies.sizing.vpa.actuation import (
     update_priority,
 )
 from kubestow.policies.sizing.vpa.capping import PodContainer
+from kubestow.policies.sizing.vpa.recommendations import VpaRecommendation
 from kubestow.policies.sizing.vpa.recommender import (
     VPA,
     EstimateTable,
-    Vpa,
     VpaBank,
     VpaEstimator,
     VpaParameters,
+    present,
 )
 
 __all__ = [
@@ -35,11 +36,12 @@ __all__ = [
     "UpdaterMemory",
     "UpdaterParameters",
     "UpdaterPod",
-    "Vpa",
     "VpaBank",
     "VpaEstimator",
     "VpaParameters",
+    "VpaRecommendation",
     "admit",
     "plan_updates",
+    "present",
     "update_priority",
 ]

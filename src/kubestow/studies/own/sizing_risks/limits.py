@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 
 from kubestow.model.arrays import Floats
+from kubestow.model.usage import Usage
 from kubestow.policies.sizing import (
-    batches,
     conformal,
     estimates,
     percentile,
@@ -61,8 +61,8 @@ class Days:
         memory_peak: Largest memory sample.
     """
 
-    pasts: Sequence[batches.Batch]
-    after: Sequence[batches.Batch]
+    pasts: Sequence[Usage]
+    after: Sequence[Usage]
     cpu_mean: Floats
     memory_mean: Floats
     cpu_peak: Floats
@@ -90,7 +90,7 @@ class LimitedSeries:
     memory_sum: float
 
 
-def cut(batch: batches.Batch) -> Days:
+def cut(batch: Usage) -> Days:
     """Return the days of a batch from the ninth on."""
     points = round(DAY_S / batch.step_s)
     ends = [batch.points - points * left for left in range(batch.points // points - DAYS, 0, -1)]

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from kubestow.model import arrays
 from kubestow.model.progress import Progress
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import Usage
 from kubestow.studies import public_data, usage_batches, verdicts
 from kubestow.studies.options import StudyOptions
 from kubestow.studies.own.sizing_risks import limits as sizing_risks_limits
@@ -75,16 +75,16 @@ class _Progress:
         self._watch(min(self._done, self._total), self._total, name)
 
 
-def read(folder: Path, family: Family, *, quick: bool) -> batches.Batch:
+def read(folder: Path, family: Family, *, quick: bool) -> Usage:
     """Return the half of a family that is reported on; a small part of it to be quick."""
     batch = usage_batches.choose(usage_batches.READERS[family.name](folder), REPORTED)
     return shorten(batch, family.window_s) if quick else batch
 
 
-def shorten(batch: batches.Batch, window_s: float) -> batches.Batch:
+def shorten(batch: Usage, window_s: float) -> Usage:
     """Return the first 60 series and the last 14 windows."""
     points = min(batch.points, round(14 * window_s / batch.step_s))
-    return batch.of(0, min(60, len(batch.names))).between(batch.points - points, batch.points)
+    return batch.of(0, min(60, len(batch.containers))).between(batch.points - points, batch.points)
 
 
 def measure(family: Family, walk: sizing_risks_walks.Walk, seed: int) -> list[dict[str, Any]]:
@@ -117,9 +117,7 @@ def measure(family: Family, walk: sizing_risks_walks.Walk, seed: int) -> list[di
     return found
 
 
-def measure_alone(
-    family: Family, batch: batches.Batch, series: int, seed: int
-) -> list[dict[str, Any]]:
+def measure_alone(family: Family, batch: Usage, series: int, seed: int) -> list[dict[str, Any]]:
     """Return how ``conformal`` does on single series, without a fleet to learn from."""
     needed, given = sizing_risks_walks.walk_alone(batch, family, ASKED, series)
     return [
@@ -165,8 +163,8 @@ def measure_limits(folder: Path, *, quick: bool, progress: _Progress) -> dict[st
     return {
         "check": checked,
         "reference": sizing_risks_limits.REFERENCE,
-        "machines": len(half.names),
-        "checkedMachines": len(whole.names),
+        "machines": len(half.containers),
+        "checkedMachines": len(whole.containers),
         "ways": sizing_risks_limits.compete(days, progress.tell),
     }
 

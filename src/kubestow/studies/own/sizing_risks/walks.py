@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 
 from kubestow.model.arrays import Floats
+from kubestow.model.usage import Usage
 from kubestow.policies.sizing import (
-    batches,
     conformal,
     estimates,
     krr,
@@ -88,7 +88,7 @@ class Walk:
     baselines: dict[str, dict[str, FrontierLine]]
 
 
-def walk(batch: batches.Batch, family: Family, shares: Sequence[float]) -> Walk:
+def walk(batch: Usage, family: Family, shares: Sequence[float]) -> Walk:
     """Ask everybody at every window from the eighth on."""
     window = round(family.window_s / batch.step_s)
     settings = conformal.ConformalParameters(window_s=family.window_s)
@@ -109,7 +109,7 @@ def walk(batch: batches.Batch, family: Family, shares: Sequence[float]) -> Walk:
 
 
 def walk_alone(
-    batch: batches.Batch, family: Family, shares: Sequence[float], series: int
+    batch: Usage, family: Family, shares: Sequence[float], series: int
 ) -> tuple[dict[str, Floats], dict[str, dict[float, Floats]]]:
     """Ask ``conformal`` about some series, each as if it were the only one.
 
@@ -119,7 +119,7 @@ def walk_alone(
     """
     window = round(family.window_s / batch.step_s)
     settings = conformal.ConformalParameters(window_s=family.window_s)
-    some = batch.of(0, min(series, len(batch.names)))
+    some = batch.of(0, min(series, len(batch.containers)))
     needed = {
         CPU: conformal.measure_cpu(some, settings),
         MEMORY: conformal.measure_memory(some, settings),
@@ -136,7 +136,7 @@ def walk_alone(
             past = some.until(some.points - window * (windows - place))
             each = [
                 conformal.Conformal(asked).estimate(past.of(row, row + 1))
-                for row in range(len(some.names))
+                for row in range(len(some.containers))
             ]
             found.append(join(each))
         given[CPU][share], given[MEMORY][share] = stack(found)
@@ -151,9 +151,7 @@ def join(found: Sequence[estimates.Estimates]) -> estimates.Estimates:
     )
 
 
-def ask_baselines(
-    pasts: Sequence[batches.Batch], window: int
-) -> dict[str, dict[str, FrontierLine]]:
+def ask_baselines(pasts: Sequence[Usage], window: int) -> dict[str, dict[str, FrontierLine]]:
     """Return the baselines' lines, by resource and name."""
     plain: dict[str, estimates.Estimator] = {
         VPA: vpa.VpaEstimator(
@@ -200,7 +198,7 @@ def _sigmas(count: float) -> level_sigma.LevelSigma:
 
 
 def ask(
-    pasts: Sequence[batches.Batch], name: str, estimator: estimates.Estimator
+    pasts: Sequence[Usage], name: str, estimator: estimates.Estimator
 ) -> list[estimates.Estimates]:
     """Return the answers to every past, cut to how long a baseline looks back."""
     found = []
@@ -210,7 +208,7 @@ def ask(
     return found
 
 
-def largest(past: batches.Batch, resource: str, window: int, span: int) -> Floats:
+def largest(past: Usage, resource: str, window: int, span: int) -> Floats:
     """Return the largest need of the last windows, by series."""
     cut = past.between(max(past.points - window * span, 0), past.points)
     settings = conformal.ConformalParameters(window_s=window * past.step_s)

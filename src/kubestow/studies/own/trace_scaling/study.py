@@ -203,13 +203,13 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     tasks = [
         scaling_runs.ScalingTask(
             scenario(trace, write_series(trace, options.out / "series")),
-            trace.place, way, target, 1, options.out / "runs",
+            trace.place, way, target, 1,
         )
         for trace in traces
         for way, targets in ways
         for target in (targets[::3] if options.quick else targets)
     ]  # fmt: skip
-    found = scaling_runs.run_all(tasks, options.jobs, watch)
+    found = scaling_runs.run_all(tasks, options.out / "runs", options.jobs, watch)
     by_place: dict[str, list[tuple[scaling_runs.ScalingTask, scaling_runs.ScalingRun]]] = {}
     for task, run in zip(tasks, found, strict=True):
         by_place.setdefault(task.place, []).append((task, run))

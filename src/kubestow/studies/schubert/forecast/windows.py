@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kubestow.model.arrays import Floats, Ints
-from kubestow.policies.sizing import batches
+from kubestow.model.usage import Usage
 from kubestow.studies import usage_batches
 
 Resource = Literal["cpu", "memory"]
@@ -90,7 +90,7 @@ def read(folder: Path, *, quick: bool) -> Iterator[Windows]:
             yield found.where(found.series < 60) if quick else found
 
 
-def cut(family: str, resource: Resource, batch: batches.Batch, most: int) -> Windows:
+def cut(family: str, resource: Resource, batch: Usage, most: int) -> Windows:
     """Cut the series of a set into windows; each container of the batch is one series."""
     values = batch.cpu_cores if resource == "cpu" else batch.memory_bytes
     if family == "crane_dsp":

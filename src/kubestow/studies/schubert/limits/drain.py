@@ -28,7 +28,7 @@ import kubestow
 from kubestow.model.progress import Progress
 from kubestow.simulation import outcomes, run, timelines
 from kubestow.simulation import scenarios as workload_spec
-from kubestow.workflows import files, scenario_files
+from kubestow.workflows import comparing, scenario_files
 
 FORMAT: Final = 1
 """Raise it when what a run keeps changes, so that kept runs are not reused."""
@@ -170,44 +170,32 @@ def make_tasks(
     ]
 
 
-def run_tasks(tasks: Sequence[DrainTask], folder: Path | None, watch: Progress) -> list[DrainRun]:
+def run_tasks(
+    tasks: Sequence[DrainTask], folder: Path | None, progress: Progress
+) -> list[DrainRun]:
     """Return all runs in the order of the tasks; those kept on disk are not computed again."""
-    found = []
-    for done, task in enumerate(tasks, start=1):
-        found.append(run_task(task, folder))
-        watch(done, len(tasks), task.label)
-    return found
+    parts = [make_part(task) for task in tasks]
+    return comparing.run_parts(parts, folder, DrainRun, compute, progress)
 
 
-def run_task(task: DrainTask, folder: Path | None) -> DrainRun:
-    """Return one run, from disk if it was finished before."""
+def make_part(task: DrainTask) -> comparing.Part[DrainTask]:
+    """Return a run as a part of the study."""
+    key = digest(fill_scenario(task), task.seed)
+    return comparing.Part(task, key, f"{task.label}-{key[:8]}.json", task.label)
+
+
+def compute(task: DrainTask) -> bytes:
+    """Run a task and return its record as JSON."""
     value = fill_scenario(task)
-    key = digest(value, task.seed)
-    path = None if folder is None else folder / f"{task.label}-{key[:8]}.json"
-    kept = None if path is None else read_run(path, key)
-    if kept is not None:
-        return kept
     loaded = scenario_files.read(value, task.label, Path())
     outcome = run.run(loaded.scenario, loaded.inputs, task.seed)
-    found = summarise(task, key, outcome)
-    if path is not None:
-        files.write_json(path, found, indent=0)
-    return found
+    return comparing.encode(summarise(task, digest(value, task.seed), outcome))
 
 
 def digest(value: Mapping[str, Any], seed: int) -> str:
     """Return a fingerprint of everything a run depends on."""
     everything = (FORMAT, kubestow.__version__, seed, value)
     return hashlib.sha256(msgspec.json.encode(everything, order="sorted")).hexdigest()
-
-
-def read_run(path: Path, key: str) -> DrainRun | None:
-    """Return a kept run if it is there, whole, and the same."""
-    try:
-        found = msgspec.json.decode(path.read_bytes(), type=DrainRun)
-    except (FileNotFoundError, msgspec.DecodeError):
-        return None
-    return found if found.key == key else None
 
 
 def fill_scenario(task: DrainTask) -> dict[str, Any]:

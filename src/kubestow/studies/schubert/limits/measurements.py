@@ -27,7 +27,7 @@ import numpy as np
 
 from kubestow.model.progress import Progress
 from kubestow.studies.schubert.limits import cgroups, child_processes, machine_state, timed_tasks
-from kubestow.workflows import files
+from kubestow.workflows import comparing
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -171,30 +171,21 @@ def make_blocks(plan: MeasurementPlan, machine: Machine) -> list[LoadBlock]:
 
 
 def run_blocks(
-    plan: MeasurementPlan, machine: Machine, folder: Path | None, watch: Progress
+    plan: MeasurementPlan, machine: Machine, folder: Path | None, progress: Progress
 ) -> list[tuple[LoadBlock, LimitRecord]]:
-    """Measure all blocks; those kept on disk are not measured again."""
+    """Measure all blocks, one after another; those kept on disk are not measured again."""
     blocks = make_blocks(plan, machine)
-    found = []
-    for done, block in enumerate(blocks, start=1):
-        found.append((block, run_block(plan, machine, block, folder)))
-        watch(done, len(blocks), block.label)
-    return found
+    keys = [digest(plan, machine, block) for block in blocks]
+    parts = [
+        comparing.Part((block, key), key, f"{block.label}-{key[:8]}.json", block.label)
+        for block, key in zip(blocks, keys, strict=True)
+    ]
 
+    def compute(task: tuple[LoadBlock, str]) -> bytes:
+        return comparing.encode(measure(plan, machine, *task))
 
-def run_block(
-    plan: MeasurementPlan, machine: Machine, block: LoadBlock, folder: Path | None
-) -> LimitRecord:
-    """Measure one block, or take it from disk."""
-    key = digest(plan, machine, block)
-    path = None if folder is None else folder / f"{block.label}-{key[:8]}.json"
-    kept = None if path is None else read_record(path, key)
-    if kept is not None:
-        return kept
-    record = measure(plan, machine, block, key)
-    if path is not None:
-        files.write_json(path, record, indent=0)
-    return record
+    records = comparing.run_parts(parts, folder, LimitRecord, compute, progress)
+    return list(zip(blocks, records, strict=True))
 
 
 def digest(plan: MeasurementPlan, machine: Machine, block: LoadBlock) -> str:
@@ -202,15 +193,6 @@ def digest(plan: MeasurementPlan, machine: Machine, block: LoadBlock) -> str:
     size = (machine.cores, machine.total_bytes)
     terms = (plan.pause_s, plan.discarded, plan.number, plan.task_bytes)
     return hashlib.sha256(repr((FORMAT, size, terms, block)).encode()).hexdigest()
-
-
-def read_record(path: Path, key: str) -> LimitRecord | None:
-    """Return a kept block if it is there, whole, and the same."""
-    try:
-        record = msgspec.json.decode(path.read_bytes(), type=LimitRecord)
-    except (FileNotFoundError, msgspec.DecodeError):
-        return None
-    return record if record.key == key else None
 
 
 def measure(plan: MeasurementPlan, machine: Machine, block: LoadBlock, key: str) -> LimitRecord:

@@ -5,7 +5,6 @@ heuristics that get its lists; its file holds the number of nodes of every list,
 interrupted study goes on where it stopped, and any statistic can be taken later.
 """
 
-import concurrent.futures
 import dataclasses
 import hashlib
 import pathlib
@@ -20,7 +19,7 @@ from kubestow.model import arrays
 from kubestow.model.progress import Progress
 from kubestow.policies.placing import packing
 from kubestow.studies.schubert.packing import demands
-from kubestow.workflows import files
+from kubestow.workflows import comparing
 
 FORMAT = 1
 """Raise it when generators or heuristics change, so that kept cells are not reused."""
@@ -73,14 +72,14 @@ class PackingRecord(msgspec.Struct, frozen=True):
 
 
 class StoppedError(Exception):
-    """The study was told to stop."""
+    """The study was stopped."""
 
 
 def run_cells(
     tasks: Sequence[PackingTask],
     folder: pathlib.Path | None,
     jobs: int,
-    watch: Progress,
+    progress: Progress,
 ) -> list[PackingCell]:
     """Run cells on ``jobs`` threads and return their results in the order of the tasks.
 
@@ -88,36 +87,41 @@ def run_cells(
         tasks: The cells.
         folder: Where finished cells are kept and looked for; ``None`` keeps nothing.
         jobs: Number of threads; results do not depend on it.
-        watch: Told after every cell; done and total are placements.
+        progress: Called after every cell; done and total are placements.
     """
-    total = sum(task.placements for task in tasks)
     packing.compile_heuristics()
     stop = threading.Event()
-    done = 0
-    results: dict[int, PackingCell] = {}
     # The largest cells first, so that no thread is left alone with one at the end.
     order = sorted(range(len(tasks)), key=lambda index: -tasks[index].placements)
-    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = {pool.submit(run_cell, tasks[index], folder, stop): index for index in order}
-        try:
-            for future in concurrent.futures.as_completed(futures):
-                index = futures[future]
-                results[index] = future.result()
-                done += tasks[index].placements
-                watch(done, total, tasks[index].label)
-        except BaseException:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
-    return [results[index] for index in range(len(tasks))]
+    parts = [make_part(tasks[index]) for index in order]
+    try:
+        records = comparing.run_parts(
+            parts,
+            folder,
+            PackingRecord,
+            lambda task: compute(task, stop),
+            progress,
+            engine=comparing.run_threads,
+            jobs=jobs,
+        )
+    finally:
+        stop.set()
+    found = dict(zip(order, records, strict=True))
+    return [make_result(task, found[index]) for index, task in enumerate(tasks)]
 
 
-def run_cell(task: PackingTask, folder: pathlib.Path | None, stop: threading.Event) -> PackingCell:
-    """Run one cell, or take it from disk if the same cell was finished before."""
-    path = None if folder is None else folder / f"{task.label}-{digest(task)[:8]}.json"
-    kept = None if path is None else read_record(path, task)
-    if kept is not None:
-        return kept
+def make_part(task: PackingTask) -> comparing.Part[PackingTask]:
+    """Return a cell as a part of a long study."""
+    key = digest(task)
+    return comparing.Part(task, key, f"{task.label}-{key[:8]}.json", task.label, task.placements)
+
+
+def compute(task: PackingTask, stop: threading.Event) -> bytes:
+    """Run one cell and return its record as JSON.
+
+    Raises:
+        StoppedError: If the study was stopped meanwhile.
+    """
     counts: dict[str, list[int]] = {name: [] for name in task.heuristics}
     seconds = dict.fromkeys(task.heuristics, 0.0)
     for lists in demands.draw_chunks(task.setting, task.lists, task.seed):
@@ -129,29 +133,13 @@ def run_cell(task: PackingTask, folder: pathlib.Path | None, stop: threading.Eve
             nodes = packing.count_nodes(lists, packing.HEURISTICS.get(name))
             seconds[name] += time.thread_time() - start
             counts[name] += nodes.tolist()
-    if path is not None:
-        files.write_json(path, PackingRecord(digest(task), counts, seconds), indent=0)
-    return make_result(task, counts, seconds)
+    return comparing.encode(PackingRecord(digest(task), counts, seconds))
 
 
-def make_result(
-    task: PackingTask, counts: dict[str, list[int]], seconds: dict[str, float]
-) -> PackingCell:
-    """Turn lists into arrays."""
-    arrays = {name: np.array(counts[name], dtype=np.int64) for name in task.heuristics}
-    return PackingCell(task, arrays, seconds)
-
-
-def read_record(path: pathlib.Path, task: PackingTask) -> PackingCell | None:
-    """Return a kept cell if it is there, whole, and of the same task."""
-    try:
-        record = msgspec.json.decode(path.read_bytes(), type=PackingRecord)
-    except (FileNotFoundError, msgspec.DecodeError):
-        return None
-    whole = record.key == digest(task) and all(
-        len(record.counts.get(name, ())) == task.lists for name in task.heuristics
-    )
-    return make_result(task, record.counts, record.seconds) if whole else None
+def make_result(task: PackingTask, record: PackingRecord) -> PackingCell:
+    """Turn a record into arrays."""
+    counts = {name: np.array(record.counts[name], dtype=np.int64) for name in task.heuristics}
+    return PackingCell(task, counts, record.seconds)
 
 
 def digest(task: PackingTask) -> str:

@@ -115,11 +115,9 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     base = scenario()
     ways = [way for way in WAYS if not (options.quick and "gru" in way.scaler)]
     tasks = [
-        scaling_runs.ScalingTask(base, "shi", way, TARGET, seed, options.out / "runs")
-        for way in ways
-        for seed in seeds
+        scaling_runs.ScalingTask(base, "shi", way, TARGET, seed) for way in ways for seed in seeds
     ]
-    runs = scaling_runs.run_all(tasks, options.jobs, watch)
+    runs = scaling_runs.run_all(tasks, options.out / "runs", options.jobs, watch)
     found = {way.name: runs[i * len(seeds) : (i + 1) * len(seeds)] for i, way in enumerate(ways)}
     report = make_report(found, seeds)
     files.write_json(options.out / "results.json", report)

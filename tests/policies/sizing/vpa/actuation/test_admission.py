@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kubestow.model import limit_ranges, quantities
-from kubestow.policies.sizing import container_policies, protocols
-from kubestow.policies.sizing.recommendations import ContainerRecommendation
+from kubestow.model.resources import ContainerResources
+from kubestow.policies.sizing import container_policies
 from kubestow.policies.sizing.vpa.actuation import admission
 from kubestow.policies.sizing.vpa.actuation.policies import UpdateMode
 from kubestow.policies.sizing.vpa.capping.pod_limits import PodContainer
+from kubestow.policies.sizing.vpa.recommendations import VpaRecommendation
 
 
 def amounts(**given: str) -> dict[str, quantities.Quantity]:
@@ -18,15 +19,13 @@ def amounts(**given: str) -> dict[str, quantities.Quantity]:
 
 WEB = PodContainer(
     "web",
-    protocols.ContainerResources(
-        amounts(cpu="100m", memory="100Mi"), amounts(cpu="300m", memory="100Mi")
-    ),
+    ContainerResources(amounts(cpu="100m", memory="100Mi"), amounts(cpu="300m", memory="100Mi")),
 )
-PROXY = PodContainer("proxy", protocols.ContainerResources(amounts(cpu="50m")))
-TARGET = (ContainerRecommendation("web", amounts(cpu="250m", memory="200Mi")),)
+PROXY = PodContainer("proxy", ContainerResources(amounts(cpu="50m")))
+TARGET = (VpaRecommendation("web", amounts(cpu="250m", memory="200Mi")),)
 
 
-def written(resources: protocols.ContainerResources) -> tuple[dict[str, str], dict[str, str]]:
+def written(resources: ContainerResources) -> tuple[dict[str, str], dict[str, str]]:
     return (
         {name: str(amount) for name, amount in resources.requests.items()},
         {name: str(amount) for name, amount in resources.limits.items()},
@@ -74,7 +73,7 @@ def test_a_limit_range_bounds_the_limit_and_so_the_request() -> None:
 
 def test_a_default_limit_counts_as_the_limit_of_a_container_without() -> None:
     item = limit_ranges.LimitRangeItem("Container", default=amounts(cpu="200m"))
-    target = (ContainerRecommendation("proxy", amounts(cpu="100m")),)
+    target = (VpaRecommendation("proxy", amounts(cpu="100m")),)
     got = admission.admit((PROXY,), target, ranges=limit_ranges.combine([item]))
     # 200 m are four times the request of 50 m.
     assert written(got["proxy"]) == ({"cpu": "100m"}, {"cpu": "400m"})
@@ -82,7 +81,7 @@ def test_a_default_limit_counts_as_the_limit_of_a_container_without() -> None:
 
 def test_limits_that_do_not_fit_into_64_bits_are_cut() -> None:
     # The limit is 8e18 times the request; ten times as much does not fit.
-    huge = PodContainer("web", protocols.ContainerResources(amounts(cpu="1m"), amounts(cpu="8e15")))
-    target = (ContainerRecommendation("web", amounts(cpu="10m")),)
+    huge = PodContainer("web", ContainerResources(amounts(cpu="1m"), amounts(cpu="8e15")))
+    target = (VpaRecommendation("web", amounts(cpu="10m")),)
     got = admission.admit((huge,), target)
     assert got["web"].limits["cpu"].milli() == 2**63 - 1

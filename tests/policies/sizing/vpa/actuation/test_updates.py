@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kubestow.model import quantities
-from kubestow.policies.sizing import protocols
-from kubestow.policies.sizing.recommendations import ContainerRecommendation
+from kubestow.model.resources import ContainerResources
 from kubestow.policies.sizing.vpa.actuation import priorities, updates
 from kubestow.policies.sizing.vpa.actuation.pods import ResizeCondition, Termination, UpdaterPod
 from kubestow.policies.sizing.vpa.actuation.policies import (
@@ -17,6 +16,7 @@ from kubestow.policies.sizing.vpa.actuation.policies import (
     UpdaterParameters,
 )
 from kubestow.policies.sizing.vpa.capping.pod_limits import PodContainer
+from kubestow.policies.sizing.vpa.recommendations import VpaRecommendation
 
 NOW_S = 1e6
 HOUR_S = 3600.0
@@ -27,7 +27,7 @@ def amounts(**given: str) -> dict[str, quantities.Quantity]:
 
 
 def make_pod(number: int, cpu: str = "100m", age_s: float = HOUR_S) -> UpdaterPod:
-    resources = protocols.ContainerResources(amounts(cpu=cpu, memory="100Mi"))
+    resources = ContainerResources(amounts(cpu=cpu, memory="100Mi"))
     return UpdaterPod(
         f"web-{number}", (PodContainer("web", resources),), "rs/web", started_s=NOW_S - age_s
     )
@@ -36,7 +36,7 @@ def make_pod(number: int, cpu: str = "100m", age_s: float = HOUR_S) -> UpdaterPo
 def recommend(cpu: str, lower: str, upper: str) -> priorities.Recommended:
     same = {"memory": "100Mi"}
     return (
-        ContainerRecommendation(
+        VpaRecommendation(
             "web",
             amounts(cpu=cpu, **same),
             amounts(cpu=lower, **same),

@@ -44,7 +44,7 @@ def test_the_last_bit_differs_from_the_c_library_now_and_then() -> None:
     assert different
 
 
-def test_powers_of_infinity_are_nought_or_infinite() -> None:
+def test_powers_of_infinity_are_zero_or_infinite() -> None:
     assert floats.power(math.inf, -2) == 0.0
     assert floats.power(math.inf, 2) == math.inf
     assert floats.exp2(2000.0) == math.inf

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kubestow.model.limit_ranges import LimitRanges
-from kubestow.policies.sizing import container_policies, protocols
+from kubestow.model.resources import ContainerResources
+from kubestow.policies.sizing import container_policies
 from kubestow.policies.sizing.vpa import capping
 from kubestow.policies.sizing.vpa.actuation.policies import UpdateMode
 from kubestow.policies.sizing.vpa.actuation.priorities import Recommended
@@ -15,7 +16,7 @@ def recommended_resources(
     recommended: Recommended | None,
     policies: container_policies.Policies = (),
     ranges: LimitRanges | None = None,
-) -> dict[str, protocols.ContainerResources]:
+) -> dict[str, ContainerResources]:
     """Return the requests and limits that a recommendation means for the containers of a pod.
 
     Containers without a recommendation are left out. Limits keep their proportion to the requests
@@ -39,7 +40,7 @@ def recommended_resources(
             )
         # Upstream purges an empty resource name, which old objects may carry.
         requests = {name: amount for name, amount in sized.target.items() if name}
-        found[container.name] = protocols.ContainerResources(requests, limits)
+        found[container.name] = ContainerResources(requests, limits)
     return found
 
 
@@ -49,7 +50,7 @@ def admit(
     policies: container_policies.Policies = (),
     ranges: LimitRanges | None = None,
     mode: UpdateMode = "Recreate",
-) -> dict[str, protocols.ContainerResources]:
+) -> dict[str, ContainerResources]:
     """Return the requests and limits with which a new pod is created, by container.
 
     What the recommendation says nothing about stays as the manifest has it.
@@ -67,8 +68,8 @@ def admit(
     admitted = {}
     for container in containers:
         current = container.resources
-        change = changes.get(container.name, protocols.ContainerResources())
-        admitted[container.name] = protocols.ContainerResources(
+        change = changes.get(container.name, ContainerResources())
+        admitted[container.name] = ContainerResources(
             {**current.requests, **change.requests}, {**current.limits, **change.limits}
         )
     return admitted

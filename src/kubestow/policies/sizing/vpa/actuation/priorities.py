@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from kubestow.model import resources
 from kubestow.model.quantities import Quantity
 from kubestow.policies.sizing import container_policies
-from kubestow.policies.sizing.recommendations import ContainerRecommendation
 from kubestow.policies.sizing.vpa.actuation import policies
 from kubestow.policies.sizing.vpa.actuation.pods import UpdaterPod
 from kubestow.policies.sizing.vpa.actuation.policies import UpdatePolicy, UpdaterParameters
+from kubestow.policies.sizing.vpa.recommendations import VpaRecommendation
 
-Recommended = tuple[ContainerRecommendation, ...]
+Recommended = tuple[VpaRecommendation, ...]
 
 _NONE = Quantity(0)
 
@@ -55,7 +55,7 @@ def update_priority(pod: UpdaterPod, recommended: Recommended) -> Priority:
     return Priority(outside, grows, _difference(requested, wanted))
 
 
-def _outside(request: Quantity, name: str, sized: ContainerRecommendation) -> bool:
+def _outside(request: Quantity, name: str, sized: VpaRecommendation) -> bool:
     below = name in sized.lower and request < sized.lower[name]
     return below or (name in sized.upper and request > sized.upper[name])
 

@@ -1,7 +1,7 @@
 """How many pods of a group may be away at once (``pkg/updater/restriction``, VPA 1.7).
 
 The configured number of replicas less the tolerance, truncated, must stay alive; if the tolerance
-is nought, one pod may go when all are running. Pending pods may always be evicted.
+is 0, one pod may go when all are running. Pending pods may always be evicted.
 """
 
 from __future__ import annotations

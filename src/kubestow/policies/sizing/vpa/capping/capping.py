@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from kubestow.model import quantities, resources
 from kubestow.model.limit_ranges import LimitRangeItem, LimitRanges
 from kubestow.model.quantities import Quantity
-from kubestow.policies.sizing import container_policies, protocols
+from kubestow.model.resources import ContainerResources
+from kubestow.policies.sizing import container_policies
 from kubestow.policies.sizing.container_policies import ContainerPolicy, Policies
-from kubestow.policies.sizing.recommendations import ContainerRecommendation
 from kubestow.policies.sizing.vpa.capping import limit_scaling, pod_limits
 from kubestow.policies.sizing.vpa.capping.pod_limits import PodContainer
+from kubestow.policies.sizing.vpa.recommendations import VpaRecommendation
 
-Recommended = tuple[ContainerRecommendation, ...]
+Recommended = tuple[VpaRecommendation, ...]
 Amounts = resources.ResourceList
 
 _NONE = Quantity(0)
@@ -40,8 +41,8 @@ def apply_policies(
 
 
 def _bounded(
-    sized: ContainerRecommendation, policy: ContainerPolicy, most_allowed: Amounts
-) -> ContainerRecommendation:
+    sized: VpaRecommendation, policy: ContainerPolicy, most_allowed: Amounts
+) -> VpaRecommendation:
     least, most = policy.min_allowed, {**most_allowed, **policy.max_allowed}
 
     def cap(amounts: Amounts) -> Amounts:
@@ -89,13 +90,13 @@ def cap_for_pod(
 
 
 def at_least(amount: Quantity, name: str, least: Amounts) -> Quantity:
-    """Return an amount that is not below a bound; a bound of nought is none."""
+    """Return an amount that is not below a bound; a bound of 0 is none."""
     bound = least.get(name, _NONE)
     return bound if bound.nano and amount < bound else amount
 
 
 def at_most(amount: Quantity, name: str, most: Amounts) -> Quantity:
-    """Return an amount that is not above a bound; a bound of nought is none."""
+    """Return an amount that is not above a bound; a bound of 0 is none."""
     bound = most.get(name, _NONE)
     return bound if bound.nano and amount > bound else amount
 
@@ -104,7 +105,7 @@ def at_most(amount: Quantity, name: str, most: Amounts) -> Quantity:
 class _Caps:
     """All caps of one container, in upstream's order: LimitRange, policy, own limit."""
 
-    current: protocols.ContainerResources
+    current: ContainerResources
     policy: ContainerPolicy
     limit_range: LimitRangeItem | None
 
@@ -152,7 +153,7 @@ _BY_POLICY = ("capped to minAllowed", "capped to maxAllowed")
 
 
 def _boundary(
-    current: protocols.ContainerResources, item: LimitRangeItem, bound: Amounts | None
+    current: ContainerResources, item: LimitRangeItem, bound: Amounts | None
 ) -> dict[str, Quantity]:
     """Return the requests at which limits, kept in proportion, meet a bound of a LimitRange."""
     if bound is None:
@@ -170,7 +171,7 @@ def _boundary(
     }
 
 
-def _least(current: protocols.ContainerResources, item: LimitRangeItem) -> dict[str, Quantity]:
+def _least(current: ContainerResources, item: LimitRangeItem) -> dict[str, Quantity]:
     """Return the least requests: both limit and request must reach the minimum."""
     least = _boundary(current, item, item.minimum)
     for name in (resources.CPU, resources.MEMORY):

@@ -75,7 +75,7 @@ def scale(
     """Return ``amount * result / base`` in millicores or bytes.
 
     Memory is whole already, so rounding it changes nothing - except that upstream takes 0.999
-    off before it rounds down, which turns nought into minus one.
+    off before it rounds down, which turns 0 into minus one.
     """
     if name == resources.CPU:
         return _scale_cpu(amount, base, result, rounding)

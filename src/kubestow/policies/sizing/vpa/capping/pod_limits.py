@@ -12,9 +12,9 @@ from typing import Final, Literal
 from kubestow.model import resources
 from kubestow.model.limit_ranges import LimitRangeItem
 from kubestow.model.quantities import Quantity
-from kubestow.policies.sizing import protocols
-from kubestow.policies.sizing.recommendations import ContainerRecommendation
+from kubestow.model.resources import ContainerResources
 from kubestow.policies.sizing.vpa.capping import limit_scaling
+from kubestow.policies.sizing.vpa.recommendations import VpaRecommendation
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class PodContainer:
     """
 
     name: str
-    resources: protocols.ContainerResources = field(default_factory=protocols.ContainerResources)
+    resources: ContainerResources = field(default_factory=ContainerResources)
 
 
 Part = Literal["upper", "target", "lower"]
@@ -37,17 +37,17 @@ _NONE: Final = Quantity(0)
 
 
 def cap_to_pod(
-    recommended: tuple[ContainerRecommendation, ...],
+    recommended: tuple[VpaRecommendation, ...],
     containers: tuple[PodContainer, ...],
     item: LimitRangeItem,
-) -> tuple[ContainerRecommendation, ...]:
+) -> tuple[VpaRecommendation, ...]:
     """Scale the recommendations of a pod so that their sum is within a LimitRange.
 
     Containers without a recommendation take part with their present requests.
     """
     known = {sized.container for sized in recommended}
     missing = tuple(
-        ContainerRecommendation(container.name, container.resources.requests)
+        VpaRecommendation(container.name, container.resources.requests)
         for container in containers
         if container.name not in known and container.resources.requests
     )
@@ -62,8 +62,8 @@ def cap_to_pod(
 
 
 def _changed(
-    sized: ContainerRecommendation, part: Part, name: str, amount: Quantity | None
-) -> ContainerRecommendation:
+    sized: VpaRecommendation, part: Part, name: str, amount: Quantity | None
+) -> VpaRecommendation:
     amounts: resources.ResourceList = getattr(sized, part)
     if amount is None or (not amounts and part != "target"):
         return sized
@@ -84,7 +84,7 @@ class _Sums:
 
     @staticmethod
     def of(
-        recommended: tuple[ContainerRecommendation, ...],
+        recommended: tuple[VpaRecommendation, ...],
         containers: tuple[PodContainer, ...],
         item: LimitRangeItem,
         part: Part,

@@ -1,8 +1,8 @@
-"""VPA's recommender: decaying histograms, estimators, checkpoints; one workload or many at once."""
+"""VPA's recommender: decaying histograms of many containers at once, estimates, status."""
 
 from kubestow.policies.sizing.vpa.recommender.banks import EstimateTable, VpaBank
-from kubestow.policies.sizing.vpa.recommender.batch import VpaEstimator
+from kubestow.policies.sizing.vpa.recommender.estimator import VPA, VpaEstimator
 from kubestow.policies.sizing.vpa.recommender.parameters import VpaParameters
-from kubestow.policies.sizing.vpa.recommender.recommender import VPA, Vpa
+from kubestow.policies.sizing.vpa.recommender.status import present
 
-__all__ = ["VPA", "EstimateTable", "Vpa", "VpaBank", "VpaEstimator", "VpaParameters"]
+__all__ = ["VPA", "EstimateTable", "VpaBank", "VpaEstimator", "VpaParameters", "present"]

@@ -14,11 +14,10 @@ NOT_A_NUMBER: Final = -(2**63)
 """What Go makes of NaN on amd64 when it is converted to a whole number."""
 
 MEBIBYTE: Final = 1 << 20
-_NANO_PER_MILLI: Final = 10**6
 
 
 def from_float(amount: float) -> int:
-    """Cut a number to a whole, within nought and ``MOST``.
+    """Cut a number to a whole, within 0 and ``MOST``.
 
     >>> from_float(1.99), from_float(-3.0), from_float(math.inf)
     (1, 0, 100000000000000)
@@ -66,17 +65,3 @@ def whole_cores_m(cpu_m: int) -> int:
     (2000, 3000)
     """
     return -(-cpu_m // 1000) * 1000
-
-
-def measured_cpu_m(cores: float) -> int:
-    """Return measured cores as the metrics API hands them on: nanocores, then millicores up.
-
-    >>> measured_cpu_m(0.069), measured_cpu_m(0.0691)
-    (69, 70)
-    """
-    return -(-round(cores * 1e9) // _NANO_PER_MILLI)
-
-
-def measured_bytes(amount: float) -> int:
-    """Return measured memory in whole bytes, rounded up as a quantity is."""
-    return math.ceil(amount)

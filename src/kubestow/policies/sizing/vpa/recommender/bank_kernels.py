@@ -11,8 +11,8 @@ import numpy as np
 
 from kubestow.model.arrays import Floats, Ints
 from kubestow.policies.compiling import buried, compiled
+from kubestow.policies.sizing.vpa.recommender.buckets import EPSILON, LEAST_WEIGHT, MOST_EXPONENT
 from kubestow.policies.sizing.vpa.recommender.floats import inlined_exp2, inlined_log, inlined_power
-from kubestow.policies.sizing.vpa.recommender.histograms import EPSILON, LEAST_WEIGHT, MOST_EXPONENT
 
 UNSET = -(2**63)
 _MOST = 10**14  # amounts.MOST

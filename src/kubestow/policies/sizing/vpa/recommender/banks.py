@@ -1,27 +1,25 @@
-"""The array form of ``vpa``: thousands of containers, hundreds of workloads, one batch per minute.
+"""The histograms of ``vpa``: thousands of containers, hundreds of workloads, one batch per minute.
 
-A ``VpaBank`` holds what many ``VpaMemory`` objects would, as a struct of arrays: one *row* per
-workload and container name, one *slot* per container instance. Unlike a memory it is owned by its
-host and **changes in place** (``add``, ``kill``, ``place``, ``release``, ``expire``); ``as_json``
-and ``read`` are its checkpoint. Sums are formed in the order of the batch, so the numbers are
-those of the scalar form, bit by bit. A row is one aggregate: where upstream would keep several for
-one workload, because the labels of its pods have changed, they are one here.
+A ``VpaBank`` is a struct of arrays: one *row* per workload and container name (upstream's
+aggregate), one *slot* per container instance. It is owned by its host and **changes in place**
+(``add``, ``kill``, ``place``, ``release``, ``expire``). Sums are formed in the order of the
+samples, so the numbers are upstream's, bit by bit. Where upstream would keep several aggregates for
+one workload, because the labels of its pods have changed, there is one row here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from kubestow.model import decoding, errors
+from kubestow.model import errors
 from kubestow.model.arrays import Floats, Ints
 from kubestow.policies.sizing.vpa.recommender import (
     amounts,
     bank_kernels,
-    estimators,
     floats,
     instants,
 )
@@ -32,15 +30,26 @@ from kubestow.policies.sizing.vpa.recommender.bank_kernels import (
     Rows,
     Slots,
 )
-from kubestow.policies.sizing.vpa.recommender.estimators import Estimate
-from kubestow.policies.sizing.vpa.recommender.histograms import (
+from kubestow.policies.sizing.vpa.recommender.buckets import (
     CPU_BUCKETS,
     MEMORY_BUCKETS,
     ExponentialBuckets,
 )
-from kubestow.policies.sizing.vpa.recommender.parameters import VpaParameters, gathering
+from kubestow.policies.sizing.vpa.recommender.parameters import VpaParameters, floors, gathering
 
 _LONGEST_S: Final = 365 * 86_400.0  # a hundred half-lives must fit into 64 bits of nanoseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Target and bounds of one container in millicores and bytes."""
+
+    target_cpu_m: int
+    target_memory_bytes: int
+    lower_cpu_m: int
+    lower_memory_bytes: int
+    upper_cpu_m: int
+    upper_memory_bytes: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +65,7 @@ class EstimateTable:
     memory_bytes: Ints
 
     def row(self, position: int) -> Estimate:
-        """Return one row as the scalar form has it."""
+        """Return one row."""
         cpu, memory = self.cpu_m[position].tolist(), self.memory_bytes[position].tolist()
         return Estimate(cpu[0], memory[0], cpu[1], memory[1], cpu[2], memory[2])
 
@@ -193,7 +202,7 @@ class VpaBank:
                 unit,
                 p.margin,
                 interval,
-                estimators.minutes(interval),
+                instants.minutes(interval),
                 least[which],
                 found,
             )
@@ -212,41 +221,6 @@ class VpaBank:
         self._rows.first[gone] = self._rows.last[gone] = UNSET
         self._rows.number[gone] = 0
         return gone
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the whole state as plain values; ``read`` gives back an equal bank."""
-        return {
-            "siblings": self.siblings.tolist(),
-            "cpu": _write(self._cpu),
-            "memory": _write(self._memory),
-            "rows": [values.tolist() for values in self._rows],
-            "slots": [values.tolist() for values in self._slots],
-            "free": list(self._free),
-        }
-
-    def restore(self, saved: decoding.Field) -> None:
-        """Take over the state that ``as_json`` of a bank with the same rows wrote.
-
-        Raises:
-            InputError: If it is not of that form.
-        """
-        _read(self._cpu, saved["cpu"])
-        _read(self._memory, saved["memory"])
-        self._slots = Slots(*(_whole_numbers(item) for item in saved["slots"].items()))
-        for values, item in zip(self._rows, saved["rows"].items(), strict=True):
-            values[:] = _whole_numbers(item)
-        self._free = _whole_numbers(saved["free"]).tolist()
-
-
-def read(saved: decoding.Field, parameters: VpaParameters | None = None) -> VpaBank:
-    """Read a bank that ``as_json`` wrote.
-
-    Raises:
-        InputError: If it is not of that form.
-    """
-    bank = VpaBank([item.integer(least=1) for item in saved["siblings"].items()], parameters)
-    bank.restore(saved)
-    return bank
 
 
 def _bank(rows: int, buckets: ExponentialBuckets, half_life_s: float) -> Bank:
@@ -273,7 +247,7 @@ def _slots(count: int) -> Slots:
 
 
 def _floors(parameters: VpaParameters, siblings: Ints) -> tuple[Ints, Ints]:
-    pairs = [estimators.floors(parameters, int(count)) for count in siblings]
+    pairs = [floors(parameters, int(count)) for count in siblings]
     table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return table[:, 0].copy(), table[:, 1].copy()
 
@@ -289,37 +263,9 @@ def _nanoseconds(times_s: float | Floats, size: int) -> Ints:
 
 
 def _milli(cores: Floats) -> Ints:
-    """Return measured cores in millicores, as ``amounts.measured_cpu_m``; -1 for NaN."""
+    """Return measured cores in millicores; -1 for NaN.
+
+    The metrics API hands on nanocores, which are rounded up to millicores.
+    """
     nano = np.rint(np.where(np.isnan(cores), 0.0, cores) * 1e9).astype(np.int64)
     return np.where(np.isnan(cores), -1, -(-nano // 1_000_000))
-
-
-def _write(bank: Bank) -> dict[str, Any]:
-    where = np.nonzero(bank.weights)
-    return {
-        "weights": [part.tolist() for part in (*where, bank.weights[where])],
-        "total": bank.total.tolist(),
-        "first": bank.first.tolist(),
-        "last": bank.last.tolist(),
-        "reference": bank.reference.tolist(),
-    }
-
-
-def _read(bank: Bank, saved: decoding.Field) -> None:
-    rows, buckets, weights = (_numbers(item) for item in saved["weights"].items())
-    bank.weights[rows.astype(np.int64), buckets.astype(np.int64)] = weights
-    bank.total[:] = _numbers(saved["total"])
-    bank.first[:] = _whole_numbers(saved["first"])
-    bank.last[:] = _whole_numbers(saved["last"])
-    bank.reference[:] = _whole_numbers(saved["reference"])
-
-
-def _numbers(saved: decoding.Field) -> Floats:
-    try:
-        return np.array(saved.value, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError) as err:
-        raise saved.refuse("expected a list of numbers") from err
-
-
-def _whole_numbers(saved: decoding.Field) -> Ints:
-    return np.array([item.integer() for item in saved.items()], dtype=np.int64)

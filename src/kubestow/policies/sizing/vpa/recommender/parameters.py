@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubestow.model import errors, releases
-from kubestow.policies.sizing import container_policies
 from kubestow.policies.sizing.vpa.recommender import amounts, instants
 
 OLDEST, NEWEST = (1, 3), (1, 8)
@@ -137,7 +136,7 @@ _SHARES = (
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """How samples of one container are gathered, with its policy taken into account.
+    """How the samples of a container are gathered.
 
     Attributes:
         cpu_half_life_ns: Half-life of CPU samples.
@@ -158,25 +157,27 @@ class Gathering:
     features: VpaFeatures
 
 
-def gathering(
-    parameters: VpaParameters, policy: container_policies.ContainerPolicy | None = None
-) -> Gathering:
-    """Return how the samples of a container with a policy are gathered."""
-    own = policy if policy is not None and parameters.per_vpa_config else None
-    interval_s, count = parameters.memory_interval_s, parameters.memory_interval_count
-    ratio, least = parameters.oom_bump_ratio, parameters.oom_min_bump_bytes
-    if own is not None:
-        interval_s = own.memory_interval_s or interval_s
-        count = own.memory_interval_count or count
-        ratio = ratio if own.oom_bump_ratio is None else own.oom_bump_ratio
-        least = least if own.oom_min_bump_bytes is None else own.oom_min_bump_bytes
-    interval_ns = instants.from_seconds(interval_s)
+def gathering(parameters: VpaParameters) -> Gathering:
+    """Return how samples are gathered."""
+    interval_ns = instants.from_seconds(parameters.memory_interval_s)
     return Gathering(
         cpu_half_life_ns=instants.from_seconds(parameters.cpu_half_life_s),
         memory_half_life_ns=instants.from_seconds(parameters.memory_half_life_s),
         interval_ns=interval_ns,
-        window_ns=interval_ns * count,
-        oom_ratio=ratio,
-        oom_min_bytes=least,
+        window_ns=interval_ns * parameters.memory_interval_count,
+        oom_ratio=parameters.oom_bump_ratio,
+        oom_min_bytes=parameters.oom_min_bump_bytes,
         features=features(parameters.version),
     )
+
+
+def floors(parameters: VpaParameters, containers: int) -> tuple[int, int]:
+    """Return the least millicores and bytes of each of so many containers.
+
+    >>> floors(VpaParameters(), 2)
+    (12, 131072000)
+    """
+    share = 1.0 / float(containers)
+    cpu_m = amounts.scale(amounts.from_cores(parameters.pod_min_cpu_m * 0.001), share)
+    memory = amounts.from_float(parameters.pod_min_memory_mib * 1024 * 1024)
+    return cpu_m, amounts.scale(memory, share)

@@ -7,42 +7,25 @@ to a whole number after every step and never below the floor of the pod over its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-from kubestow.policies.sizing.vpa.recommender import amounts, floats, instants
-from kubestow.policies.sizing.vpa.recommender.aggregates import Aggregate
-from kubestow.policies.sizing.vpa.recommender.parameters import VpaParameters
+from kubestow.policies.sizing.vpa.recommender import amounts, floats
+from kubestow.policies.sizing.vpa.recommender.banks import Estimate
+from kubestow.policies.sizing.vpa.recommender.parameters import VpaParameters, floors
+from tests.policies.sizing.vpa.oracle import instants
+from tests.policies.sizing.vpa.oracle.aggregates import Aggregate
 
 # Multiplier and exponent of the confidence factor (1 + multiplier / confidence) ** exponent.
 LOWER_CONFIDENCE: Final = (0.001, -2)
 UPPER_CONFIDENCE: Final = (1.0, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Target and bounds of one container in millicores and bytes."""
-
-    target_cpu_m: int
-    target_memory_bytes: int
-    lower_cpu_m: int
-    lower_memory_bytes: int
-    upper_cpu_m: int
-    upper_memory_bytes: int
-
-
 def confidence(aggregate: Aggregate, interval_s: float) -> float:
     """Return how far a history can be trusted: days of it, by time and by number of samples."""
     interval_ns = instants.from_seconds(interval_s)
     lifespan_ns = instants.between(aggregate.first_ns, aggregate.last_ns)
-    by_count = float(aggregate.count) / minutes(interval_ns)
+    by_count = float(aggregate.count) / instants.minutes(interval_ns)
     return min(instants.ratio(lifespan_ns, interval_ns), by_count)
-
-
-def minutes(duration_ns: int) -> float:
-    """Return a duration in minutes, whole ones and the rest apart as Go's Minutes does."""
-    whole, rest = divmod(duration_ns, instants.MINUTE_NS)
-    return float(whole) + float(rest) / (60 * 1e9)
 
 
 def confidence_factor(trust: float, multiplier: float, exponent: int) -> float:
@@ -64,18 +47,6 @@ def with_margin(amount: int, margin: float) -> int:
     116
     """
     return amount + amounts.scale(amount, margin)
-
-
-def floors(parameters: VpaParameters, containers: int) -> tuple[int, int]:
-    """Return the least millicores and bytes of each of so many containers.
-
-    >>> floors(VpaParameters(), 2)
-    (12, 131072000)
-    """
-    share = 1.0 / float(containers)
-    cpu_m = amounts.scale(amounts.from_cores(parameters.pod_min_cpu_m * 0.001), share)
-    memory = amounts.from_float(parameters.pod_min_memory_mib * 1024 * 1024)
-    return cpu_m, amounts.scale(memory, share)
 
 
 def estimate(aggregate: Aggregate, parameters: VpaParameters, containers: int) -> Estimate:

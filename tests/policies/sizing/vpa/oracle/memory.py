@@ -2,28 +2,21 @@
 
 The part of upstream's ``ClusterState`` that concerns one VPA object
 (``pkg/recommender/model/cluster.go``, ``vpa.go``, VPA 1.7). A memory is never changed:
-``observe`` works on a copy. As JSON it is exact, unlike upstream's checkpoints, which
-``save_checkpoints`` writes.
+``observe`` works on a copy; ``save_checkpoints`` and ``restore`` are upstream's restart.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kubestow.model import decoding
-from kubestow.policies.sizing import histories
-from kubestow.policies.sizing.vpa.recommender import (
-    aggregates,
-    amounts,
-    checkpoints,
-    containers,
-    instants,
-)
-from kubestow.policies.sizing.vpa.recommender.aggregates import Aggregate
-from kubestow.policies.sizing.vpa.recommender.containers import VpaContainer
 from kubestow.policies.sizing.vpa.recommender.parameters import Gathering
+from tests.policies.sizing.vpa.oracle import aggregates, checkpoints, containers, instants, news
+from tests.policies.sizing.vpa.oracle.aggregates import Aggregate
+from tests.policies.sizing.vpa.oracle.containers import VpaContainer
 
 COLLECTION_NS: Final = 3600 * instants.SECOND_NS
 """Expired aggregates are looked for so often (``aggregateContainerStateGCInterval``)."""
@@ -68,26 +61,6 @@ class VpaMemory:
             merged[name].merge(part.copy())
         return merged
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the memory as plain values; ``read`` gives back an equal one."""
-        return {
-            "aggregates": [
-                {"template": key[0], "container": key[1], **checkpoints.write_aggregate(part)}
-                for key, part in self.aggregates.items()
-            ],
-            "containers": [
-                {"pod": key[0], "container": key[1], "state": checkpoints.write_container(part)}
-                for key, part in self.containers.items()
-            ],
-            "templates": dict(self.templates),
-            "finished": sorted(self.finished),
-            "restored": {
-                name: checkpoints.write_aggregate(part) for name, part in self.restored.items()
-            },
-            "collected_ns": self.collected_ns,
-            "round_ns": self.round_ns,
-        }
-
     def save_checkpoints(self, gathering: GatheringOf, now_s: float) -> dict[str, Any]:
         """Return upstream's checkpoint of every container name.
 
@@ -101,35 +74,6 @@ class VpaMemory:
         return {name: checkpoints.save(part, now_ns) for name, part in merged.items()}
 
 
-def read(saved: decoding.Field, gathering: GatheringOf) -> VpaMemory:
-    """Read a memory that ``as_json`` wrote.
-
-    Raises:
-        InputError: If it is not of that form.
-    """
-    parts = {}
-    for item in saved["aggregates"].items():
-        name = item["container"].text()
-        parts[item["template"].text(""), name] = checkpoints.read_aggregate(item, gathering(name))
-    return VpaMemory(
-        parts,
-        {
-            (item["pod"].text(), item["container"].text()): checkpoints.read_container(
-                item["state"]
-            )
-            for item in saved["containers"].items()
-        },
-        saved["templates"].labels(),
-        frozenset(saved["finished"].texts()),
-        {
-            name: checkpoints.read_aggregate(item, gathering(name))
-            for name, item in saved["restored"].members()
-        },
-        saved["collected_ns"].integer(),
-        saved["round_ns"].integer(),
-    )
-
-
 def restore(saved: decoding.Field, gathering: GatheringOf, now_s: float) -> VpaMemory:
     """Return the memory of a recommender that starts from upstream's checkpoints."""
     now_ns = instants.from_seconds(now_s)
@@ -139,20 +83,20 @@ def restore(saved: decoding.Field, gathering: GatheringOf, now_s: float) -> VpaM
     return VpaMemory(restored=restored)
 
 
-def observe(memory: VpaMemory, news: histories.UsageNews, gathering: GatheringOf) -> VpaMemory:
+def observe(memory: VpaMemory, told: news.UsageNews, gathering: GatheringOf) -> VpaMemory:
     """Return the memory after one round: clean-up, then pods, then samples, then OOM kills.
 
     Upstream cleans up at the end of a round, after recommending; here that waits for the next.
     """
-    now_ns = instants.from_seconds(news.time_s)
+    now_ns = instants.from_seconds(told.time_s)
     taking = _Taking(
-        _collected(_copied(memory), gathering, news.workload_exists), gathering, now_ns
+        _collected(_copied(memory), gathering, told.workload_exists), gathering, now_ns
     )
-    if news.pods is not None:
-        taking.know(news.pods)
-    for sample in news.samples:
+    if told.pods is not None:
+        taking.know(told.pods)
+    for sample in told.samples:
         taking.add(sample)
-    for kill in news.ooms:
+    for kill in told.ooms:
         taking.kill(kill)
     return replace(taking.memory, round_ns=now_ns)
 
@@ -174,7 +118,7 @@ class _Taking:
     gathering: GatheringOf
     now_ns: int
 
-    def know(self, pods: tuple[histories.HistoryPod, ...]) -> None:
+    def know(self, pods: tuple[news.HistoryPod, ...]) -> None:
         """Forget containers of pods that are gone, make aggregates for new ones."""
         live = {pod.name for pod in pods}
         for key in [key for key in self.memory.containers if key[0] not in live]:
@@ -186,19 +130,19 @@ class _Taking:
         finished = frozenset(pod.name for pod in pods if pod.finished)
         self.memory = replace(self.memory, finished=finished)
 
-    def add(self, sample: histories.UsageSample) -> None:
+    def add(self, sample: news.UsageSample) -> None:
         container, aggregate = self._entry(sample.pod, sample.container, sample.template)
         rules = self.gathering(sample.container)
         time_ns = instants.from_seconds(sample.time_s)
         if sample.cpu_cores is not None:
-            cpu_m = amounts.measured_cpu_m(sample.cpu_cores)
-            request_m = amounts.measured_cpu_m(sample.cpu_request_cores)
+            cpu_m = measured_cpu_m(sample.cpu_cores)
+            request_m = measured_cpu_m(sample.cpu_request_cores)
             containers.add_cpu(container, aggregate, cpu_m, time_ns, rules, request_m)
         if sample.memory_bytes is not None:
-            memory_bytes = amounts.measured_bytes(sample.memory_bytes)
+            memory_bytes = measured_bytes(sample.memory_bytes)
             containers.add_memory(container, aggregate, memory_bytes, time_ns, rules)
 
-    def kill(self, kill: histories.OomKill) -> None:
+    def kill(self, kill: news.OomKill) -> None:
         container, aggregate = self._entry(kill.pod, kill.container, kill.template)
         time_ns = instants.from_seconds(kill.time_s)
         rules = self.gathering(kill.container)
@@ -230,3 +174,17 @@ def _collected(memory: VpaMemory, gathering: GatheringOf, workload_exists: bool)
         and not part.expired(memory.round_ns, gathering(key[1]).window_ns)
     }
     return replace(memory, aggregates=kept, collected_ns=memory.round_ns)
+
+
+def measured_cpu_m(cores: float) -> int:
+    """Return measured cores as the metrics API hands them on: nanocores, then millicores up.
+
+    >>> measured_cpu_m(0.069), measured_cpu_m(0.0691)
+    (69, 70)
+    """
+    return -(-round(cores * 1e9) // 10**6)
+
+
+def measured_bytes(amount: float) -> int:
+    """Return measured memory in whole bytes, rounded up as a quantity is."""
+    return math.ceil(amount)

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Protocol
 
 from kubestow.model import errors
-from kubestow.policies.sizing.vpa.recommender import floats, instants
-
-LEAST_WEIGHT = 0.1
-"""Weight of a CPU sample since 1.4.0, least weight of one before (``minSampleWeight``)."""
-
-EPSILON = 0.0001
-"""A bucket that holds less, a thousandth of that weight, counts as empty."""
+from kubestow.policies.sizing.vpa.recommender import buckets as shipped
+from kubestow.policies.sizing.vpa.recommender import floats
+from kubestow.policies.sizing.vpa.recommender.buckets import EPSILON, MOST_EXPONENT
+from tests.policies.sizing.vpa.oracle import instants
 
 
 class Buckets(Protocol):
@@ -41,7 +38,7 @@ class Buckets(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LinearBuckets:
-    """Buckets of equal width, the first beginning at nought."""
+    """Buckets of equal width, the first beginning at 0."""
 
     largest: float
     width: float
@@ -63,59 +60,22 @@ class LinearBuckets:
 
 
 @dataclass(frozen=True, slots=True)
-class ExponentialBuckets:
-    """Buckets that each are wider than the last by one ratio.
-
-    Attributes:
-        largest: The last bucket begins at or above this value.
-        first: Width of the first bucket, which begins at nought.
-        ratio: Width of a bucket over that of the one before.
-        epsilon: Weight below which a bucket counts as empty.
-        count: Number of buckets.
-        starts: Least value of every bucket.
-    """
-
-    largest: float
-    first: float
-    ratio: float
-    epsilon: float
-    count: int = field(init=False)
-    starts: tuple[float, ...] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if min(self.largest, self.first, self.epsilon) <= 0.0 or self.ratio <= 1.0:
-            raise errors.InputError(
-                "buckets", f"{self.first}, {self.ratio}: sizes must be > 0, the ratio > 1"
-            )
-        count = math.ceil(self._index(self.largest)) + 1
-        object.__setattr__(self, "count", count)
-        object.__setattr__(self, "starts", tuple(self._start(n) for n in range(count)))
+class ExponentialBuckets(shipped.ExponentialBuckets):
+    """The buckets that ship, and what upstream's tests ask of them."""
 
     def find(self, value: float) -> int:
         """Return the bucket of a value."""
         if value < self.first:
             return 0
-        return min(int(self._index(value)), self.count - 1)
+        return min(int(self.index(value)), self.count - 1)
 
     def start(self, bucket: int) -> float:
         """Return the least value of a bucket."""
         return self.starts[bucket]
 
-    def _index(self, value: float) -> float:
-        return floats.log(value * (self.ratio - 1.0) / self.first + 1.0) / floats.log(self.ratio)
 
-    def _start(self, bucket: int) -> float:
-        if bucket == 0:
-            return 0.0
-        return self.first * (floats.power(self.ratio, bucket) - 1.0) / (self.ratio - 1.0)
-
-
-# pkg/recommender/model/aggregations_config.go: 0.01 to 1000 cores, 10 MB to 1 TB, 5 % wider each.
 CPU_BUCKETS = ExponentialBuckets(1000.0, 0.01, 1.0 + 0.05, EPSILON)
 MEMORY_BUCKETS = ExponentialBuckets(1e12, 1e7, 1.0 + 0.05, EPSILON)
-
-MOST_EXPONENT: Final = 100
-"""Half-lives after which the reference instant is moved (``maxDecayExponent``)."""
 
 
 @dataclass(slots=True)
@@ -127,7 +87,7 @@ class Histogram:
         weights: Weight of every bucket.
         total: Sum of the weights, kept apart as upstream does.
         first: First bucket that is not empty; the last of all if every one is.
-        last: Last bucket that is not empty; nought if every one is.
+        last: Last bucket that is not empty; 0 if every one is.
     """
 
     buckets: Buckets
@@ -160,7 +120,7 @@ class Histogram:
             self.last = max(self.last, bucket)
 
     def subtract(self, value: float, weight: float) -> None:
-        """Take a sample out again; what would fall below epsilon becomes nought."""
+        """Take a sample out again; what would fall below epsilon becomes 0."""
         bucket = self.buckets.find(value)
         self.total = self._less(self.total, weight)
         self.weights[bucket] = self._less(self.weights[bucket], weight)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubestow.policies.sizing.vpa.recommender import amounts, instants
-from kubestow.policies.sizing.vpa.recommender.aggregates import Aggregate
-from kubestow.policies.sizing.vpa.recommender.histograms import LEAST_WEIGHT
+from kubestow.policies.sizing.vpa.recommender import amounts
+from kubestow.policies.sizing.vpa.recommender.buckets import LEAST_WEIGHT
 from kubestow.policies.sizing.vpa.recommender.parameters import Gathering
+from tests.policies.sizing.vpa.oracle import instants
+from tests.policies.sizing.vpa.oracle.aggregates import Aggregate
 
 
 @dataclass(slots=True)

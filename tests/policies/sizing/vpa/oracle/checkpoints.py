@@ -11,11 +11,10 @@ import math
 from typing import Any, Final
 
 from kubestow.model import decoding, errors
-from kubestow.policies.sizing.vpa.recommender import aggregates, instants
-from kubestow.policies.sizing.vpa.recommender.aggregates import Aggregate
-from kubestow.policies.sizing.vpa.recommender.containers import VpaContainer
-from kubestow.policies.sizing.vpa.recommender.histograms import DecayingHistogram, Histogram
 from kubestow.policies.sizing.vpa.recommender.parameters import Gathering
+from tests.policies.sizing.vpa.oracle import aggregates, instants
+from tests.policies.sizing.vpa.oracle.aggregates import Aggregate
+from tests.policies.sizing.vpa.oracle.histograms import DecayingHistogram, Histogram
 
 VERSION: Final = "v3"
 MOST_WEIGHT: Final = 10_000
@@ -58,7 +57,7 @@ def save_histogram(histogram: DecayingHistogram) -> dict[str, Any]:
 
 
 def save_weights(histogram: Histogram) -> dict[str, Any]:
-    """Return weights relative to the heaviest, without those that round to nought."""
+    """Return weights relative to the heaviest, without those that round to zero."""
     used = range(histogram.first, histogram.last + 1)
     heaviest = max((histogram.weights[bucket] for bucket in used), default=0.0)
     weights = {}
@@ -129,65 +128,3 @@ def _instant(field: decoding.Field) -> int:
 
 _INSTANTS = ("first_ns", "last_ns", "count", "created_ns")
 _CONTAINER = ("last_cpu_ns", "last_memory_ns", "window_end_ns", "peak_bytes", "oom_peak_bytes")
-
-
-def write_aggregate(aggregate: Aggregate) -> dict[str, Any]:
-    """Return an aggregate as plain values."""
-    return {
-        "cpu": _write_histogram(aggregate.cpu),
-        "memory": _write_histogram(aggregate.memory),
-        **{name: getattr(aggregate, name) for name in _INSTANTS},
-    }
-
-
-def read_aggregate(saved: decoding.Field, gathering: Gathering) -> Aggregate:
-    """Read what ``write_aggregate`` returned."""
-    aggregate = aggregates.make(gathering)
-    _read_histogram(aggregate.cpu, saved["cpu"])
-    _read_histogram(aggregate.memory, saved["memory"])
-    for name in _INSTANTS:
-        setattr(aggregate, name, saved[name].integer())
-    return aggregate
-
-
-def write_container(container: VpaContainer) -> list[int]:
-    """Return a container as a list of numbers."""
-    return [getattr(container, name) for name in _CONTAINER]
-
-
-def read_container(saved: decoding.Field) -> VpaContainer:
-    """Read what ``write_container`` returned."""
-    numbers = [item.integer() for item in saved.items()]
-    if len(numbers) != len(_CONTAINER):
-        raise saved.refuse(f"expected {len(_CONTAINER)} numbers")
-    return VpaContainer(*numbers)
-
-
-def _write_histogram(histogram: DecayingHistogram) -> dict[str, Any]:
-    plain = histogram.plain
-    return {
-        "reference_ns": histogram.reference_ns,
-        "total": plain.total,
-        "first": plain.first,
-        "last": plain.last,
-        "weights": {str(n): weight for n, weight in enumerate(plain.weights) if weight},
-    }
-
-
-def _read_histogram(histogram: DecayingHistogram, saved: decoding.Field) -> None:
-    plain = histogram.plain
-    most = plain.buckets.count - 1
-    histogram.reference_ns = saved["reference_ns"].integer()
-    plain.total = _exact_number(saved["total"])
-    plain.first = saved["first"].integer(least=0, most=most)
-    plain.last = saved["last"].integer(least=0, most=most)
-    for name, weight in saved["weights"].members():
-        if not name.isdecimal() or int(name) > most:
-            raise weight.refuse(f"expected a bucket from 0 to {most} as key")
-        plain.weights[int(name)] = _exact_number(weight)
-
-
-def _exact_number(saved: decoding.Field) -> float:
-    if isinstance(saved.value, bool) or not isinstance(saved.value, int | float):
-        raise saved.refuse("expected a number")
-    return float(saved.value)

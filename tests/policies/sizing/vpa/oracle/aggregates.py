@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubestow.policies.sizing.vpa.recommender import instants
-from kubestow.policies.sizing.vpa.recommender.histograms import (
+from kubestow.policies.sizing.vpa.recommender.buckets import LEAST_WEIGHT
+from kubestow.policies.sizing.vpa.recommender.parameters import Gathering
+from tests.policies.sizing.vpa.oracle import instants
+from tests.policies.sizing.vpa.oracle.histograms import (
     CPU_BUCKETS,
-    LEAST_WEIGHT,
     MEMORY_BUCKETS,
     DecayingHistogram,
     Histogram,
 )
-from kubestow.policies.sizing.vpa.recommender.parameters import Gathering
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""``vpa`` on a batch: the same histograms and rules, many containers at once.
+"""``vpa`` on usage in arrays: the same histograms and rules, many containers at once.
 
 Each point is a sample at its time; memory peaks of a day count once, as upstream has it. One
 container per pod is assumed (the floors of 25 m and 250 MiB are shared by the containers of a pod,
@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kubestow.model.arrays import Floats, Ints
-from kubestow.policies.sizing import batches, estimates, window_statistics
-from kubestow.policies.sizing.vpa.recommender import recommender
+from kubestow.model.usage import Usage
+from kubestow.policies.sizing import estimates, window_statistics
 from kubestow.policies.sizing.vpa.recommender.banks import VpaBank
 from kubestow.policies.sizing.vpa.recommender.parameters import VpaParameters
 
-NAME = recommender.VPA
+VPA = "vpa"
 
 # Points that are turned to lie side by side at once: 64 of 10000 rows are 5 MB.
 _BLOCK = 64
@@ -35,60 +35,60 @@ class VpaEstimator:
 
     parameters: VpaParameters = field(default_factory=VpaParameters)
     siblings: int = 1
-    name: str = NAME
+    name: str = VPA
 
-    def estimate(self, batch: batches.Batch) -> estimates.Estimates:
+    def estimate(self, usage: Usage) -> estimates.Estimates:
         """Return target and bounds after all points have been taken up in order of time."""
-        return self.estimate_at(batch, [batch.points])[0]
+        return self.estimate_at(usage, [usage.points])[0]
 
-    def estimate_at(self, batch: batches.Batch, at: Sequence[int]) -> list[estimates.Estimates]:
+    def estimate_at(self, usage: Usage, at: Sequence[int]) -> list[estimates.Estimates]:
         """Return target and bounds after some numbers of points."""
-        bank = VpaBank([self.siblings] * len(batch.names), self.parameters)
-        slots = bank.place(batch.owners.tolist())
-        first_s = batch.end_s - (batch.points - 1) * batch.step_s
+        bank = VpaBank([self.siblings] * len(usage.containers), self.parameters)
+        slots = bank.place(usage.owners.tolist())
+        first_s = usage.end_s - (usage.points - 1) * usage.step_s
         found, done = [], 0
         for points in at:
-            for point, cpu, memory in _samples(batch, done, points):
+            for point, cpu, memory in _samples(usage, done, points):
                 seen = ~(np.isnan(cpu) & np.isnan(memory))
                 if seen.any():
-                    bank.add(slots[seen], first_s + point * batch.step_s, cpu[seen], memory[seen])
+                    bank.add(slots[seen], first_s + point * usage.step_s, cpu[seen], memory[seen])
             done = points
-            if points == batch.points:
-                _add_kills(bank, slots, batch)
-            found.append(_present(bank, batch.until(points)))
+            if points == usage.points:
+                _add_kills(bank, slots, usage)
+            found.append(_present(bank, usage.until(points)))
         return found
 
 
-def _samples(batch: batches.Batch, begin: int, end: int) -> Iterator[tuple[int, Floats, Floats]]:
+def _samples(usage: Usage, begin: int, end: int) -> Iterator[tuple[int, Floats, Floats]]:
     """Iterate over points with the CPU and memory of all rows, which then lie side by side."""
     for first in range(begin, end, _BLOCK):
         last = min(first + _BLOCK, end)
-        cpu = np.ascontiguousarray(batch.cpu_cores[:, first:last].T)
-        memory = np.ascontiguousarray(batch.memory_bytes[:, first:last].T)
+        cpu = np.ascontiguousarray(usage.cpu_cores[:, first:last].T)
+        memory = np.ascontiguousarray(usage.memory_bytes[:, first:last].T)
         for place in range(last - first):
             yield first + place, cpu[place], memory[place]
 
 
-def _add_kills(bank: VpaBank, slots: Ints, batch: batches.Batch) -> None:
+def _add_kills(bank: VpaBank, slots: Ints, usage: Usage) -> None:
     """Take up OOM kills; their days are not known any more, so they count as today's."""
-    killed: Ints = np.flatnonzero(batch.killed_bytes > 0.0)
+    killed: Ints = np.flatnonzero(usage.oom_killed_bytes > 0.0)
     if len(killed):
-        rows = np.searchsorted(batch.owners, killed)
-        bank.kill(slots[rows], batch.end_s, batch.killed_bytes[killed].astype(np.int64))
+        rows = np.searchsorted(usage.owners, killed)
+        bank.kill(slots[rows], usage.end_s, usage.oom_killed_bytes[killed].astype(np.int64))
 
 
-def _present(bank: VpaBank, batch: batches.Batch) -> estimates.Estimates:
+def _present(bank: VpaBank, usage: Usage) -> estimates.Estimates:
     table = bank.recommend()
-    cpu_cores = table.cpu_m / 1000.0 * _known(batch, batch.cpu_cores)
-    memory_bytes = table.memory_bytes * _known(batch, batch.memory_bytes)
+    cpu_cores = table.cpu_m / 1000.0 * _known(usage, usage.cpu_cores)
+    memory_bytes = table.memory_bytes * _known(usage, usage.memory_bytes)
     return estimates.Estimates(
         cpu_cores[:, 0], memory_bytes[:, 0], cpu_cores[:, 1], memory_bytes[:, 1],
         cpu_cores[:, 2], memory_bytes[:, 2],
     )  # fmt: skip
 
 
-def _known(batch: batches.Batch, values: Floats) -> Floats:
+def _known(usage: Usage, values: Floats) -> Floats:
     """Return 1 for containers with a measured value and NaN for those without, as a column."""
-    seen = batch.largest(window_statistics.largest(values))
+    seen = usage.largest(window_statistics.largest(values))
     found: Floats = np.where(np.isnan(seen), np.nan, 1.0)[:, np.newaxis]
     return found

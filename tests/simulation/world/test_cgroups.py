@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubestow.model import cgroups, pods
+from kubestow.model import pods
 from kubestow.model.requests import QosClass, qos_class
+from kubestow.simulation.world import cgroups
 from tests.model.make import amounts, container, pod
 
 

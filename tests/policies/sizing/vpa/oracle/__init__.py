@@ -1,0 +1,1 @@
+"""The scalar form of VPA's recommender: the check that the array form equals upstream."""
