@@ -53,4 +53,4 @@ def test_the_core_lock_has_every_dependency_and_nothing_of_an_extra() -> None:
     names = {re.split(r"[\[<>=;~! ]", text, maxsplit=1)[0] for text in project["dependencies"]}
     core = pins("core.txt").keys()
     assert names <= core
-    assert not core & {"jax", "ray", "psycopg", "kopf", "uvicorn", "mypy", "pytest"}
+    assert not core & {"jax", "ray", "psycopg", "uvicorn", "mypy", "pytest"}

@@ -82,7 +82,7 @@ def run_without(packages: str, *arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-LIVE = "cryptography httptools kopf prometheus_client starlette uvicorn uvloop"
+LIVE = "cryptography httptools prometheus_client starlette uvicorn uvloop"
 ALL_EXTRAS = f"{LIVE} equinox jax jaxlib optax psycopg ray"
 
 

@@ -46,10 +46,7 @@ COMMANDS = {
 # Packages that come with an extra only, by the extra.
 _EXTRAS: Final = {
     "dashboard": ("starlette", "uvicorn"),
-    "live": (
-        *("cryptography", "httptools", "kopf", "prometheus_client", "starlette", "uvicorn"),
-        "uvloop",
-    ),
+    "live": ("cryptography", "httptools", "prometheus_client", "starlette", "uvicorn", "uvloop"),
     "neural": ("equinox", "jax", "jaxlib", "optax"),
     "postgres": ("psycopg",),
     "ray": ("ray",),
