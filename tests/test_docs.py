@@ -25,7 +25,8 @@ def load_generator() -> ModuleType:
 
 
 GENERATED = [
-    "commands.md", "heuristics.md", "profiles.md", "evidence.md", "scenarios.md", "policies.md",
+    "commands.md", "library.md", "heuristics.md", "profiles.md", "evidence.md", "scenarios.md",
+    "policies.md",
 ]  # fmt: skip
 
 

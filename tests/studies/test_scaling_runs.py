@@ -129,7 +129,8 @@ def test_the_subject_application_is_the_one_of_the_thesis(pattern: str) -> None:
     need = 20 * scenarios.CPU_PER_REQUEST_S / (0.6 * scenarios.REQUEST_CORES)
     assert need == pytest.approx(12.0)
     assert value["metadata"]["name"] == f"{pattern}-135s"
-    # What the plan of the thesis asks for in all (theses/004 4.6); requests are drawn, so roughly.
+    # What the plan of the thesis asks for in all (McNaughton 2016, 4.6); requests are drawn, so
+    # roughly.
     asked = {"step-ladder": 12840, "jagged-edge": 12150, "increase-decrease": 19500}
     loaded = scenario_files.read(value, pattern, Path())
     world = run.start(loaded.scenario.spec, 1, loaded.inputs)

@@ -1,7 +1,7 @@
 """A name for a workload that survives the generated names of its pods.
 
 What was learned from one pod is used for the next one of the same workload, so both must be known
-under one name. Pods of controllers are easy; those of pipelines are the hard case of theses/001
+under one name. Pods of controllers are easy; those of pipelines are the hard case of Böttcher 2023
 (6.1, 8.3.4): each run makes objects with new names, and only labels or annotations tell that two
 runs are of one kind. ``identify`` tries the sure signs first and says which one it went by.
 """

@@ -1,7 +1,7 @@
 """The report of ``kubestow recommend``: request against use, waste, and why.
 
-The figures of theses/000 E1: requests against use with the line y = x, per-namespace totals; and
-for the containers that matter most what was used, what is requested, what is recommended.
+The figures of Schubert 2023, E1: requests against use with the line y = x, per-namespace totals;
+and for the containers that matter most what was used, what is requested, what is recommended.
 """
 
 from __future__ import annotations

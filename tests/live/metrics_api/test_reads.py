@@ -99,7 +99,7 @@ def test_discovery_is_as_recorded(scene: make.Scene, version: str) -> None:
 
 
 def test_the_first_version_of_the_shape(scene: make.Scene) -> None:
-    # The example of theses/002 3.1.
+    # The example of Lippert 2023, 3.1.
     scene.put(Subject("nodes", "", "h5113", "example.com~1latency-nanos"), "0.0105")
     assert get(
         scene, "/apis/custom.metrics.k8s.io/v1beta1/nodes/h5113/example.com~1latency-nanos"

@@ -58,7 +58,7 @@ def test_a_window_longer_than_the_past_takes_what_there_is() -> None:
 
 
 def test_the_line_of_best_fit_of_the_published_example() -> None:
-    # theses/004, V7: ten points (x, y), slope 3.69444, intercept 8.52778
+    # McNaughton 2016, V7: ten points (x, y), slope 3.69444, intercept 8.52778
     x = np.array([3.0, 5, 3, 7, 5, 8, 7, 4, 6, 2])
     y = np.array([21.0, 26, 20, 32, 23, 42, 35, 24, 30, 17])
     slope, intercept = baselines.fit_line(x, y)

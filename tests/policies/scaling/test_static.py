@@ -1,4 +1,4 @@
-"""Static control groups (theses/004 4.5)."""
+"""Static control groups (McNaughton 2016, 4.5)."""
 
 from __future__ import annotations
 

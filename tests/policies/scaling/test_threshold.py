@@ -1,4 +1,4 @@
-"""Threshold rules with hold times and inhibit windows (theses/004 5.1)."""
+"""Threshold rules with hold times and inhibit windows (McNaughton 2016, 5.1)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from tests.policies.sizing import scenes
 
 STRICT = limit_follow.LimitFollow(limit_follow.LimitFollowParameters(strict=True))
 SAFE = limit_follow.LimitFollow()
-USED = [300.0, 320.0, 350.0, 400.0, 430.0]  # mean 360 (theses/003 3.6)
+USED = [300.0, 320.0, 350.0, 400.0, 430.0]  # mean 360 (Shi 2023, 3.6)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from kubestow.model.decoding import fields, structures
 from kubestow.simulation.scenarios import sampled_signals
 from kubestow.simulation.scenarios.signals import Signal
 
-# theses/004, 4.6: seconds and requests
+# McNaughton 2016, 4.6: seconds and requests
 TOTALS = {
     "step-ladder": (1500, 12_840),
     "jagged-edge": (1740, 12_150),

@@ -125,7 +125,7 @@ def test_work_has_the_mean_and_variation_that_was_asked_for(variability: float) 
 
 
 def test_a_lone_request_under_a_quota_takes_what_the_thesis_says() -> None:
-    # 500 ms of work, 50 ms per 100 ms, from the start of a period: 950 ms (theses/000, 2.8).
+    # 500 ms of work, 50 ms per 100 ms, from the start of a period: 950 ms (Schubert 2023, 2.8).
     finish, arrived = np.zeros(requests.ROOM), np.zeros(requests.ROOM)
     state: Any = np.zeros(1, dtype=requests.PLAY)
     histogram, sums = np.zeros(response_times.BUCKETS), np.zeros(6)
@@ -138,7 +138,7 @@ def test_a_lone_request_under_a_quota_takes_what_the_thesis_says() -> None:
 
 
 def test_two_requests_side_by_side_use_up_the_quota_together() -> None:
-    # Two pieces of 500 ms on two cores share 50 ms per 100 ms: 1925 ms each (theses/000, 2.8).
+    # Two pieces of 500 ms on two cores share 50 ms per 100 ms: 1925 ms each (Schubert 2023, 2.8).
     finish, arrived = np.zeros(requests.ROOM), np.zeros(requests.ROOM)
     state: Any = np.zeros(1, dtype=requests.PLAY)
     histogram, sums = np.zeros(response_times.BUCKETS), np.zeros(6)

@@ -91,8 +91,8 @@ def test_percentiles_of_a_histogram_are_within_their_bucket() -> None:
 def test_a_lone_request_is_slowed_by_its_quota() -> None:
     assert cpu_limits.mean_response_alone(0.02, 1.0, 0.0) == 0.02
     assert cpu_limits.mean_response_alone(0.02, math.inf, 1.0) == 0.02
-    # 500 ms with 50 ms of 100 ms: 950 ms from the start of a period (theses/000 2.8), and down to
-    # 900 ms from its middle, where the first slice runs on into the next quota
+    # 500 ms with 50 ms of 100 ms: 950 ms from the start of a period (Schubert 2023, 2.8), and down
+    # to 900 ms from its middle, where the first slice runs on into the next quota
     assert 0.9 < cpu_limits.mean_response_alone(0.5, 0.5, 0.0) < 0.95
     assert cpu_limits.mean_response_alone(0.5, 0.5, 0.0) < cpu_limits.mean_response_alone(
         0.5, 0.4, 0.0

@@ -32,7 +32,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 def test_the_printed_tables_have_the_sums_of_the_digest() -> None:
-    # theses/001 5.4 and 5.5.
+    # Böttcher 2023, 5.4 and 5.5.
     assert sum(c.memory_new_mb for c in CONTAINERS) == 75_200
     assert sum(c.memory_request_mb for c in CONTAINERS) == 67_753
     assert sum(c.memory_limit_mb for c in CONTAINERS) == 104_326

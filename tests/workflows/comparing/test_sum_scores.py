@@ -14,7 +14,7 @@ def minutes(eru: list[float], response_s: list[float], start: int = 0) -> sum_sc
     return sum_scores.Minutes(times, np.array(eru), np.array(response_s))
 
 
-# Vector V8 of theses/004, 3.9. It is about idle CPU, lower is better: its negative is use.
+# Vector V8 of McNaughton 2016, 3.9. It is about idle CPU, lower is better: its negative is use.
 PREDICTIVE = minutes([-80.0, -60.0], [0.006, 0.010])
 REACTIVE = minutes([-70.0, -50.0], [0.008, 0.020])
 
@@ -36,7 +36,8 @@ def test_the_legacy_test_gives_the_printed_z_and_p() -> None:
     assert (round(z, 4), round(p, 3)) == (0.2958, 0.384)
 
 
-# Table of theses/004, 4.8: aligned mean, population sd, paired minutes; t, p one- and two-sided.
+# Table of McNaughton 2016, 4.8: aligned mean, population sd, paired minutes; t, p one- and
+# two-sided.
 CORRECTED = {
     "step-ladder v2": (0.522, 1.084, 24, 2.31, 0.015, 0.030),
     "jagged-edge v2": (0.289, 1.180, 26, 1.22, 0.117, 0.234),

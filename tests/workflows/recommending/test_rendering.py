@@ -1,4 +1,4 @@
-"""Advice as JSON and as patches, and which advice is shown."""
+"""Recommendations as JSON and as patches, and which are shown."""
 
 from __future__ import annotations
 

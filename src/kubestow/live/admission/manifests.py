@@ -1,7 +1,7 @@
 """The objects a cluster needs to call the webhook; plain values, for charts and tests.
 
-As in theses/001 (4.2), with what was missing there: who may read what, a webhook per label so that
-pods without one are not even sent, and no calls for the namespace the webhook itself lives in.
+As in Böttcher 2023 (4.2), with what was missing there: who may read what, a webhook per label so
+that pods without one are not even sent, and no calls for the namespace the webhook itself lives in.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ class AdmissionPolicy:
             server's namespaceSelector does the same.
         dry_run: Change nothing; say what would be changed.
         frozen: Workloads that are left alone, as ``namespace/kind/name``.
-        cpu_limit: Rule for CPU limits; without one containers use what is idle (theses/001 3.11).
+        cpu_limit: Rule for CPU limits; without one containers use what is idle (Böttcher 2023,
+            3.11).
         memory_limit: Rule for memory limits; the request's, so that nothing is reclaimed later.
         cpu_factor: For the rule ``factor``.
         memory_factor: For the rule ``factor``.

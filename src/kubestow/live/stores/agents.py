@@ -20,7 +20,7 @@ class AgentState:
 
     Attributes:
         state: Plain values, as JSON has them.
-        version: How often it was written; nought for one that is not in the store yet. A new
+        version: How often it was written; 0 for one that is not in the store yet. A new
             state is written with the version of the one it was computed from.
     """
 

@@ -1,7 +1,7 @@
 """Runs: one container in one pod from its begin to its end.
 
 A pod counts once, whoever records it and how often: the key is its uid, not a flag on its identity
-as in theses/001 (8.1.5), so that two pods of one identity are two runs.
+as in Böttcher 2023 (8.1.5), so that two pods of one identity are two runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class StoredRun:
         cpu_mean_m: Mean CPU, thousandths of a core.
         cpu_max_m: Highest CPU.
         memory_max_bytes: Highest memory.
-        oom: Whether it was killed for want of memory.
+        oom: Whether it was OOM-killed.
         throttled_share: Share of its time that it was throttled.
         image: Fingerprint of its image, as in ``model.identities.Identity``.
         evaluated_at_s: When it was evaluated; ``None`` if it was not yet.

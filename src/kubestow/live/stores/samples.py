@@ -1,6 +1,6 @@
 """Samples of usage, each of one container in one pod at one time.
 
-They are kept by pod and are not deleted when they were read: theses/001 did both otherwise, and
+They are kept by pod and are not deleted when they were read: Böttcher 2023 did both otherwise, and
 concurrent pods of one identity mixed and deleted each other's data (8.2). ``retentions`` ends them.
 """
 

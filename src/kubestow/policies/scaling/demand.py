@@ -1,8 +1,8 @@
 """How much work there is, in pods: what a scaler forecasts instead of mean utilisation.
 
 Utilisation is demand divided by capacity, so it falls with every pod that is added, and it ends at
-the limit just when demand is highest (theses/004 8.2, points 7 and 8; theses/003 8.1, points 7 and
-8). The sum of use over ready pods, as a share of one pod's request, does not depend on their
+the limit just when demand is highest (McNaughton 2016, 8.2, points 7 and 8; Shi 2023, 8.1, points 7
+and 8). The sum of use over ready pods, as a share of one pod's request, does not depend on their
 number. Where requests per second are measured, too, they stand in for use while pods are saturated.
 """
 

@@ -104,15 +104,15 @@ class ModelParameters:
     """When the model is fitted, and how its forecasts are used.
 
     Attributes:
-        strict: The steps of theses/003 3.3 as printed.
+        strict: The steps of Shi 2023, 3.3 as printed.
         least_points: Looks before the first fit.
         most_points: The latest so many looks are fitted to.
         refit_points: After so many looks the model is fitted anew.
         ahead_points: Steps the model is made for; further ones cost it nothing but accuracy.
-        quantile: Which quantile of demand pods are ordered for (theses/003 8.3: p90 upwards).
+        quantile: Which quantile of demand pods are ordered for (Shi 2023, 8.3: p90 upwards).
         horizon: How far to look ahead.
         gate: When forecasts count.
-        step_s: ``strict``: how far the prediction looks ahead (theses/003 L1131: 30 s).
+        step_s: ``strict``: how far the prediction looks ahead (Shi 2023: 30 s).
         tolerance: ``strict``: t of (3.17), default 0.1.
         cooldown_up_s: ``strict``: no growth for so long after growing (L710: 3 min).
         cooldown_down_s: ``strict``: no shrinking for so long after shrinking (L710: 5 min).

@@ -1,8 +1,8 @@
 """How long a pod takes from its creation to its first readiness, as measured.
 
-Theses/004 3.4 records it for every pod and takes the mean over those that have been ready; later
-changes of readiness do not count. A scaler that wants pods in time looks at a high quantile, and
-adds the time until it decides again and the age of what it sees (theses/004 8.3).
+McNaughton 2016, 3.4 records it for every pod and takes the mean over those that have been ready;
+later changes of readiness do not count. A scaler that wants pods in time looks at a high quantile,
+and adds the time until it decides again and the age of what it sees (McNaughton 2016, 8.3).
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Startups:
 
 
 def mean(pods: observations.PodTable, sigmas: float = 0.0) -> float | None:
-    """Return the mean start-up time of the pods that have been ready (theses/004 L512).
+    """Return the mean start-up time of the pods that have been ready (McNaughton 2016).
 
     Args:
         pods: The pods that are there.
         sigmas: Times further from the mean than so many standard deviations do not count
-            (theses/004 L514); 0 counts all.
+            (McNaughton 2016); 0 counts all.
     """
     if pods.startups_s is None:
         return None

@@ -1,7 +1,7 @@
 """``static``: the same number of replicas for ever, the control group of every comparison.
 
-Theses/004 names three: enough for the largest load, for the smallest, for the mean. The rule is
-``ceil(load x cpu per request / (request x target))``.
+McNaughton 2016 names three: enough for the largest load, for the smallest, for the mean. The rule
+is ``ceil(load x cpu per request / (request x target))``.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class StaticParameters:
         load_max_rps: Largest load, requests per second.
         load_min_rps: Smallest load.
         load_mean_rps: Mean load.
-        cpu_per_request_s: CPU seconds a request takes (default 0.036, theses/004 8.5).
+        cpu_per_request_s: CPU seconds a request takes (default 0.036, McNaughton 2016, 8.5).
         request_cores: CPU a pod requests.
-        target: Share of its request a pod should use (default 0.6, theses/004 3.9).
+        target: Share of its request a pod should use (default 0.6, McNaughton 2016, 3.9).
     """
 
     mode: str = FIXED

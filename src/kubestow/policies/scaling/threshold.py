@@ -1,7 +1,8 @@
 """``threshold``: add some above one level, remove some below another, then hold still.
 
-Theses/004 5.1: if the metric is above the upper threshold for a hold time, add a step and inhibit
-scaling up for a while; the same downwards. The step may grow with the excess (AWS step scaling).
+McNaughton 2016, 5.1: if the metric is above the upper threshold for a hold time, add a step and
+inhibit scaling up for a while; the same downwards. The step may grow with the excess (AWS step
+scaling).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kubestow.policies.scaling import hpa as specs
 
 @dataclass(frozen=True, slots=True)
 class ThresholdParameters:
-    """Levels, steps and times; defaults are those of theses/004 5.1.
+    """Levels, steps and times; defaults are those of McNaughton 2016, 5.1.
 
     Attributes:
         metric: Which metric; empty means the autoscaler's first one.

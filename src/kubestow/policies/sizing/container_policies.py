@@ -23,8 +23,8 @@ class ContainerPolicy:
     Attributes:
         container: Its name, or ``*``.
         off: Leave the container alone (``mode: Off``).
-        min_allowed: Least requests; a quantity of nought means none.
-        max_allowed: Largest requests; a quantity of nought means none.
+        min_allowed: Least requests; a quantity of 0 means none.
+        max_allowed: Largest requests; a quantity of 0 means none.
         controlled_resources: Resources that get a recommendation.
         controlled_values: Whether limits follow the requests in proportion.
         oom_bump_ratio: Growth after an OOM kill; needs ``per_vpa_config``.

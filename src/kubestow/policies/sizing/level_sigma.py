@@ -1,6 +1,6 @@
 """The recommender ``level-sigma``: the mean, and so many standard deviations.
 
-Theses/000 E8 suspects that a forecast with a margin is dominated by the deviation, so that an
+Schubert 2023, E8 suspects that a forecast with a margin is dominated by the deviation, so that an
 estimate without time would do as well (interpretation a). It is the cheap baseline of comparisons.
 """
 
@@ -29,8 +29,8 @@ class LevelSigmaParameters:
     Attributes:
         cpu_sigmas: Standard deviations above the mean.
         memory_sigmas: Standard deviations above the mean.
-        cpu_floor_cores: Added for series that hardly move (as in theses/000 5.16).
-        memory_floor_bytes: As above (2 MiB, theses/000 5.13).
+        cpu_floor_cores: Added for series that hardly move (as in Schubert 2023, 5.16).
+        memory_floor_bytes: As above (2 MiB, Schubert 2023, 5.13).
     """
 
     cpu_sigmas: Amount = 2.0

@@ -1,6 +1,6 @@
 """The recommender ``limit-follow``: limits of running pods that follow what they use.
 
-Shi 2023, (4.18) and (4.19): every T the last five samples are averaged; if the mean rose against
+Shi 2023 (4.18) and (4.19): every T the last five samples are averaged; if the mean rose against
 the five before, the limit becomes mean x (1 + lambda), if it fell, mean / (1 + lambda). Every ten
 minutes the ten pods of each node that use most are adjusted.
 

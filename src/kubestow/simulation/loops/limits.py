@@ -1,6 +1,6 @@
 """The loop of ``limit-follow``: limits of running pods follow their use, requests stay.
 
-Theses/003 3.6: every T (the interval) a sample of each container is taken, every period the pods of
+Shi 2023, 3.6: every T (the interval) a sample of each container is taken, every period the pods of
 each node that use most get new limits, written into their cgroups; the API server knows nothing of
 it. A container that is restarted gets the limits its pod states, for its cgroup is a new one.
 """

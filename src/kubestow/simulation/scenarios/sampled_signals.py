@@ -1,6 +1,6 @@
 """Signals over time as arrays: the mean of every step, exact for everything piecewise linear.
 
-The traffic patterns are those of McNaughton 2016 as they ran (theses/004, 4.6): segments of so many
+The traffic patterns are those of McNaughton 2016 (4.6) as they ran: segments of so many
 seconds from one rate to another, in requests per second.
 """
 

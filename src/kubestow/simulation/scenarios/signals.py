@@ -12,7 +12,7 @@ CONSTANT = "constant"
 DIURNAL = "diurnal"
 SEGMENTS = "segments"
 TRACE = "trace"
-# Traffic of McNaughton 2016 (theses/004, 4.6), segment by segment.
+# Traffic of McNaughton 2016 (4.6), segment by segment.
 SHAPES = ("step-ladder", "jagged-edge", "increase-decrease", "flash-crowd", "flash-crowd-long")
 PATTERNS = (CONSTANT, DIURNAL, SEGMENTS, TRACE, *SHAPES)
 _NOTHING = quantities.Quantity(0)

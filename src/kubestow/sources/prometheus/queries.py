@@ -1,6 +1,6 @@
 """The questions kubestow asks a Prometheus, with their units.
 
-Theses/003 3.1 prints three of them (damaged; repaired in the digest): CPU, disk and network of
+Shi 2023, 3.1 prints three of them (damaged; repaired in the digest): CPU, disk and network of
 nodes, from node_exporter. Containers come from cAdvisor in the kubelet, requests from
 kube-state-metrics. ``rate`` and ``irate`` take care of counters that were reset.
 
@@ -20,7 +20,7 @@ from kubestow.sources.prometheus.selectors import Matcher
 PERCENT, CORES, BYTES = "percent", "cores", "bytes"
 BYTES_PER_S, OPERATIONS_PER_S, REQUESTS_PER_S = "bytes/s", "operations/s", "requests/s"
 
-# Suggested in the digest of theses/003 3.1; Prometheus' own default is a minute: state yours.
+# Suggested in the digest of Shi 2023, 3.1; Prometheus' own default is a minute: state yours.
 SCRAPE_S = 15.0
 MINUTE_S, FIVE_MINUTES_S = 60.0, 300.0
 

@@ -1,14 +1,14 @@
 """The questions behind right-sizing, one per metric for a whole cluster.
 
-Theses/001 3.7 asks seven per pod and minute; asked for all containers over a range, each needs a
-page of points or two. What replaced what, and why:
+Böttcher 2023, 3.7 asks seven per pod and minute; asked for all containers over a range, each needs
+a page of points or two. What replaced what, and why:
 
 =========================================  =====================================================
 as printed                                 here
 =========================================  =====================================================
 ``rate(container_cpu_usage...[1m])``       the rate over the step: two scrapes in a minute are few
 ``container_memory_working_set_bytes``     its ``max_over_time`` per step, so that no peak is lost
-``container_memory_max_usage_bytes``       the same: with cgroup v2 it is missing or nought, and
+``container_memory_max_usage_bytes``       the same: with cgroup v2 it is missing or 0, and
                                            with v1 it counts the page cache
 ``rate(..._cfs_throttled_seconds...[1m])`` throttled by all periods, over the whole history: at
                                            the end of a pod only the last minute would count
@@ -82,7 +82,7 @@ def controllers(metric: str, name: str, where: Where, history_s: float) -> str:
 
 
 def kills(where: Where, history_s: float) -> str:
-    """Ask which containers were killed for want of memory, as kube-state-metrics has it."""
+    """Ask which containers were OOM-killed, as kube-state-metrics has it."""
     killed = Matcher("reason", "=", "OOMKilled")
     metric = "kube_pod_container_status_last_terminated_reason"
     chosen = selectors.select_series(metric, (killed, *where))
@@ -90,7 +90,7 @@ def kills(where: Where, history_s: float) -> str:
 
 
 def kill_events(where: Where, history_s: float) -> str:
-    """Ask how often containers were killed for want of memory, as cAdvisor counts it."""
+    """Ask how often containers were OOM-killed, as cAdvisor counts it."""
     chosen = selectors.select_series("container_oom_events_total", (*_REAL, *where))
     return f"max by ({_BY}) (increase({chosen}{_over(history_s)}))"
 

@@ -1,4 +1,4 @@
-"""Learning against one line of arithmetic, at equal headroom (theses/001 5.7, last table).
+"""Learning against one line of arithmetic, at equal headroom (Böttcher 2023, 5.7, last table).
 
 For each way the largest factor of ``ceil64(f x max of the last runs)`` is taken whose headroom is
 not above the way's; then both have the same runs and reserve the same, and misses can be compared.

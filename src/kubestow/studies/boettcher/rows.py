@@ -1,4 +1,4 @@
-"""The targets of theses/001 5.7 as rows with verdicts, for every way that is judged.
+"""The targets of Böttcher 2023, 5.7 as rows with verdicts, for every way that is judged.
 
 A row is *beaten* if the way is better than the thesis by the stated rule, *reproduced* if it is as
 good, else *not reproduced*. Numbers are those of a spread of 3 % from run to run.

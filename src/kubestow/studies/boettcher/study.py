@@ -1,4 +1,4 @@
-"""Requests that follow runs: Boettcher 2023 (theses/001), tables 5.1 to 5.8, beside other ways.
+"""Requests that follow runs: Boettcher 2023, tables 5.1 to 5.8, beside other ways.
 
 No raw data of the thesis exist. Runs are synthetic, calibrated to tables 5.3 to 5.8, with a spread
 of 1, 3 or 5 % from run to run; every way sees the same runs, limits kill, and killed runs are

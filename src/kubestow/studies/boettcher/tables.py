@@ -1,4 +1,4 @@
-"""Tables 5.1 to 5.8 of Boettcher 2023 as data (theses/001 5.3 to 5.5), and sums over them.
+"""Tables 5.1 to 5.8 of Boettcher 2023 as data (Böttcher 2023, 5.3 to 5.5), and sums over them.
 
 Memory is in megabytes of 10^6 bytes, CPU in millicores. The maximum of 3804 cores of Cucumber-Test
 in table 5.6 is read as 3.804; Instant-Server of pod 3 has an average above its maximum in print.
@@ -100,6 +100,6 @@ def cpu_band_m(container: Printed) -> tuple[float, float]:
 
 
 def memory_band_mb(container: Printed) -> tuple[float, float]:
-    """Return what the thesis allows for memory; its buffer is that of theses/001 3.10."""
+    """Return what the thesis allows for memory; its buffer is that of Böttcher 2023, 3.10."""
     low = container.memory_max_mb
     return low, max(low + max(STEP, 0.1 * low), round_up(low))

@@ -1,4 +1,4 @@
-"""Claims C1 to C7 of theses/004 4.7, the sum S, and the curves, as rows with verdicts."""
+"""Claims C1 to C7 of McNaughton 2016, 4.7, the sum S, and the curves, as rows with verdicts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubestow.workflows import comparing
 REPRODUCED, NOT, BEATEN = "reproduced", "not reproduced", "beaten"
 REACTIVE, OURS = "hpa", "auto"
 LEGACY, LEGACY_LINE = "hpa of 2016, 30 s", "line-fit as printed, 30 s"
-# Mean difference of S per pattern as published (theses/004 4.8, second runs).
+# Mean difference of S per pattern as published (McNaughton 2016, 4.8, second runs).
 PUBLISHED: Final = {
     "step-ladder": 0.522,
     "jagged-edge": 0.340,

@@ -1,4 +1,4 @@
-"""The subject application of theses/004 as a scenario: one web service under a traffic pattern.
+"""The application of McNaughton 2016 as a scenario: one web service under a traffic pattern.
 
 Pods of 0.1 core (request = limit, L592), 36 ms of processor per request (8.4: 20 requests a second
 at 60 % need about 12 pods), 1 to 30 replicas, one at the start; requests are played one by one.

@@ -1,4 +1,4 @@
-"""Does scaling one pod start ahead pay? McNaughton 2016 (theses/004), run as it was planned.
+"""Does scaling one pod start ahead pay? McNaughton 2016, run as it was planned.
 
 Two parts. The *grid*: four traffic patterns, six start-up times, static, reactive and predictive
 ways at a target of 60 %, which answers the seven claims of the draft. The *curves*: reactive and

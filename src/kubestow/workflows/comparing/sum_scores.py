@@ -1,7 +1,7 @@
 """The sum of resource use and quality of service of McNaughton 2016, tested as it should be.
 
 For every minute ``S = z(ERU) - z(response time)``, z over all minutes of both methods (population
-standard deviation; theses/004, 4.4). The thesis pairs minutes and takes ``mean / sd`` for a
+standard deviation; McNaughton 2016, 4.4). The thesis pairs minutes and takes ``mean / sd`` for a
 z-score, without the root of their number, and minutes for replicates. Here minutes are paired by
 their time, one mean per seed is taken, and seeds are the replicates (``statistics.compare``); for
 a single seed a bootstrap over blocks of minutes says how far chance within that run reaches.

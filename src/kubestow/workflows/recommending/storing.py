@@ -1,4 +1,4 @@
-"""Advice into the store, from where admission gives it to new pods."""
+"""Recommendations into the store, from where admission gives them to new pods."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def add_up(
     Args:
         found: The advice that is to be followed.
         inventory: What else is known.
-        others: Advice that is not followed: these containers keep what they have on the nodes.
+        others: Recommendations that are not followed: their containers keep what they have.
     """
     counted = [one for one in found if one.current_amount(CPU) is not None and one.requests]
     nodes_now = nodes_then = None

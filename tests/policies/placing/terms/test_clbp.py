@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubestow.policies.placing.terms import clbp, clbp_parameters, protocol, registry
 from tests.policies.placing.term_scenes import FIVE, every, make_loads, make_pod, make_state
 
-# Theses/003 3.5: three nodes under load, the pods of table 5.8 with 400 MB and 4.5 GB (here in
+# Shi 2023, 3.5: three nodes under load, the pods of table 5.8 with 400 MB and 4.5 GB (here in
 # tenths of GB, for requests are whole numbers).
 NODE = (4000, 8192, 30, 120, 1000)
 LOADS = ((1200, 2048, 6, 30, 200), (800, 1638.4, 9, 36, 250), (400, 1228.8, 3, 24, 150))

@@ -1,4 +1,4 @@
-"""Cool-downs and replica formulas of theses/003 3.3: the golden cases."""
+"""Cool-downs and replica formulas of Shi 2023, 3.3: the golden cases."""
 
 from __future__ import annotations
 

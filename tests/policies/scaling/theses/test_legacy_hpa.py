@@ -1,4 +1,4 @@
-"""The autoscaler of 2016: the worked examples of theses/004 3.9."""
+"""The autoscaler of 2016: the worked examples of McNaughton 2016, 3.9."""
 
 from __future__ import annotations
 

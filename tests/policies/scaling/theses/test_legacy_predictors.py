@@ -1,4 +1,4 @@
-"""The predictors of theses/004 as printed: the worked examples of 3.9 and their edges."""
+"""The predictors of McNaughton 2016 as printed: the worked examples of 3.9 and their edges."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_the_line_goes_through_the_samples_of_its_window(
     [
         ((), None),
         (((0.0, 50.0),), None),
-        (((7.0, 50.0), (7.0, 90.0)), None),  # one time: the variance is nought
+        (((7.0, 50.0), (7.0, 90.0)), None),  # one time: the variance is 0
         (((0.0, 80.0), (30.0, 60.0), (60.0, 50.0)), 50.0),  # falling: the current value
         (((0.0, 50.0), (30.0, 50.0)), 50.0),
         (((0.0, 50.0), (7.0, 57.0), (60.0, 110.0)), 160.0),  # uneven times on one line

@@ -225,7 +225,7 @@ def test_sizes_far_above_the_grain_only_scale_the_answer(factor: float, seed: in
     assert other == pytest.approx(one * factor, rel=1e-3)
 
 
-# Peaks in MB of the 20 containers of theses/001, tables 5.3 to 5.5.
+# Peaks in MB of the 20 containers of Böttcher 2023, tables 5.3 to 5.5.
 PEAKS_MB = (
     10665, 2292, 3403, 1688, 1161, 2632, 10159, 2284, 1961, 1726,
     980, 521, 2711, 11003, 2369, 4474, 1771, 2208, 522, 2865,
@@ -241,7 +241,7 @@ def test_runs_that_differ_by_3_percent_are_covered_with_less_than_10_8_percent_m
         given_mb = SURE.estimate(make_runs(peaks[:, :5] * 1e6)).memory_bytes / 1e6
         missed += int((peaks[:, 5] > given_mb).sum())
         sums.append(float((np.ceil(given_mb / 64.0) * 64.0).sum()))
-    # Theses/001 5.7: at most 74688 MB on a grid of 64, at least 99.5 % of the next runs.
+    # Böttcher 2023, 5.7: at most 74688 MB on a grid of 64, at least 99.5 % of the next runs.
     assert np.mean(sums) <= 74688.0
     assert missed / 2000 <= 0.005
 

@@ -45,7 +45,7 @@ def migrate(connection: sa.Connection, place: str, steps: Sequence[Step] = STEPS
         steps: What leads from one version to the next.
 
     Returns:
-        The version that was found; nought for an empty database.
+        The version that was found; 0 for an empty database.
     """
     if connection.dialect.name == "postgresql":  # until the transaction ends
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))

@@ -1,7 +1,8 @@
 """The tables of schema version 1, frozen: databases in the field were made from them.
 
 Later additions stand in ``schemas.py`` and are made by the steps of ``migrations.py``. Times are
-seconds since the epoch, as callers hand them in. Not kept after reading as in theses/001 (3.6) are
+seconds since the epoch, as callers hand them in. Not kept after reading as in Böttcher 2023 (3.6)
+are
 samples: there concurrent pods of one identity mixed and deleted each other's data (8.2). Here a
 sample belongs to one pod and stays until ``retentions.sweep`` removes it.
 """

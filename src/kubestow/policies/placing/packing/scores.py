@@ -2,7 +2,7 @@
 
 A score is a function of two vectors: ``left``, the free share of a node's capacity per resource
 before placement, and ``share``, the item's demand as a share of the same capacity. Formulas and
-numbers: Schubert 2023, (1.7)-(1.10) for the Kubernetes scores, section 5.1.1 for Permutation-Pack
+numbers: Schubert 2023 (1.7)-(1.10) for the Kubernetes scores, section 5.1.1 for Permutation-Pack
 and Vector-Dot. A resource the node does not have counts as full (``left = 0``).
 
 Every function adds to, or sets, ``values[place]`` for the nodes ``fitting[place]``, so that a

@@ -36,7 +36,7 @@ class AutoScalingParameters:
         reserve: How much of the room between target and request the upper end of demand may take:
             0 holds it at the target, 1 lets it use everything.
         pool: Up to this load in pods the room beyond the load shrinks with its root only (the
-            square-root rule of theses/004 5.4); 0 keeps the target's share at any load.
+            square-root rule of McNaughton 2016, 5.4); 0 keeps the target's share at any load.
         calm_s: For so long the largest need counts (upstream's stabilisation, 300 s); an autoscaler
             with a window of its own is stabilised by that one alone.
         spare: But only so far beyond the need of now, as a share, and one pod: what is left after

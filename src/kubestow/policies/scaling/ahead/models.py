@@ -1,4 +1,4 @@
-"""``arima``, ``gru``, ``arima-gru``, ``holt-winters``: a fitted model looks ahead (theses/003 3.3).
+"""``arima``, ``gru``, ``arima-gru``, ``holt-winters``: a fitted model looks ahead (Shi 2023, 3.3).
 
 The sound variant forecasts total demand per metric one start-up ahead and proposes, for an upper
 quantile of it, the pods that meet the target utilisation: the larger of this and the reactive

@@ -1,4 +1,4 @@
-"""``queueing``: the fewest pods whose queue meets a response time (theses/004 5.4).
+"""``queueing``: the fewest pods whose queue meets a response time (McNaughton 2016, 5.4).
 
 A pod is one server of an M/M/c queue; its service time is what a request costs in pod-seconds, as
 learnt from use and request rate. Arrivals are those expected one start-up ahead. Where no request

@@ -1,4 +1,4 @@
-"""``receding``: model predictive control in the proper sense (theses/004 5.3).
+"""``receding``: model predictive control in the proper sense (McNaughton 2016, 5.3).
 
 At every look the cheapest plan over a horizon is worked out - missing pods, pods, and changes have
 a price each - and only its first step is done. Pods ordered now are ready one start-up later, so

@@ -1,9 +1,10 @@
 """``derivative`` and ``line-fit`` made sound: demand instead of utilisation, one start-up ahead.
 
-What theses/004 8.2 and 8.3 ask for: total demand, which does not fall when pods are added; pods on
-their way are counted, since what is proposed is a total; no prediction downwards; the horizon is a
-high quantile of measured start-up times plus the age of what is seen; and the larger of prediction
-and reaction upwards. With ``strict`` the printed formulas run instead (``legacy_predictors``).
+What McNaughton 2016, 8.2 and 8.3 ask for: total demand, which does not fall when pods are added;
+pods on their way are counted, since what is proposed is a total; no prediction downwards; the
+horizon is a high quantile of measured start-up times plus the age of what is seen; and the larger
+of prediction and reaction upwards. With ``strict`` the printed formulas run instead
+(``legacy_predictors``).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class LineFitParameters:
 
     Attributes:
         strict: The formulas as printed, on mean utilisation with forbidden windows.
-        cap_s: No older samples count: 600 in the fork, 180 in the text (theses/004 3.6, A12).
+        cap_s: No older samples count: 600 in the fork, 180 in the text (McNaughton 2016, 3.6, A12).
         horizon: How far to look ahead; not used by ``strict``.
         legacy: Tolerance and forbidden windows of ``strict``.
         outlier_sigmas: ``strict``: start-up times further out than so many standard deviations do

@@ -1,4 +1,4 @@
-"""``hpa-legacy``: the reactive autoscaler of 2016, the baseline of theses/004 (3.3).
+"""``hpa-legacy``: the reactive autoscaler of 2016, the baseline of McNaughton 2016 (3.3).
 
 ``desired = ceil(mean utilisation / target x replicas)`` with a tolerance of 10 %, and after any
 rescale no growth for 3 minutes and no shrinking for 5 (forbidden windows).
@@ -18,7 +18,7 @@ from kubestow.policies.scaling.theses import utilization
 
 @dataclass(frozen=True, slots=True)
 class LegacyHpaParameters:
-    """Settings of the controller; defaults are those of Kubernetes 1.2 (theses/004 3.3).
+    """Settings of the controller; defaults are those of Kubernetes 1.2 (McNaughton 2016, 3.3).
 
     Attributes:
         tolerance: The ratio of usage and target may be off 1 by this much without a change.

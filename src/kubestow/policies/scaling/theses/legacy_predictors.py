@@ -1,10 +1,11 @@
-"""The predictors of theses/004 as printed: the legacy autoscaler one start-up ahead.
+"""The predictors of McNaughton 2016 as printed: the legacy autoscaler one start-up ahead.
 
 ``derivative`` (3.5): current mean utilisation plus start-up time times its derivative, in both
 directions. ``line-fit`` (3.6): the value of a least-squares line one start-up ahead, only where it
 rises; its level is the line's, not the current value's. Both feed the ratio rule of 2016 with its
 tolerance and forbidden windows; any lack (no history, no start-up time) means the reactive value.
-Their known weaknesses are theirs (theses/004 8.2); the sound variants are in ``trend_scalers``.
+Their known weaknesses are theirs (McNaughton 2016, 8.2); the sound variants are in
+``trend_scalers``.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def derivative(samples: tuple[Sample, ...], startup_s: float, count: int = 2) ->
     (first_s, first), (last_s, last) = latest[0], latest[-1]
     if last_s <= first_s:
         return None
-    # Below nothing there is nothing; above 100 % there is (theses/004 A8).
+    # Below nothing there is nothing; above 100 % there is (McNaughton 2016, A8).
     return max(last + startup_s * ((last - first) / (last_s - first_s)), 0.0)
 
 

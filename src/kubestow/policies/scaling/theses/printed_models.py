@@ -1,4 +1,4 @@
-"""The scaling steps of theses/003 3.3 as printed, with a fitted model's prediction.
+"""The scaling steps of Shi 2023, 3.3 as printed, with a fitted model's prediction.
 
 1. The autoscaler's bounds are read; one that forbids scaling ends it. 2. Requests per pod and
 current replicas. 3. Predicted mean use per pod, (3.16). 4. and 5. Thresholds, (3.17). 6. (3.18).
@@ -83,7 +83,7 @@ def mean_use(seen: observations.ScalingObservation, resource: str) -> tuple[floa
 
 
 class StrictModel:
-    """The elastic scaling module of theses/003 with one model.
+    """The elastic scaling module of Shi 2023 with one model.
 
     Args:
         name: The name under which it is registered.

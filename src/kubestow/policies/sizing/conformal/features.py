@@ -119,7 +119,7 @@ def _describe(past: Floats, fading: float, found: Floats) -> None:
 
 @compiled
 def _find_shift(past: Floats, least: float, steps: float) -> int:
-    """Return where the last shift ended; nought if there was none."""
+    """Return where the last shift ended; 0 if there was none."""
     count = len(past)
     if count < _BEFORE + _AFTER:
         return 0

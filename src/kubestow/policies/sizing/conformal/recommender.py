@@ -7,7 +7,7 @@ miss is a window in which any of them needed more.
 
 Flow: ``window_statistics`` -> ``conformal_features`` (what was known before each window) ->
 ``conformal_scores`` (margins from how earlier windows of all containers came out) ->
-``conformal_floors``. Runs of jobs have no windows and go through ``conformal_runs``. Theses/001
+``conformal_floors``. Runs of jobs have no windows and go through ``conformal_runs``. Böttcher 2023
 8.3 (2) asks for such an estimator.
 """
 

@@ -20,7 +20,7 @@ from scipy import special, stats
 from kubestow.model.arrays import Floats, Ints
 
 # Without a fleet: runs are thought to repeat within 2 %, which counts as one comparison. Both are
-# stated, not measured; theses/001 5.7 reckons with spreads of 1 to 5 %.
+# stated, not measured; Böttcher 2023, 5.7 reckons with spreads of 1 to 5 %.
 ALONE_SPREAD: Final = 0.02
 ALONE_FREEDOM: Final = 1.0
 # Fewer containers than these say nothing about how containers differ.

@@ -33,8 +33,8 @@ class GuardParameters:
         cpu_floor_m: Least CPU request, in millicores (krr's floor).
         memory_floor_bytes: Least memory request; below, container runtimes themselves starve.
         min_change: Changes of a request below this share are not made (VPA's updater: 10 %).
-        memory_limit: Memory limit: that of the request (theses/001 3.11), none, in proportion as
-            before, or as it is.
+        memory_limit: Memory limit: that of the request (Böttcher 2023, 3.11), none, in proportion
+            as before, or as it is.
         cpu_limit: CPU limit; none lets containers use what is idle.
         cpu_step_m: CPU requests are rounded up to this.
         memory_step_bytes: Memory requests are rounded up to this.

@@ -1,8 +1,8 @@
 """Java heaps: what a container's command line and environment say about its memory.
 
 A JVM sizes its heap by flags the cluster does not see, so usage tells nothing about need
-(theses/001 6.1, point 3). Flags are read from the command, its arguments and the variables a JVM
-listens to.
+(Böttcher 2023, 6.1, point 3). Flags are read from the command, its arguments and the variables a
+JVM listens to.
 """
 
 from __future__ import annotations

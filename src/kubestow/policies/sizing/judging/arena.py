@@ -27,7 +27,7 @@ class Prices:
     """What mistakes cost, in units of the container's own size.
 
     A window's reservation that nobody used costs its amount. A rerun after an OOM kill costs the
-    whole window's work again and somebody's attention; theses/001 8.3 asks for such a price and
+    whole window's work again and somebody's attention; Böttcher 2023, 8.3 asks for such a price and
     leaves it open, so these are stated, not derived.
 
     Attributes:

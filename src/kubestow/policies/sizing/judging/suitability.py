@@ -1,9 +1,9 @@
 """The suitability screen: is the past of this container a guide to its future?
 
-Theses/001 6.1 lists by hand which pods may be sized from their past: those that run often, use much
-the same each time, and hide no sizing of their own. Here the list is worked out: number of windows
-(or runs), spread of their peaks, dependence of points, trend, Java heap. A container that is not
-suitable still gets an estimate; the verdict and its reason stand beside it.
+Böttcher 2023, 6.1 lists by hand which pods may be sized from their past: those that run often, use
+much the same each time, and hide no sizing of their own. Here the list is worked out: number of
+windows (or runs), spread of their peaks, dependence of points, trend, Java heap. A container that
+is not suitable still gets an estimate; the verdict and its reason stand beside it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from kubestow.policies.sizing import guards, window_statistics
 
 Share = Annotated[float, decoding.ValueBounds(least=0.0)]
 
-# 95 % of the autocorrelations of independent values lie within 1.96 / sqrt(n) (theses/000 2.10).
+# 95 % of the autocorrelations of independent values lie within 1.96 / sqrt(n) (Schubert 2023,
+# 2.10).
 _BAND = 1.96
 _LAGS = 20
 
@@ -33,7 +34,7 @@ class ScreenParameters:
 
     Attributes:
         least_windows: So many windows, or runs, have to be known.
-        most_spread: Largest coefficient of variation of peaks (theses/001 6.1: "similar
+        most_spread: Largest coefficient of variation of peaks (Böttcher 2023, 6.1: "similar
             consumption in each run").
         most_trend: Largest growth of peaks per window, as a share of their mean, that stands out.
     """
@@ -52,7 +53,7 @@ class Screen:
         spread: Coefficient of variation of memory peaks.
         cpu_spread: The same of CPU peaks.
         dependent: Share of autocorrelations of memory outside the band of independent values.
-        trend: Growth of memory peaks per window, as a share of their mean; nought if it does not
+        trend: Growth of memory peaks per window, as a share of their mean; 0 if it does not
             stand out of the noise.
         suitable: The verdict.
         reasons: Why not; empty texts for those that are.
@@ -133,7 +134,7 @@ def _by_container(usage: Usage, values: Floats, window: int) -> Floats:
 
 
 def _spread(peaks: Floats) -> Floats:
-    """Return the coefficient of variation of each row; nought with fewer than two values."""
+    """Return the coefficient of variation of each row; 0 with fewer than two values."""
     known = ~np.isnan(peaks)
     count = known.sum(axis=1)
     total = np.where(known, peaks, 0.0).sum(axis=1)

@@ -147,7 +147,7 @@ def arena_window(usage: Usage, parameters: TournamentParameters) -> int:
 
 
 def _winners(costs: Floats, judged: Ints, trust: float) -> Ints:
-    """Return who has the least cost, by container; nought where nothing was judged."""
+    """Return who has the least cost, by container; 0 where nothing was judged."""
     if not costs.shape[1]:
         return np.zeros(0, dtype=np.int64)
     fleet = arena.mean(costs)[:, np.newaxis]

@@ -1,6 +1,6 @@
 """The recommender ``arima-margin``: a short ARIMA forecast and a margin for its error.
 
-Theses/000 2.11 (Schubert 2023, 5.7 to 5.16): the last two hours by the minute are differenced once,
+Schubert 2023, 2.11 (formulas 5.7 to 5.16): the last two hours by the minute are differenced once,
 ARMA orders are searched by iterated least squares (``arima_margin_kernels``), five steps are
 forecast, and a margin grows with the deviation of the forecast error. The largest of the five is
 request and limit. A point is taken for a minute, whatever the step is.
@@ -35,7 +35,7 @@ Variance = Literal["printed", "exact"]
 
 @dataclass(frozen=True, slots=True)
 class ArimaMarginParameters:
-    """How safe, and how models are searched; the search is that of theses/000 2.11.
+    """How safe, and how models are searched; the search is that of Schubert 2023, 2.11.
 
     Attributes:
         memory_safety: The n of 5.13: standard deviations, and as often 2 MiB (2: its figure 5.9).
@@ -69,8 +69,8 @@ class Fits:
         levels: Forecasts by row and step.
         printed: Standard deviations by row and step, as 5.13 has them.
         exact: Those of the level of an ARIMA(p,1,q).
-        p: Autoregressive order; nought without a model.
-        q: Order of the moving average; nought without a model.
+        p: Autoregressive order; 0 without a model.
+        q: Order of the moving average; 0 without a model.
         outcomes: What became of a row, as named in ``arima_margin_kernels``; -1 without points.
         refused: How many orders were refused.
         r_squared: Share of the differences' variance the model explains; NaN without a model.

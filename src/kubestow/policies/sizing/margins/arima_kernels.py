@@ -1,9 +1,9 @@
 """ARIMA(p,1,q) by iterated least squares, many series at once: compiled loops of ``arima-margin``.
 
-Theses/000 2.11 (Schubert 2023, 5.7 to 5.12), after Kapetanios 2003: a long autoregression gives
+Schubert 2023, 2.11 (formulas 5.7 to 5.12), after Kapetanios 2003: a long autoregression gives
 first residuals; every order regresses the differences on their own lags and on lagged residuals,
 takes the new residuals, and does so again. What the thesis leaves open is settled here: no
-constant; residuals before the first row are nought; all orders use the same rows, those that have
+constant; residuals before the first row are 0; all orders use the same rows, those that have
 all lags, and their number is the T of the criterion and the divisor of the variance.
 
 All regressions go by normal equations. Products of lagged series differ along a diagonal by two
@@ -126,7 +126,7 @@ def _search(w: Floats, shape: Ints, phi: Floats, theta: Floats, u: Floats, order
 
 @compiled
 def start_residuals(w: Floats, order: int) -> Floats:
-    """Return the residuals of a long autoregression; nought before its first row."""
+    """Return the residuals of a long autoregression; 0 before its first row."""
     products = tabulate(w, w, order, order)
     matrix = products[1:, 1:].copy()
     right = products[0, 1:].copy()
@@ -215,7 +215,7 @@ def regress(
 
 @compiled
 def solve(matrix: Floats, right: Floats, size: int) -> None:
-    """Solve a system by Cholesky's factors in place; dependent columns get nought.
+    """Solve a system by Cholesky's factors in place; dependent columns get 0.
 
     Args:
         matrix: Symmetric; its lower triangle is read and overwritten.
@@ -249,7 +249,7 @@ def solve(matrix: Floats, right: Floats, size: int) -> None:
 
 @compiled
 def _extend(w: Floats, u: Floats, phi: Floats, theta: Floats, scale: float, levels: Floats) -> None:
-    """Add the forecast changes (5.10, residuals to come are nought) to the level, step by step."""
+    """Add the forecast changes (5.10, residuals to come are 0) to the level, step by step."""
     n, steps = len(w), len(levels)
     path = np.zeros(n + steps)
     path[:n] = w

@@ -11,7 +11,7 @@ from kubestow.policies.compiling import compiled
 def gather(values: Floats, points: int) -> tuple[Floats, Ints]:
     """Return the points up to the last measured one of each row, and how many there are.
 
-    Gaps carry the last value on. Rows stand at the end of their places; what lies before is nought.
+    Gaps carry the last value on. Rows stand at the end of their places; what lies before is 0.
 
     Args:
         values: By row and point; NaN where nothing was measured.

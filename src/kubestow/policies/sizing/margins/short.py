@@ -1,7 +1,7 @@
 """The recommender ``short-margin``: the amount for the next few points that costs least.
 
-It answers the question of theses/000 2.11 (two hours by the minute, what holds for the next five
-points?) without a model of time. For every row a level is chosen among a few (the last value,
+It answers the question of Schubert 2023, 2.11 (two hours by the minute, what holds for the next
+five points?) without a model of time. For every row a level is chosen among a few (the last value,
 fading means, recent peaks): the one from which the row's own next peaks differed least. How far
 peaks went beyond that level, in units of a local deviation, are the row's *scores*. What may come
 is then a weighted sample: the row's own scores, those of all containers in the same units, and
@@ -56,7 +56,7 @@ class ShortMarginParameters:
         cpu_price: As above, for CPU.
         price_unit: ``fleet`` counts prices in the mean size of all rows, so that the unused sum is
             least; ``own`` in each row's own size, so that large and small rows run the same risk.
-        points: How much of the past is read (two hours by the minute, theses/000 2.11).
+        points: How much of the past is read (two hours by the minute, Schubert 2023, 2.11).
         steps: For how many points the amount should hold (as above).
         fleet_weight: How many own scores those of all containers count for.
         jump_weight: As above, for scores in units of size.
@@ -148,7 +148,7 @@ def forecast_amounts(values: Floats, parameters: ShortMarginParameters) -> Outlo
 
 
 def _describe(scores: Floats) -> Floats:
-    """Return quantiles of all scores; nought where there are none."""
+    """Return quantiles of all scores; 0 where there are none."""
     found = scores[np.isfinite(scores)]
     if not len(found):
         return np.zeros(len(_SHARES))

@@ -1,9 +1,9 @@
 """Agents of ``q-learning``: one per container and resource, one evaluation per run.
 
 Train once, walk from the present request, then the safety rules: memory never stays below its
-maximum (theses/001 F21), CPU that is below its average or was short goes a quarter of the way from
-average to maximum (3.9). Beyond the thesis: a request after a shortage always is larger than the
-one that failed.
+maximum (Böttcher 2023, F21), CPU that is below its average or was short goes a quarter of the way
+from average to maximum (3.9). Beyond the thesis: a request after a shortage always is larger than
+the one that failed.
 """
 
 from __future__ import annotations

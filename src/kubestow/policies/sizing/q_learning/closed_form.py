@@ -1,4 +1,4 @@
-"""Where ``q-learning`` ends, without learning: requests of theses/001 in closed form.
+"""Where ``q-learning`` ends, without learning: requests of Böttcher 2023 in closed form.
 
 The bands of the thesis are known before any agent walks, and an agent's actions change nothing
 about the usage; so memory is ``ceil64(max + buffer)`` and CPU ``ceil64(average)`` of the last run
@@ -46,7 +46,7 @@ class ClosedFormParameters:
 
 
 LAST_FIVE = ClosedFormParameters(factor=1.06, buffer_least=0.0, last_runs=5)
-"""The one-line rule; 1.06 has the headroom of q-learning in the prototype of theses/001 5.7."""
+"""The one-line rule; 1.06 has the headroom of q-learning in the prototype of Böttcher 2023, 5.7."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What ``q-learning`` remembers of a container, and what it is told about a run.
 
-The thesis keeps tables in a database, one row per state (theses/001 3.6); here they are plain
+The thesis keeps tables in a database, one row per state (Böttcher 2023, 3.6); here they are plain
 values for any store. Beyond the thesis the statistics of the last runs are kept as well.
 """
 
@@ -27,7 +27,7 @@ class ResourceUse:
     Attributes:
         average: Average use.
         largest: Largest use.
-        failed: What was requested, if that was too little (OOM kill, throttling); else nought.
+        failed: What was requested, if that was too little (OOM kill, throttling); else 0.
     """
 
     average: float

@@ -1,7 +1,7 @@
 """Parameters of the recommender ``q-learning``.
 
 Boettcher 2023 prints the update rule, the states, the actions and what rewards have to favour, and
-no number beside the grid of 64. The numbers are those of the reference set in theses/001 3.10.
+no number beside the grid of 64. The numbers are those of the reference set in Böttcher 2023, 3.10.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class QParameters:
         variant: ``strict`` makes a few passes per run and takes the state it is in then, as
             printed; ``converging`` goes on until it stays where it is, and trains again if that is
             outside the band.
-        step: Distance of two states (theses/001 formula 3.2).
+        step: Distance of two states (Böttcher 2023, formula 3.2).
         alpha: Weight of what is new (2.8).
         gamma: Weight of what comes later (2.8).
         episodes: Episodes of the first training.

@@ -1,6 +1,6 @@
 """The recommender ``q-learning``: one table-keeping agent per container and resource.
 
-Boettcher 2023 (theses/001 3.8 to 3.10): amounts on a grid of 64 units, actions more, less and stay,
+Boettcher 2023 (3.8 to 3.10): amounts on a grid of 64 units, actions more, less and stay,
 rewards for memory between maximum and maximum with a buffer and CPU between average and maximum.
 ``begin`` and ``evaluate`` are for hosts that see runs one by one and keep the memory; ``estimate``
 replays all runs in order. It is here to be reproduced and compared: ``closed_forms``

@@ -1,4 +1,4 @@
-"""What ``q-learning`` rewards: the rules of theses/001 3.8 with the numbers of 3.10.
+"""What ``q-learning`` rewards: the rules of Böttcher 2023, 3.8 with the numbers of 3.10.
 
 Memory shall lie between the maximum and the maximum with a buffer, CPU between average and maximum.
 What was too little in a run that failed is never enough.

@@ -1,8 +1,8 @@
 """Tables of ``q-learning`` and what changes them: the printed rule, training, and walks.
 
 A table has a row per state and the columns more, less, stay. The rule is (2.8) of Boettcher 2023,
-the walk her figure 3.7, the schedule of training that of theses/001 3.10. Everything is compiled;
-random numbers come from a seed that is handed in.
+the walk her figure 3.7, the schedule of training that of Böttcher 2023, 3.10. Everything is
+compiled; random numbers come from a seed that is handed in.
 """
 
 from __future__ import annotations

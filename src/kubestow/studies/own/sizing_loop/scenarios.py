@@ -34,7 +34,8 @@ def make(name: str, seed: int) -> dict[str, Any]:
 def _pipelines(rng: np.random.Generator) -> dict[str, Any]:
     """Return test pipelines as in Boettcher 2023: one template for all, whatever they use.
 
-    The template holds for the largest of them (theses/001 5.1: requests are identical across pods).
+    The template holds for the largest of them (Böttcher 2023, 5.1: requests are identical across
+    pods).
     """
     memory_mib = rng.lognormal(np.log(1500.0), 0.5, _PIPELINES)
     database_mib = rng.lognormal(np.log(3000.0), 0.3, _PIPELINES)

@@ -1,10 +1,10 @@
 """Requests by recommenders inside the loop: nodes needed, and what it costs in kills and waiting.
 
-Theses/000 row 28 and theses/001 8.3 (8) ask for it: requests are set while the cluster runs, memory
-beyond the limit is an OOM kill and the work begins again, nodes come and go with what is requested.
-Six ways to size (and ``conformal`` with a smaller stated risk) times spreading and packing, on
-pipelines that come again and on services of all sizes (``sizing_loop_scenarios``). Seeds are
-paired; runs are kept as cells, so that an interrupted study goes on.
+Schubert 2023, row 28 and Böttcher 2023, 8.3 (8) ask for it: requests are set while the cluster
+runs, memory beyond the limit is an OOM kill and the work begins again, nodes come and go with what
+is requested. Six ways to size (and ``conformal`` with a smaller stated risk) times spreading and
+packing, on pipelines that come again and on services of all sizes (``sizing_loop_scenarios``).
+Seeds are paired; runs are kept as cells, so that an interrupted study goes on.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class FrontierLine:
     """A way to size.
 
     Attributes:
-        offset: What is given with the knob at nought, by series and window.
+        offset: What is given with the knob at 0, by series and window.
         slope: What is given more per unit of the knob.
         least: Nothing below this is given.
         most: Largest setting of the knob that is looked at.

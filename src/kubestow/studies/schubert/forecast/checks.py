@@ -1,6 +1,6 @@
 """What the models of the forecast study rest on: dependence, fit, and normal residuals.
 
-Theses/000 E7 to E9: autocorrelations beyond +-1.96/sqrt(T), R squared of the regressions, and a
+Schubert 2023, E7 to E9: autocorrelations beyond +-1.96/sqrt(T), R squared of the regressions, and a
 chi-square test of residuals. The thesis does not state its bins: ten of equal probability under the
 normal distribution with the residuals' own mean and deviation are taken here, which leaves seven
 degrees of freedom.

@@ -1,8 +1,8 @@
 """Shortages against over-reservation: curves, comparisons at equal shortages, intervals.
 
-Theses/000 2.11: an estimate is short if a later point exceeds it; what it has beyond the largest
-later point is reserved for nothing. Windows of a series are averaged first, so that a series is
-one unit however many windows it has, and resampled as one for intervals (bootstrap).
+Schubert 2023, 2.11: an estimate is short if a later point exceeds it; what it has beyond the
+largest later point is reserved for nothing. Windows of a series are averaged first, so that a
+series is one unit however many windows it has, and resampled as one for intervals (bootstrap).
 
 Two methods are compared at a point of the second: the least over-reservation the first needs, at
 any of its settings, for as few shortages.
@@ -33,7 +33,7 @@ class ShortageCurve:
     Attributes:
         settings: The settings, ascending in safety.
         short: Share of windows with a shortage.
-        over: What was reserved beyond need; nought where it was short.
+        over: What was reserved beyond need; 0 where it was short.
         net: The same with shortages deducted.
         lack: What was missing.
         loss: Over-reservation in units of the window's largest past value.

@@ -1,8 +1,8 @@
 """Methods of the forecast study by name: amounts of many windows at many settings.
 
-Those of theses/000 2.11 with the settings of the thesis and a finer row of them, so that methods
-can be compared at the same number of shortages: the safety n is a real number, nothing in the
-formulas asks for halves. Beside them stand baselines without a model, and ``short-margin``.
+Those of Schubert 2023, 2.11 with the settings of the thesis and a finer row of them, so that
+methods can be compared at the same number of shortages: the safety n is a real number, nothing in
+the formulas asks for halves. Beside them stand baselines without a model, and ``short-margin``.
 """
 
 from __future__ import annotations

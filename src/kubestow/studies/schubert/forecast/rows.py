@@ -1,4 +1,4 @@
-"""Statements of the forecast study with their verdicts: theses/000 E7 to E9 and section 7, 14-22.
+"""Statements of the forecast study with their verdicts (Schubert 2023, E7 to E9, section 7).
 
 Everything about methods of the thesis rests on all series; what is said about ``short-margin`` on
 the half that was not used to choose its weights.

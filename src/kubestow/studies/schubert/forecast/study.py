@@ -1,4 +1,4 @@
-"""Forecasts of requests as in Schubert 2023 (theses/000 E7 to E9), on public usage series.
+"""Forecasts of requests as in Schubert 2023 (E7 to E9), on public usage series.
 
 The thesis compared ARIMA forecasts and a margin with the Vertical Pod Autoscaler's rules on 1664
 memory and 1719 CPU series of a cluster: how many containers would have been short within the next
@@ -29,7 +29,7 @@ from kubestow.workflows import comparing, files
 
 DRAWS: Final = 1000
 QUICK_DRAWS: Final = 100
-MOST_MS: Final = 10.0  # theses/000 E8: about 10 ms per series on an Apple M1 Max
+MOST_MS: Final = 10.0  # Schubert 2023, E8: about 10 ms per series on an Apple M1 Max
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
 """Windows of public usage series in the manner of Schubert 2023: 120 points and the next five.
 
-Theses/000 E8 and E9 used two hours by the minute of a cluster that was not published. Here the
+Schubert 2023, E8 and E9 used two hours by the minute of a cluster that was not published. Here the
 series of ``sizing_data`` take its place; sets by five minutes keep the number of points, so that
 windows last ten hours. Windows of a series do not overlap and end with its last point. One counts
 if all its points were measured and its past is not constant, as in the thesis.
@@ -50,7 +50,7 @@ class Windows:
         step_s: Distance of two points.
         names: Names of the series.
         series: Which series each window belongs to.
-        places: Number of the window within its series, nought for the last one in time.
+        places: Number of the window within its series, 0 for the last one in time.
         past: The points that are known, by window.
         real: The largest of the points to come, by window.
     """

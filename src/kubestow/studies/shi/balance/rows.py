@@ -17,7 +17,7 @@ Found = Mapping[tuple[str, str], Sequence[BalanceRun]]
 STOCK, STRICT = "kube-scheduler", "clbp as printed"
 PRINTED, ANY_ORDER = "as printed", "any order"
 REPETITIONS: Final = 6
-# Least sum of the three deviations that any placement of the 15 pods has (theses/003 5.3).
+# Least sum of the three deviations that any placement of the 15 pods has (Shi 2023, 5.3).
 OPTIMUM: Final = {"CPU": 4.714, "network": 4.714, "disk I/O": 3.928}
 _THESIS: Final = {"CPU": 6.2, "network": 64.3, "disk I/O": 29.3}  # reductions by H4, percent
 # By requests, of the published placements: those of CLBP and of the control.

@@ -1,4 +1,4 @@
-"""Placing by load: the 15-pod experiment of Shi 2023 (theses/003 5.3) and what it leaves open.
+"""Placing by load: the 15-pod experiment of Shi 2023 (5.3) and what it leaves open.
 
 The thesis places five pods of each of three types on three nodes with CLBP and with a control, and
 finds smaller standard deviations over nodes (H4). Its control is not what kube-scheduler does, and

@@ -1,4 +1,4 @@
-"""ARIMA, GRU and ARIMA-GRU on six groups: tables 5.5 to 5.7 of Shi 2023 (theses/003 5.1).
+"""ARIMA, GRU and ARIMA-GRU on six groups: tables 5.5 to 5.7 of Shi 2023 (5.1).
 
 70 % of every group is fitted to, the rest is forecast one step ahead (and further) with fixed
 parameters; nothing of it is seen before. Beside the thesis' three models stand the cheap ones, as
@@ -36,7 +36,7 @@ MODELS: Final = (
 SHARE: Final = 0.7
 METRICS: Final = ("mae", "mape", "rmse", "smape", "mase")
 COMBINED: Final = "arima-gru"
-# Tables 5.5 and 5.6: relative change of the combined model, group 1 (theses/003 5.1).
+# Tables 5.5 and 5.6: relative change of the combined model, group 1 (Shi 2023, 5.1).
 PUBLISHED: Final = {
     ("cpu", "arima"): {"mae": -0.423, "mape": -0.593, "rmse": -0.481},
     ("cpu", "gru"): {"mae": -0.342, "mape": -0.451, "rmse": -0.265},

@@ -1,4 +1,4 @@
-"""Limits that follow use: the 600 s experiment of Shi 2023 (theses/003 5.4), with numbers.
+"""Limits that follow use: the 600 s experiment of Shi 2023 (5.4), with numbers.
 
 A web pod with three replicas that reserve 600 m and 400 MB; load rises from 30 to 330 s, is steady
 to 450 s and falls to 600 s; samples every T = 20 s, lambda 0.2. The thesis shows a picture: limits

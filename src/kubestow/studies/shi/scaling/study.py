@@ -1,4 +1,4 @@
-"""Elastic scaling ahead of load: the 600 s experiment of Shi 2023 (theses/003 5.2), with numbers.
+"""Elastic scaling ahead of load: the 600 s experiment of Shi 2023 (5.2), with numbers.
 
 Load rises from 90 to 330 s, is steady, and falls from 450 to 570 s; 2 to 8 replicas, pods ready
 within 30 s, both cool-downs 30 s, predictions 30 s ahead. The thesis tells only that its module
