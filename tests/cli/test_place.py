@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from kubestow import testing
 from kubestow.cli import main
+from kubestow.workflows import placing
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "first-steps" / "cluster.yaml")
 NODE = """
@@ -151,3 +153,23 @@ def test_bad_arguments_leave_with_2(
 ) -> None:
     assert run(*arguments) == 2
     assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_many_pods_are_assigned_by_the_compiled_kernel_to_the_same_nodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    objects = [testing.node(f"n{i}", cpu="2") for i in range(4)]
+    objects += [testing.pod(f"p{i}", cpu="900m") for i in range(9)]
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    assert main.run(["place", str(path), "-o", "json"]) == 0
+    expected = {one["pod"]: one["node"] for one in json.loads(capsys.readouterr().out)["pods"]}
+    monkeypatch.setattr(placing, "MANY", 30)  # 9 pods x 4 nodes are 36
+    assert main.run(["place", str(path), "--check"]) == 1
+    shown = capsys.readouterr().out
+    assert "8 of 9 pending pods get a node." in shown
+    rows = [
+        line.split("│")[1:3] for line in shown.splitlines() if "default/" in line and "│" in line
+    ]
+    found = {pod.strip(): node.strip() for pod, node in rows}
+    assert found == {pod: node or "-" for pod, node in expected.items()}

@@ -13,6 +13,7 @@ from kubestow.model import errors
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from kubestow.model import clusters
     from kubestow.policies.placing import profiles, scheduler
 
 app = outputs.make_app()
@@ -68,21 +69,21 @@ def place(
       kubestow place examples/first-steps/cluster.yaml
       kubectl get nodes,pods,ns,svc,rs,sts -A -o yaml | kubestow place -
     """
-    import numpy as np
     from rich import progress
 
-    from kubestow.policies.placing import profiles, scheduler
     from kubestow.sources import manifests
+    from kubestow.workflows import placing
 
-    features = profiles.scheduler_features(version)
     found = _profiles(config, profile)
     cluster = manifests.read_cluster(source)
     if not cluster.nodes:
         raise errors.InputError(source, "no Node in the input; expected at least one")
-    rng = None if seed is None else np.random.default_rng(seed)
+    plain = output is outputs.Output.TABLE and pod is None and seed is None and len(found) == 1
+    if plain and placing.is_large(cluster):
+        return _assign(cluster, found[0], version, check=check)
     placements = list(
         progress.track(
-            scheduler.place_all(cluster, found, features, rng),
+            placing.place(cluster, found, version, seed),
             description="placing",
             total=len(cluster.pending),
             console=outputs.progress_console(),
@@ -100,19 +101,36 @@ def place(
     return 1 if check and any(p.row is None for p in placements) else 0
 
 
+def _assign(
+    cluster: clusters.Cluster, profile: profiles.Profile, version: str, *, check: bool
+) -> int:
+    """Print where the pods of a large cluster go, without scores."""
+    from rich.table import Table
+
+    from kubestow.workflows import placing
+
+    with outputs.progress_console().status("placing ..."):
+        found = placing.assign(cluster, profile, version)
+    pending = sum(node is None for _, node in found)
+    console = outputs.console()
+    console.print(f"{len(found) - pending} of {len(found)} pending pods get a node.")
+    table = Table("POD", "NODE")
+    for pod, node in found:
+        table.add_row(pod.key, node or "-")
+    console.print(table)
+    console.print("--pod NAMESPACE/NAME shows the scores of one pod, -o json those of all.")
+    return 1 if check and pending else 0
+
+
 def _profiles(config: str | None, profile: str | None) -> tuple[profiles.Profile, ...]:
-    from kubestow.model import decoding
     from kubestow.policies.placing import profiles
-    from kubestow.sources import manifests
+    from kubestow.workflows import placing
 
     if config is not None and profile is not None:
         raise errors.InputError("--profile", "cannot be used together with --config")
     if config is None:
-        return (profiles.make_profile(profile or profiles.PROFILES[0]),)
-    found = manifests.read_documents(config)
-    if len(found) != 1:
-        raise errors.InputError(config, f"{len(found)} documents; expected one configuration")
-    return profiles.read_configuration(decoding.Field(found[0].value, found[0].place))
+        return (profiles.make_profile(profile or placing.STOCK),)
+    return placing.read_profiles(config)
 
 
 def _print(placements: list[scheduler.Placement], *, detailed: bool) -> None:
