@@ -221,7 +221,7 @@ def test_a_missing_folder_and_an_empty_one_are_told_apart(tmp_path: Path) -> Non
 def test_a_step_that_makes_the_grid_too_large_is_refused(tmp_path: Path) -> None:
     # A million steps of five minutes at a step of one second.
     folder = write(tmp_path, [row(0, 1, MIB), row(1_000_000, 1, MIB)])
-    with pytest.raises(errors.InputError, match=r"too many; choose a longer --step"):
+    with pytest.raises(errors.InputError, match=r"too many; choose a longer step"):
         files.read_usage_files(folder, step_s=1.0)
 
 
