@@ -43,8 +43,8 @@ _MEASURES = (
 
 def scenarios() -> list[Path]:
     """Return all example files that are scenarios."""
-    found = sorted(EXAMPLES.rglob("*.yaml"))
-    return [path for path in found if "kind: Scenario" in path.read_text(encoding="utf-8")]
+    result = sorted(EXAMPLES.rglob("*.yaml"))
+    return [path for path in result if "kind: Scenario" in path.read_text(encoding="utf-8")]
 
 
 def stored(path: Path) -> Path:

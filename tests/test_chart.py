@@ -37,12 +37,12 @@ def generator() -> ModuleType:
 
 def test_the_chart_is_what_the_code_says(generator: ModuleType) -> None:
     expected: dict[str, str] = generator.files()
-    found = {
+    result = {
         str(path.relative_to(CHART)): path.read_text(encoding="utf-8")
         for path in CHART.rglob("*")
         if path.is_file()
     }
-    assert found == expected, "run 'python deploy/generate.py'"
+    assert result == expected, "run 'python deploy/generate.py'"
 
 
 def test_every_value_that_can_be_chosen_is_used(generator: ModuleType) -> None:
@@ -124,6 +124,6 @@ def test_the_container_has_the_releases_that_are_tested(name: str) -> None:
         each: (ROOT / "requirements" / f"{each}.txt").read_text(encoding="utf-8")
         for each in (name, "dev")
     }
-    found, tested = (dict(pin.findall(text)) for text in texts.values())
-    assert found
-    assert {key: release for key, release in found.items() if tested.get(key) != release} == {}
+    result, tested = (dict(pin.findall(text)) for text in texts.values())
+    assert result
+    assert {key: release for key, release in result.items() if tested.get(key) != release} == {}

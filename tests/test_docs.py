@@ -87,9 +87,9 @@ QUESTIONS = [
 def test_questions_in_the_guide_are_those_that_are_asked(query: queries.Query) -> None:
     guide = (ROOT / "docs" / "how-to" / "forecast.md").read_text(encoding="utf-8")
     asked = "".join(query.promql.split())
-    (found,) = [
+    (result,) = [
         block
         for block in re.findall(r"^# ([^\n]+)\n(.+?)\n(?:\n|```)", guide, re.DOTALL | re.MULTILINE)
         if "".join(block[1].split()) == asked
     ]
-    assert query.unit in found[0]
+    assert query.unit in result[0]

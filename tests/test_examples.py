@@ -41,22 +41,22 @@ def test_the_library_is_complete_and_no_output_is_left_over() -> None:
     assert {path.stem for path in rewrite_examples.OUTPUTS.glob("*.json")} == set(IDS)
 
 
-def close(found: Any, expected: Any) -> bool:
+def close(result: Any, expected: Any) -> bool:
     """Compare nested values; numbers may differ in their last stored digit."""
     if isinstance(expected, dict):
-        return found.keys() == expected.keys() and all(
-            close(found[key], expected[key]) for key in expected
+        return result.keys() == expected.keys() and all(
+            close(result[key], expected[key]) for key in expected
         )
     if isinstance(expected, float):
-        return isinstance(found, float) and found == pytest.approx(expected, rel=2e-5, abs=1e-9)
-    return bool(found == expected)
+        return isinstance(result, float) and result == pytest.approx(expected, rel=2e-5, abs=1e-9)
+    return bool(result == expected)
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=IDS)
 def test_an_example_gives_what_is_stored(path: Path) -> None:
     expected = json.loads(rewrite_examples.stored(path).read_text(encoding="utf-8"))
-    found = rewrite_examples.simulate(path)
-    assert {k: v for k, v in found.items() if not close(v, expected[k])} == {}, (
+    result = rewrite_examples.simulate(path)
+    assert {k: v for k, v in result.items() if not close(v, expected[k])} == {}, (
         "if that is meant: python -m tests.rewrite_examples"
     )
 

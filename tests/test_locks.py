@@ -15,15 +15,15 @@ NAMES = [path.name for path in LOCKS]
 
 def pins(name: str) -> dict[str, set[str]]:
     """Return the pinned versions, with their markers, by package."""
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
     for package, pin in re.findall(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?==(.+?) \\$", text, re.M):
-        found.setdefault(package, set()).add(pin)
-    return found
+        result.setdefault(package, set()).add(pin)
+    return result
 
 
-def versions(found: dict[str, set[str]]) -> dict[str, set[str]]:
-    return {name: {pin.partition(" ;")[0] for pin in given} for name, given in found.items()}
+def versions(result: dict[str, set[str]]) -> dict[str, set[str]]:
+    return {name: {pin.partition(" ;")[0] for pin in given} for name, given in result.items()}
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=NAMES)

@@ -66,22 +66,22 @@ def test_a_bad_number_of_seeds_is_refused(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_cell_is_marked_only_if_every_seed_agrees(tmp_path: Path) -> None:
-    found = demonstrating.run(demonstrating.plan(2), tmp_path, 1, lambda *_: None)
-    rows = dict(demonstrating.table(found))
+    actual = demonstrating.run(demonstrating.plan(2), tmp_path, 1, lambda *_: None)
+    rows = dict(demonstrating.table(actual))
     for measure in demonstrating.ROWS:
         title = f"{measure.title} ({measure.unit})" if measure.unit else measure.title
         cells = rows[title]
         assert cells[0].verdict == ""
-        for one, cell in zip(found.results[1:], cells[1:], strict=True):
-            assert cell.verdict == _expected(found, one, measure.path, measure.better)
+        for one, cell in zip(actual.results[1:], cells[1:], strict=True):
+            assert cell.verdict == _expected(actual, one, measure.path, measure.better)
 
 
 def test_only_the_way_that_is_scaled_ahead_tells_what_it_expected(tmp_path: Path) -> None:
-    found = demonstrating.run(demonstrating.plan(1), tmp_path, 1, lambda *_: None)
-    told = {one.label: "ahead_load" in one.records[0].series for one in found.results}
-    assert told == {way.name: way.name == demonstrating.AHEAD for way in demonstrating.WAYS}
-    others = tuple(one for one in found.results if one.label != demonstrating.AHEAD)
-    without = dataclasses.replace(found, results=others)
+    actual = demonstrating.run(demonstrating.plan(1), tmp_path, 1, lambda *_: None)
+    reported = {one.label: "ahead_load" in one.records[0].series for one in actual.results}
+    assert reported == {way.name: way.name == demonstrating.AHEAD for way in demonstrating.WAYS}
+    others = tuple(one for one in actual.results if one.label != demonstrating.AHEAD)
+    without = dataclasses.replace(actual, results=others)
     assert "Scaled one pod start ahead" not in demonstration_page.report(without)
 
 
@@ -89,12 +89,12 @@ def test_requests_are_sized_by_auto_where_the_way_says_so(tmp_path: Path) -> Non
     sweep = demonstrating.plan(1)
     sizing = [one.loaded.scenario.spec.policies.sizing.recommender for one in sweep.variants]
     assert sizing == ["keep", "keep", "auto", "auto"]
-    found = demonstrating.run(sweep, tmp_path, 1, lambda *_: None)
-    rows = dict(demonstrating.table(found))
+    actual = demonstrating.run(sweep, tmp_path, 1, lambda *_: None)
+    rows = dict(demonstrating.table(actual))
     # Nothing is sized in the first two ways, and 40 minutes are too short for an hourly answer.
     missed = rows["hours in which memory went beyond what was advised (%)"]
     assert [cell.text for cell in missed] == ["-"] * 4
-    only_stock = dataclasses.replace(found, results=found.results[:1])
+    only_stock = dataclasses.replace(actual, results=actual.results[:1])
     assert "Requests against use" not in demonstration_page.report(only_stock)
 
 
@@ -122,13 +122,13 @@ def test_three_seeds_unless_told_otherwise() -> None:
 
 
 def _expected(
-    found: comparison.Comparison, one: comparison.ComparisonResult, path: str, better: str
+    actual: comparison.Comparison, one: comparison.ComparisonResult, path: str, better: str
 ) -> str:
     def values(result: comparison.ComparisonResult) -> list[float]:
         flat = [record.measures for record in result.records]
         return [measures.value_of(row, path) or 0.0 for row in flat]
 
-    pairs = list(zip(values(one), values(found.results[0]), strict=True))
+    pairs = list(zip(values(one), values(actual.results[0]), strict=True))
     if all(mine > stock for mine, stock in pairs):
         return "good" if better == "higher" else "bad"
     if all(mine < stock for mine, stock in pairs):

@@ -32,16 +32,16 @@ def run(*arguments: str) -> int:
 def test_json_is_as_the_contract_says(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = run(str(path), "--model", "holt-winters", "--horizon", "15m", "--backtest", "-o", "json")
     caught = capsys.readouterr()
-    found = json.loads(caught.out)
+    result = json.loads(caught.out)
     assert code == 0
-    assert found["series"] == "web"
-    assert (found["step_seconds"], found["horizon_seconds"], found["points"]) == (300, 900, 240)
-    assert (found["gaps"], found["filled"]) == (2, 3)
-    assert [row["model"] for row in found["results"]] == ["persistence", "holt-winters"]
-    assert found["results"][1]["mase"] < found["results"][0]["mase"]
-    assert found["chosen"] == "holt-winters"
+    assert result["series"] == "web"
+    assert (result["step_seconds"], result["horizon_seconds"], result["points"]) == (300, 900, 240)
+    assert (result["gaps"], result["filled"]) == (2, 3)
+    assert [row["model"] for row in result["results"]] == ["persistence", "holt-winters"]
+    assert result["results"][1]["mase"] < result["results"][0]["mase"]
+    assert result["chosen"] == "holt-winters"
     # the series ends at 2024-01-01T19:55:00Z
-    assert [row["timestamp"] for row in found["forecast"]] == [
+    assert [row["timestamp"] for row in result["forecast"]] == [
         "2024-01-01T20:00:00Z",
         "2024-01-01T20:05:00Z",
         "2024-01-01T20:10:00Z",
@@ -69,10 +69,10 @@ def test_many_steps_are_thinned_out_in_the_table(
 def test_a_column_and_a_step_are_chosen(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--column", "db", "--step", "10m", "--model", "line", "--horizon", "10m")
     assert run(str(path), *arguments, "-o", "json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["series"], found["points"], found["step_seconds"]) == ("db", 120, 600)
+    result = json.loads(capsys.readouterr().out)
+    assert (result["series"], result["points"], result["step_seconds"]) == ("db", 120, 600)
     # means of 2 k and 2 k + 1 are 0.5, 2.5, ...; the next is 240.5
-    assert found["forecast"][0]["mean"] == pytest.approx(240.5)
+    assert result["forecast"][0]["mean"] == pytest.approx(240.5)
 
 
 def test_results_are_written(

@@ -27,12 +27,12 @@ def test_a_series_of_a_server_is_forecast(
 ) -> None:
     more = ("--range", "30m", "--step", "15s", "--model", "ses", "--horizon", "1m", "-o", "json")
     assert ask(history, RATE, *more) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["series"], found["step_seconds"]) == (RATE, 15)
+    result = json.loads(capsys.readouterr().out)
+    assert (result["series"], result["step_seconds"]) == (RATE, 15)
     # Half an hour of samples; a rate needs two of them, so it begins at most 30 s later.
-    assert 117 <= found["points"] <= 121
-    assert len(found["forecast"]) == 4
-    for row in found["forecast"]:
+    assert 117 <= result["points"] <= 121
+    assert len(result["forecast"]) == 4
+    for row in result["forecast"]:
         assert row["mean"] == pytest.approx(90.0)
 
 
@@ -40,10 +40,10 @@ def test_a_server_that_remembers_less_than_asked_for_makes_up_nothing(
     history: History, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ask(history, RATE, "--model", "persistence", "-o", "json") == 0
-    found = json.loads(capsys.readouterr().out)
+    result = json.loads(capsys.readouterr().out)
     # Of the week that is asked for by default, the server knows the last half hour.
-    assert (found["step_seconds"], found["gaps"]) == (60, 0)
-    assert 29 <= found["points"] <= 60
+    assert (result["step_seconds"], result["gaps"]) == (60, 0)
+    assert 29 <= result["points"] <= 60
 
 
 def test_one_of_several_series_is_chosen_by_name(

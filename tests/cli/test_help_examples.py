@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 
 def examples(name: str) -> list[list[str]]:
     """Return the arguments of a command's examples, without pipes and redirections."""
-    _, found, listed = (main.load_command(name).help or "").partition("Example:")
-    assert found
+    _, result, listed = (main.load_command(name).help or "").partition("Example:")
+    assert result
     lines = [line.strip() for line in listed.splitlines() if line.strip()]
     assert lines
     commands = [re.sub(r".*\| *| > .*", "", line) for line in lines]

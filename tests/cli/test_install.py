@@ -23,9 +23,9 @@ def test_values_are_read_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = tmp_path / "values.yaml"
     file.write_text("namespace: tools\nscheduler: {enabled: false}\nmetricsApi: {enabled: false}\n")
     assert main.run(["install", "--render", "--values", str(file), "-o", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {document["metadata"].get("namespace", "tools") for document in found} == {"tools"}
-    assert not any("scheduler" in document["metadata"]["name"] for document in found)
+    result = json.loads(capsys.readouterr().out)
+    assert {document["metadata"].get("namespace", "tools") for document in result} == {"tools"}
+    assert not any("scheduler" in document["metadata"]["name"] for document in result)
 
 
 @pytest.mark.parametrize(

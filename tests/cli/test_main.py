@@ -221,10 +221,10 @@ def test_a_file_that_is_called_like_an_option_stays_a_file(
 def test_no_option_is_named_outside_of_the_command_line() -> None:
     package = Path(main.__file__).parents[1]
     raised = re.compile(r"InputError\(\s*f?\"(--[a-z-]+)")
-    found = {
+    result = {
         str(path.relative_to(package)): raised.findall(path.read_text(encoding="utf-8"))
         for path in package.rglob("*.py")
         if path.parent.name != "cli"
     }
-    assert found
-    assert not {path: options for path, options in found.items() if options}
+    assert result
+    assert not {path: options for path, options in result.items() if options}

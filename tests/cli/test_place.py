@@ -171,5 +171,5 @@ def test_many_pods_are_assigned_by_the_compiled_kernel_to_the_same_nodes(
     rows = [
         line.split("│")[1:3] for line in shown.splitlines() if "default/" in line and "│" in line
     ]
-    found = {pod.strip(): node.strip() for pod, node in rows}
-    assert found == {pod: node or "-" for pod, node in expected.items()}
+    result = {pod.strip(): node.strip() for pod, node in rows}
+    assert result == {pod: node or "-" for pod, node in expected.items()}

@@ -62,19 +62,19 @@ def ask(
     capsys: pytest.CaptureFixture[str], folder: Path, *more: str, code: int = 0
 ) -> list[dict[str, Any]]:
     assert run("--csv", str(folder), *QUICK, "-o", "json", *more) == code
-    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
-    return found
+    result: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return result
 
 
 def test_json_has_one_entry_per_container(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = ask(capsys, folder)
-    assert [row["workload"] for row in found] == [
+    result = ask(capsys, folder)
+    assert [row["workload"] for row in result] == [
         "shop/Deployment/web", "shop/StatefulSet/db", "team/CronJob/report",
     ]  # fmt: skip
-    assert [row["severity"] for row in found] == ["high", "critical", "none"]
-    assert [row["samples"] for row in found] == [2 * DAYS * DAY, DAYS * DAY, DAYS * DAY]
+    assert [row["severity"] for row in result] == ["high", "critical", "none"]
+    assert [row["samples"] for row in result] == [2 * DAYS * DAY, DAYS * DAY, DAYS * DAY]
     assert {"workload", "container", "strategy", "current", "recommended", "bounds", "samples",
-            "suitable", "why", "backtest"} <= set(found[0])  # fmt: skip
+            "suitable", "why", "backtest"} <= set(result[0])  # fmt: skip
 
 
 def test_the_table_tells_what_is_freed_and_on_how_many_nodes(
@@ -98,9 +98,9 @@ def test_yaml_says_the_same_as_json(folder: Path, capsys: pytest.CaptureFixture[
 
 def test_patches_are_documents(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--csv", str(folder), *QUICK, "-o", "patch", "-n", "shop") == 0
-    found = list(yaml.safe_load_all(capsys.readouterr().out))
-    assert [one["kind"] for one in found] == ["Deployment", "StatefulSet"]
-    (container,) = found[0]["spec"]["template"]["spec"]["containers"]
+    result = list(yaml.safe_load_all(capsys.readouterr().out))
+    assert [one["kind"] for one in result] == ["Deployment", "StatefulSet"]
+    (container,) = result[0]["spec"]["template"]["spec"]["containers"]
     assert container["resources"]["limits"]["cpu"] is None
 
 
@@ -122,16 +122,16 @@ def test_advice_is_chosen(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = ask(capsys, folder, *more)
-    assert [row["workload"].rpartition("/")[2] for row in found] == workloads
+    result = ask(capsys, folder, *more)
+    assert [row["workload"].rpartition("/")[2] for row in result] == workloads
 
 
 def test_parameters_change_what_is_recommended(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     usual = ask(capsys, folder, "-n", "team")[0]["bounds"]["upper"]
-    found = ask(capsys, folder, "-n", "team", "--set", "upperMargin=0", "--set", "cpuMargin=0")
-    bare = found[0]["bounds"]["upper"]
+    result = ask(capsys, folder, "-n", "team", "--set", "upperMargin=0", "--set", "cpuMargin=0")
+    bare = result[0]["bounds"]["upper"]
     # A margin of 15 % and half more beside none of both.
     assert float(usual["cpu"][:-1]) / float(bare["cpu"][:-1]) == pytest.approx(1.725, rel=0.01)
 
@@ -155,8 +155,8 @@ def test_everything_is_written(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "report"
-    found = ask(capsys, folder, "--out", str(out))
-    assert json.loads((out / "results.json").read_text()) == found
+    result = ask(capsys, folder, "--out", str(out))
+    assert json.loads((out / "results.json").read_text()) == result
     totals = json.loads((out / "totals.json").read_text())
     assert (totals["containers"], totals["nodes_now"], totals["unknown"]) == (3, 2, 0)
     # Two pods of 1000 m, 500 m and 250 m.

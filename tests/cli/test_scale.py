@@ -22,11 +22,11 @@ def run(*arguments: str) -> int:
 def test_the_example_is_replayed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(HPA, SEEN, "-o", "json") == 0
     caught = capsys.readouterr()
-    found = json.loads(caught.out)
-    assert [entry["desired"] for entry in found] == [2, 5, 5, 5, 5, 4, 4]
+    result = json.loads(caught.out)
+    assert [entry["desired"] for entry in result] == [2, 5, 5, 5, 5, 4, 4]
     # 96.2 / 20 per pod = 4.81; a failed read blocks scaling down; 60 s of stabilisation, then one
     # pod per 30 s.
-    assert [entry["reason"] for entry in found][1:] == [
+    assert [entry["reason"] for entry in result][1:] == [
         "external metric rps(nil) above target",
         "DesiredWithinRange",
         "FailedGetResourceMetric",
@@ -34,8 +34,8 @@ def test_the_example_is_replayed(capsys: pytest.CaptureFixture[str]) -> None:
         "All metrics below target",
         "ScaleDownLimit",
     ]
-    assert (found[3]["proposed"], found[1]["t"]) == (None, 15.02)
-    assert "record" not in found[0]
+    assert (result[3]["proposed"], result[1]["t"]) == (None, 15.02)
+    assert "record" not in result[0]
     assert caught.err == ""
 
 
@@ -78,8 +78,8 @@ def test_recorded_syncs_come_out_the_same_through_the_command(
         lines = "".join(json.dumps(line) + "\n" for line in case["observations"])
         (tmp_path / "o.jsonl").write_text(lines)
         assert run(str(tmp_path / "h.json"), str(tmp_path / "o.jsonl"), "-o", "json") == 0
-        found = json.loads(capsys.readouterr().out)
-        got = [(entry["proposed"], entry["desired"]) for entry in found]
+        result = json.loads(capsys.readouterr().out)
+        got = [(entry["proposed"], entry["desired"]) for entry in result]
         assert got == [(sync["proposed"], sync["desired"]) for sync in case["syncs"]]
 
 

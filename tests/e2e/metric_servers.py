@@ -39,8 +39,8 @@ class Served:
 
     def write(self, path: str, value: float | str, **query: str) -> None:
         """Write a value as someone who may."""
-        found = self.writer.post(f"/write-metrics/{path}", content=json.dumps(value), params=query)
-        assert found.status_code == httpx.codes.OK, found.text
+        result = self.writer.post(f"/write-metrics/{path}", content=json.dumps(value), params=query)
+        assert result.status_code == httpx.codes.OK, result.text
 
 
 @contextlib.contextmanager
@@ -153,5 +153,5 @@ def _token(cluster: clusters.Cluster, home: str, written: Iterable[tuple[str, st
     rules = [rule for each in written for rule in manifests.writer_rules(*each)]
     grant(cluster, f"{home}-writer", subject, rules)
     asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    found = cluster.request("POST", f"{accounts}/writer/token", asked)
-    return str(found["status"]["token"])
+    result = cluster.request("POST", f"{accounts}/writer/token", asked)
+    return str(result["status"]["token"])

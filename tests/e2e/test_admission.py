@@ -81,9 +81,9 @@ def hook(
     try:
         with commands.serve(tmp_path, "admission", *arguments, port=port, tls=True) as served:
             process, url = served
-            found = Hook(name, url, process, store)
+            result = Hook(name, url, process, store)
             clusters.wait_for(lambda: _is_called(cluster, labelled), 60)
-            yield found
+            yield result
     finally:
         cluster.request("DELETE", f"{base}/{name}")
         with contextlib.suppress(RuntimeError):
@@ -141,13 +141,13 @@ def _create(
     made = workloads.pod(name, ASKED, labels=given)
     made["spec"]["containers"][0]["resources"]["limits"] = limits or {}
     path = f"/api/v1/namespaces/{namespace}/pods{'?dryRun=All' if dry else ''}"
-    found: dict[str, Any] = cluster.request("POST", path, made)
-    return found
+    result: dict[str, Any] = cluster.request("POST", path, made)
+    return result
 
 
 def _resources(pod: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = pod["spec"]["containers"][0]["resources"]
-    return found
+    result: dict[str, Any] = pod["spec"]["containers"][0]["resources"]
+    return result
 
 
 def test_a_pod_starts_once_with_what_was_learned(

@@ -31,14 +31,14 @@ async def _cached(
 ) -> AsyncIterator[tuple[cluster.ClusterCache, dict[str, watches.ResourceWatch]]]:
     client = await clients.connect(str(kubeconfig))
     cache = cluster.ClusterCache(versions.scheduler_features("1.37"))
-    found = {
+    result = {
         kind: watches.ResourceWatch(client, path, cache.sink(kind), pauses=QUICK)
         for kind, path in cluster.PATHS.items()
     }
-    tasks = [asyncio.create_task(watch.run()) for watch in found.values()]
+    tasks = [asyncio.create_task(watch.run()) for watch in result.values()]
     try:
-        await _until(lambda: all(watch.freshness.synced for watch in found.values()))
-        yield cache, found
+        await _until(lambda: all(watch.freshness.synced for watch in result.values()))
+        yield cache, result
     finally:
         for task in tasks:
             task.cancel()
@@ -115,18 +115,18 @@ def test_a_restart_of_the_api_server_is_survived(
     cluster: clusters.Cluster, namespace: str, kubeconfig: Path, killed: tuple[str, ...]
 ) -> None:
     async def run() -> None:
-        async with _cached(kubeconfig) as (cache, found):
+        async with _cached(kubeconfig) as (cache, result):
             await asyncio.to_thread(nodes.make, cluster, [nodes.document("only")])
             path = f"/api/v1/namespaces/{namespace}/pods"
             await _ask(cluster, "POST", path, _pod("before"))
             await _until(lambda: _requested_m(cache, "only") == 100)
             for name in killed:
                 cluster.processes[name].kill()
-            await _until(lambda: bool(found["Pod"].freshness.faults))
+            await _until(lambda: bool(result["Pod"].freshness.faults))
             await asyncio.to_thread(cluster.restart_api)
             await _ask(cluster, "POST", path, _pod("after"))
             await _until(lambda: _requested_m(cache, "only") == 200)
             # Everything that was known has been resumed, not read again from the start.
-            assert found["Pod"].freshness.lists <= 2
+            assert result["Pod"].freshness.lists <= 2
 
     asyncio.run(run())

@@ -77,14 +77,14 @@ def _helm(folder: Path, values: Any, *more: str) -> subprocess.CompletedProcess[
 
 def _by_path(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return objects by their place, with the configuration in the ConfigMap read."""
-    found = {}
+    result = {}
     for document in documents:
         if document["kind"] == "ConfigMap":
             data = {key: yaml.safe_load(text) for key, text in document["data"].items()}
-            found[api_paths.path_of(document)] = {**document, "data": data}
+            result[api_paths.path_of(document)] = {**document, "data": data}
         else:
-            found[api_paths.path_of(document)] = document
-    return found
+            result[api_paths.path_of(document)] = document
+    return result
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES.keys())
@@ -93,10 +93,10 @@ def test_the_chart_gives_the_objects_that_the_command_installs(
 ) -> None:
     made = _helm(tmp_path, structures.write_structure(values))
     assert made.returncode == 0, made.stderr
-    found = [document for document in yaml.safe_load_all(made.stdout) if document]
+    result = [document for document in yaml.safe_load_all(made.stdout) if document]
     expected = _by_path(installation.render_installation(values))
-    assert len(found) == len(expected)
-    assert _by_path(found) == expected
+    assert len(result) == len(expected)
+    assert _by_path(result) == expected
 
 
 def test_a_namespace_that_helm_makes_is_not_made_twice(tmp_path: Path) -> None:

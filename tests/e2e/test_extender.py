@@ -111,8 +111,8 @@ def test_clbp_reaches_the_least_deviations_of_the_experiment(
     options.append(f"--decision={decision}")
     with commands.serve(tmp_path, "extender", *options) as (_, url):
         _extend(cluster, "clbp", url, decision)
-        found = _experiment(cluster, namespace, url, PODS)
-    assert all(found[resource] <= most for resource, most in LEAST.items()), (burst, found)
+        actual = _experiment(cluster, namespace, url, PODS)
+    assert all(actual[resource] <= most for resource, most in LEAST.items()), (burst, actual)
 
 
 @pytest.mark.usefixtures("stock")
@@ -151,13 +151,13 @@ def test_load_that_requests_do_not_tell_of_is_seen_through_metrics(
             _extend(cluster, term, url)
             workloads.create(cluster, namespace, *made)
             workloads.wait_until_placed(cluster, namespace, len(made))
-            found = sorted(workloads.placed(cluster, namespace).values())
+            actual = sorted(workloads.placed(cluster, namespace).values())
         workloads.remove_pods(cluster, namespace)
         cluster.configure_scheduler({})
         workloads.create(cluster, namespace, *made)
         workloads.wait_until_placed(cluster, namespace, len(made))
     # Six pods of 7.5 % on two nodes at 5 % end far below the one at 55 %.
-    assert found == ["node2"] * 3 + ["node3"] * 3
+    assert actual == ["node2"] * 3 + ["node3"] * 3
     # By requests alone all nodes are equal.
     stock = sorted(workloads.placed(cluster, namespace).values())
     assert stock == ["node1"] * 2 + ["node2"] * 2 + ["node3"] * 2
@@ -191,8 +191,8 @@ def test_a_wish_counts_between_nodes_that_are_about_as_good(
             _extend(cluster, "load-aware", url)
             workloads.create(cluster, namespace, pod)
             workloads.wait_until_placed(cluster, namespace, 1)
-    (found,) = workloads.placed(cluster, namespace).values()
-    assert (found == "node5") is (expected == "node5")
+    (actual,) = workloads.placed(cluster, namespace).values()
+    assert (actual == "node5") is (expected == "node5")
 
 
 @pytest.mark.usefixtures("stock")
@@ -229,8 +229,8 @@ def test_full_nodes_are_refused_with_a_reason_that_kubectl_shows(
         events = f"/api/v1/namespaces/{namespace}/events"
 
         def refused() -> bool:
-            found = cluster.request("GET", events)["items"]
-            return any("cpu would be at 80.0%" in event["message"] for event in found)
+            actual = cluster.request("GET", events)["items"]
+            return any("cpu would be at 80.0%" in event["message"] for event in actual)
 
         clusters.wait_for(refused, 30.0)
 

@@ -19,9 +19,9 @@ CASES = 500
 SEED = 4711  # not the seed of the recorded syncs
 
 
-def run(arguments: list[str], told: str = "") -> str:
+def run(arguments: list[str], reported: str = "") -> str:
     done = subprocess.run(
-        arguments, input=told, check=True, capture_output=True, text=True, timeout=600
+        arguments, input=reported, check=True, capture_output=True, text=True, timeout=600
     )
     return done.stdout
 

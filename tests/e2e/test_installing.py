@@ -88,12 +88,12 @@ def installed(cluster: clusters.Cluster, home: str) -> Iterator[list[dict[str, A
     What would call into the installation goes too: nobody is behind it in the test cluster, and
     a namespace is not deleted while a group of the API cannot be listed.
     """
-    found = installation.render_installation(INSTALLED)
-    _check({api_paths.path_of(each): _apply(cluster, each, dry=False) for each in found})
+    result = installation.render_installation(INSTALLED)
+    _check({api_paths.path_of(each): _apply(cluster, each, dry=False) for each in result})
     try:
-        yield found
+        yield result
     finally:
-        for each in reversed(found[1:]):
+        for each in reversed(result[1:]):
             cluster.request("DELETE", api_paths.path_of(each), missing=True)
         pods = f"/api/v1/namespaces/{home}/pods"
         cluster.request("DELETE", f"{pods}?gracePeriodSeconds=0")
@@ -103,9 +103,9 @@ def installed(cluster: clusters.Cluster, home: str) -> Iterator[list[dict[str, A
 def test_the_api_server_accepts_every_object(
     cluster: clusters.Cluster, home: str, values: InstallationValues
 ) -> None:
-    found = installation.render_installation(replace(values, namespace=home))
-    known = [each for each in found if each["apiVersion"] != FOREIGN]
-    assert (len(known) < len(found)) == (values.certificates == CERT_MANAGER)
+    result = installation.render_installation(replace(values, namespace=home))
+    known = [each for each in result if each["apiVersion"] != FOREIGN]
+    assert (len(known) < len(result)) == (values.certificates == CERT_MANAGER)
     _check({api_paths.path_of(each): _apply(cluster, each, dry=True) for each in known})
 
 
@@ -121,9 +121,9 @@ def test_pods_of_all_components_are_admitted_and_run(
     assert wanted.keys() == set(COMPONENTS)
 
     def running() -> dict[str, int]:
-        found = cluster.request("GET", f"/apis/apps/v1/namespaces/{HOME}/deployments")["items"]
+        result = cluster.request("GET", f"/apis/apps/v1/namespaces/{HOME}/deployments")["items"]
         return {
-            each["metadata"]["name"]: each["status"].get("availableReplicas", 0) for each in found
+            each["metadata"]["name"]: each["status"].get("availableReplicas", 0) for each in result
         }
 
     clusters.wait_for(lambda: running() == wanted, 120)
@@ -138,20 +138,20 @@ def _account(cluster: clusters.Cluster, name: str, folder: Path) -> Path:
     token = cluster.request("POST", path, request)["status"]["token"]
     document = yaml.safe_load(cluster.kubeconfig.read_text(encoding="utf-8"))
     document["users"][0]["user"] = {"token": token}
-    found = folder / f"{name}.kubeconfig"
-    found.write_text(yaml.safe_dump(document), encoding="utf-8")
-    return found
+    result = folder / f"{name}.kubeconfig"
+    result.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return result
 
 
 def _arguments(installed: list[dict[str, Any]], name: str) -> tuple[str, ...]:
     """Return the arguments of a component as they are installed, but for where to listen."""
-    (found,) = [
+    (result,) = [
         each["spec"]["template"]["spec"]["containers"][0]["args"]
         for each in installed
         if each["kind"] == "Deployment" and each["metadata"]["name"] == name
     ]
-    place = found.index("--listen") if "--listen" in found else len(found)
-    return (*found[1:place], *found[place + 2 :])
+    place = result.index("--listen") if "--listen" in result else len(result)
+    return (*result[1:place], *result[place + 2 :])
 
 
 @contextlib.contextmanager

@@ -79,12 +79,12 @@ def _raw(cluster: clusters.Cluster, path: str, kubeconfig: Path | None = None) -
     """Return what kubectl gets at a path."""
     config = f"--kubeconfig={kubeconfig or cluster.kubeconfig}"
     command = [str(cluster.program), "kubectl", config, "get", "--raw", path]
-    found = subprocess.run(command, capture_output=True, timeout=60, check=False, text=True)
-    return json.loads(found.stdout) if found.returncode == 0 else found.stderr
+    result = subprocess.run(command, capture_output=True, timeout=60, check=False, text=True)
+    return json.loads(result.stdout) if result.returncode == 0 else result.stderr
 
 
-def _names(found: Any) -> list[str]:
-    return [each["describedObject"]["name"] for each in found["items"]]
+def _names(result: Any) -> list[str]:
+    return [each["describedObject"]["name"] for each in result["items"]]
 
 
 def _pods(cluster: clusters.Cluster, namespace: str) -> None:
@@ -211,8 +211,8 @@ def _scale(
 
     def ready() -> bool:
         path = f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
-        found = cluster.request("GET", path)
-        return bool(found["status"].get("readyReplicas", 0) == replicas)
+        result = cluster.request("GET", path)
+        return bool(result["status"].get("readyReplicas", 0) == replicas)
 
     clusters.wait_for(ready, 60)
     path = f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers"
@@ -221,8 +221,8 @@ def _scale(
 
 def _status(cluster: clusters.Cluster, namespace: str, name: str) -> dict[str, Any]:
     path = f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers/{name}"
-    found: dict[str, Any] = cluster.request("GET", path).get("status", {})
-    return found
+    result: dict[str, Any] = cluster.request("GET", path).get("status", {})
+    return result
 
 
 def _is_active(cluster: clusters.Cluster, namespace: str, name: str) -> str:
@@ -319,8 +319,8 @@ def test_metrics_of_a_prometheus_are_served_and_looked_ahead(
 def test_the_aggregator_has_nothing_to_complain_about(
     cluster: clusters.Cluster, served: Served
 ) -> None:
-    found = cluster.request("GET", "/apis/apiregistration.k8s.io/v1/apiservices")["items"]
-    ours = [each for each in found if each["metadata"]["name"] in manifests.GROUPS]
+    result = cluster.request("GET", "/apis/apiregistration.k8s.io/v1/apiservices")["items"]
+    ours = [each for each in result if each["metadata"]["name"] in manifests.GROUPS]
     assert len(ours) == len(manifests.GROUPS)
     for each in ours:
         assert each["spec"]["caBundle"]

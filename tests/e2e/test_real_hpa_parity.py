@@ -59,7 +59,7 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Told:
     """Let the controller scale all deployments for a while."""
     assert isolation.isolate()
     settings = clusters.Settings(hpa_sync_s=parity_sequences.SYNC_S)
@@ -72,10 +72,10 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
             parity_histories.follow(cluster, f"{APPS}/deployments") as deployments,
             parity_histories.follow(cluster, SCALING) as autoscalers,
         ):
-            found = Told(_sequences(pods), pods, deployments, autoscalers, {})
-            with parity_metrics.serve(cluster, lambda question: _answer(found, question)):
-                _scale_for_a_while(cluster, found)
-    return found
+            result = Told(_sequences(pods), pods, deployments, autoscalers, {})
+            with parity_metrics.serve(cluster, lambda question: _answer(result, question)):
+                _scale_for_a_while(cluster, result)
+    return result
 
 
 def _sequences(pods: parity_histories.History) -> list[parity_sequences.Sequence]:
@@ -88,39 +88,39 @@ def _sequences(pods: parity_histories.History) -> list[parity_sequences.Sequence
     ]
 
 
-def _answer(told: Told, question: parity_metrics.Question) -> list[Json] | None:
-    for sequence in told.sequences:
+def _answer(reported: Told, question: parity_metrics.Question) -> list[Json] | None:
+    for sequence in reported.sequences:
         number = sequence.index(question)
         if number is not None:
             return sequence.answer(number)
     return None
 
 
-def _scale_for_a_while(cluster: clusters.Cluster, told: Told) -> None:
+def _scale_for_a_while(cluster: clusters.Cluster, reported: Told) -> None:
     def are_up() -> bool:
-        found = cluster.request("GET", f"{APPS}/deployments")["items"]
-        up = {d["metadata"]["name"]: d["status"].get("readyReplicas", 0) for d in found}
-        return all(up[sequence.name] == sequence.replicas for sequence in told.sequences)
+        result = cluster.request("GET", f"{APPS}/deployments")["items"]
+        up = {d["metadata"]["name"]: d["status"].get("readyReplicas", 0) for d in result}
+        return all(up[sequence.name] == sequence.replicas for sequence in reported.sequences)
 
-    for sequence in told.sequences:
+    for sequence in reported.sequences:
         cluster.request("POST", f"{APPS}/deployments", sequence.deployment())
     clusters.wait_for(are_up, 60, 0.5)
-    for sequence in told.sequences:
+    for sequence in reported.sequences:
         cluster.request("POST", SCALING, sequence.hpa)
-    disturber = parity_disturbances.Disturber(cluster, NAMESPACE, SEED, told.scaled)
+    disturber = parity_disturbances.Disturber(cluster, NAMESPACE, SEED, reported.scaled)
     until = time.monotonic() + DURATION_S
     while time.monotonic() < until:
-        for sequence in told.sequences:
+        for sequence in reported.sequences:
             disturber.visit(sequence)
         time.sleep(0.02)
 
 
 @pytest.mark.timeout(600)
-def test_every_decision_equals_the_running_controller(told: Told) -> None:
+def test_every_decision_equals_the_running_controller(reported: Told) -> None:
     counts: Counter[str] = Counter()
     differences: list[str] = []
-    for sequence in told.sequences:
-        differences += _judge(told, sequence, counts)
+    for sequence in reported.sequences:
+        differences += _judge(reported, sequence, counts)
     LOG.info("judged: %s", dict(counts))  # pytest --log-cli-level=INFO
     assert not differences, "\n".join([f"{len(differences)} of {dict(counts)}", *differences[:20]])
     assert counts["sequences"] == COUNT
@@ -128,22 +128,22 @@ def test_every_decision_equals_the_running_controller(told: Told) -> None:
     assert counts["shifted"] <= MOST_SHIFTED * counts["syncs"]
 
 
-def _judge(told: Told, sequence: parity_sequences.Sequence, counts: Counter[str]) -> list[str]:
+def _judge(reported: Told, sequence: parity_sequences.Sequence, counts: Counter[str]) -> list[str]:
     """Replay a sequence; return where the two controllers part, if they do."""
     spec = configuration.read_autoscaler(fields.Field(sequence.hpa, sequence.name), FEATURES)
     scaler = hpa.Hpa(spec, hpa.HpaParameters(version=FEATURES.version))
-    memory = _first_memory(told, sequence, scaler)
+    memory = _first_memory(reported, sequence, scaler)
     # Of the last sync it is not known what came of it.
     for sync, after in itertools.pairwise(sequence.syncs):
-        theirs = _outcome(told, sequence.name, sync, after)
+        theirs = _outcome(reported, sequence.name, sync, after)
         for shift_s, look_s in itertools.product(SHIFTS_S, LOOKS_S):
-            line = _line(told, sequence, sync, shift_s, look_s)
+            line = _line(reported, sequence, sync, shift_s, look_s)
             seen = observation_lines.read(fields.Field(line, sequence.name), FEATURES)
             decision, following = scaler.decide(seen, memory)
             if _is_equal(decision, theirs):
                 break
         else:
-            return [_difference(told, sequence, sync, theirs, scaler, memory)]
+            return [_difference(reported, sequence, sync, theirs, scaler, memory)]
         memory = following
         counts["shifted"] += (shift_s, look_s) != (0.0, 0.0)
         counts["syncs"] += 1
@@ -155,7 +155,7 @@ def _judge(told: Told, sequence: parity_sequences.Sequence, counts: Counter[str]
 
 
 def _first_memory(
-    told: Told, sequence: parity_sequences.Sequence, scaler: hpa.Hpa
+    reported: Told, sequence: parity_sequences.Sequence, scaler: hpa.Hpa
 ) -> memory.HpaMemory:
     """Return the memory with which the first sync decides.
 
@@ -163,20 +163,20 @@ def _first_memory(
     (``recordInitialRecommendation`` of ``horizontal.go``), which takes it a while.
     """
     first = sequence.syncs[0]
-    replicas = _line(told, sequence, first)["currentReplicas"]
+    replicas = _line(reported, sequence, first)["currentReplicas"]
     begun = (replicas, go_arithmetic.nanoseconds(first.time_s))
     return replace(scaler.start(), recommendations=(begun,))
 
 
 def _difference(
-    told: Told,
+    reported: Told,
     sequence: parity_sequences.Sequence,
     sync: parity_sequences.Sync,
     theirs: Json,
     scaler: hpa.Hpa,
     memory: memory.HpaMemory,
 ) -> str:
-    line = _line(told, sequence, sync)
+    line = _line(reported, sequence, sync)
     ours, _ = scaler.decide(observation_lines.read(fields.Field(line, "told"), FEATURES), memory)
     number = sequence.syncs.index(sync)
     times = [(one.time_s, one.decided_s) for one in sequence.syncs[: number + 1]][-8:]
@@ -189,17 +189,17 @@ def _difference(
 def _is_equal(decision: decisions.ScalingDecision, theirs: Json) -> bool:
     ours = {c.kind: [c.status, c.reason] for c in decision.conditions}
     # Conditions a sync does not set keep what an earlier one said.
-    told = {kind: theirs["conditions"].get(kind) for kind in ours}
-    return bool(decision.desired == theirs["desired"] and ours == told)
+    reported = {kind: theirs["conditions"].get(kind) for kind in ours}
+    return bool(decision.desired == theirs["desired"] and ours == reported)
 
 
 def _outcome(
-    told: Told, name: str, sync: parity_sequences.Sync, after: parity_sequences.Sync
+    reported: Told, name: str, sync: parity_sequences.Sync, after: parity_sequences.Sync
 ) -> Json:
     # Whoever else scaled did so long after the controller.
-    others = [time_s for time_s in told.scaled.get(name, []) if time_s > sync.time_s]
-    deployment = told.deployments.at(name, min([*others, after.time_s]))
-    autoscaler = told.autoscalers.at(name, after.time_s)
+    others = [time_s for time_s in reported.scaled.get(name, []) if time_s > sync.time_s]
+    deployment = reported.deployments.at(name, min([*others, after.time_s]))
+    autoscaler = reported.autoscalers.at(name, after.time_s)
     assert deployment is not None
     assert autoscaler is not None
     conditions = autoscaler["status"]["conditions"]
@@ -210,7 +210,7 @@ def _outcome(
 
 
 def _line(
-    told: Told,
+    reported: Told,
     sequence: parity_sequences.Sequence,
     sync: parity_sequences.Sync,
     shift_s: float = 0.0,
@@ -218,9 +218,9 @@ def _line(
 ) -> Json:
     """Return what a sync saw, had it been a little earlier or later, or looked so."""
     assert sync.asked == len(sequence.hpa["spec"]["metrics"]), (sequence.name, sync)
-    deployment = told.deployments.at(sequence.name, sync.time_s + min(look_s, 0.0))
+    deployment = reported.deployments.at(sequence.name, sync.time_s + min(look_s, 0.0))
     assert deployment is not None
-    pods = told.pods.all_at(sequence.name, sync.time_s + look_s)
+    pods = reported.pods.all_at(sequence.name, sync.time_s + look_s)
     facts = {name: _facts(sequence, pod) for name, pod in pods.items()}
     for name, (sampled_s, window_s) in sync.samples.items():
         facts.setdefault(name, {"ready": None}).update(sampled=sampled_s, window=window_s)

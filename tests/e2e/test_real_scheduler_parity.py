@@ -51,13 +51,13 @@ def test_every_decision_equals_the_running_kube_scheduler(
     still_cluster: clusters.Cluster,
 ) -> None:
     log = scheduling_logs.SchedulingLog(still_cluster.folder / f"{clusters.SCHEDULER}.log")
-    found = {profile.name: profile for profile in _read(cases)}
+    result = {profile.name: profile for profile in _read(cases)}
     counts: Counter[str] = Counter()
     differences: list[str] = []
     for case in itertools.takewhile(lambda _: counts["cases"] < WANTED, cases):
         try:
             with parity_scenes.laid_out(still_cluster, log, case) as objects:
-                differences += _judge(still_cluster, log, case, objects, found, counts)
+                differences += _judge(still_cluster, log, case, objects, result, counts)
             counts["cases"] += 1
         except parity_scenes.Refused:
             counts["refused"] += 1
@@ -73,16 +73,16 @@ def _judge(
     log: scheduling_logs.SchedulingLog,
     case: parity_cases.Case,
     objects: list[Json],
-    found: dict[str, profile.Profile],
+    result: dict[str, profile.Profile],
     counts: Counter[str],
 ) -> list[str]:
     """Ask for all pending pods of a case; return where the two schedulers differ."""
     state = states.from_cluster(recorded.build(objects))
     differences = []
-    for wanted in _queue(case, found):
+    for wanted in _queue(case, result):
         made = parity_scenes.ask(cluster, wanted)
         pod = recorded.build([made]).pods[0]
-        placement = scheduler.Scheduler(found[pod.spec.scheduler_name], FEATURES).place(pod, state)
+        placement = scheduler.Scheduler(result[pod.spec.scheduler_name], FEATURES).place(pod, state)
         node, why = parity_scenes.decision(cluster, made)
         log.read()
         counts["pods"] += 1
@@ -126,25 +126,25 @@ def _compare_reasons(placement: scheduler.Placement, why: str, count: int) -> li
         return [f"ours {placement.as_json()['top']}, but {why}"]
     by_node = placement.rejected()
     reasons = Counter(reason for text in by_node.values() for reason in text.split(", "))
-    told = ", ".join(sorted(f"{number} {reason}" for reason, number in reasons.items()))
+    reported = ", ".join(sorted(f"{number} {reason}" for reason, number in reasons.items()))
     start = f"Unschedulable: 0/{count} nodes are available: "
     # Where it is clear before any node is looked at, the reason stands there once, uncounted.
     before = {f"{start}{text}." for text in by_node.values() if len(set(by_node.values())) == 1}
-    return [] if why in {f"{start}{told}.", *before} else [f"{why!r}, ours {told!r}"]
+    return [] if why in {f"{start}{reported}.", *before} else [f"{why!r}, ours {reported!r}"]
 
 
 def _unequal(name: str, theirs: Json, ours: Json) -> list[str]:
     return [] if theirs == ours else [f"{name} {theirs}, ours {ours}"]
 
 
-def _queue(case: parity_cases.Case, found: dict[str, profile.Profile]) -> list[Json]:
+def _queue(case: parity_cases.Case, profiles: dict[str, profile.Profile]) -> list[Json]:
     """Return the pods that are to be scheduled, in order."""
     wanted = {
         f"{pod['metadata']['namespace']}/{pod['metadata']['name']}": pod
         for pod in case.of_kind("Pod")
     }
     pending = recorded.build(case.objects).pending
-    return [wanted[pod.key] for pod in pending if pod.spec.scheduler_name in found]
+    return [wanted[pod.key] for pod in pending if pod.spec.scheduler_name in profiles]
 
 
 def _read(cases: list[parity_cases.Case]) -> tuple[profile.Profile, ...]:

@@ -46,8 +46,8 @@ def _use(metrics: resource_metrics.ResourceMetrics, namespace: str, pods: list[s
 def _resources(cluster: clusters.Cluster, namespace: str) -> dict[str, Any]:
     path = f"/apis/apps/v1/namespaces/{namespace}/deployments/web"
     template = cluster.request("GET", path)["spec"]["template"]
-    found: dict[str, Any] = template["spec"]["containers"][0]["resources"]
-    return found
+    result: dict[str, Any] = template["spec"]["containers"][0]["resources"]
+    return result
 
 
 def test_a_cluster_is_looked_at_sampled_and_changed(
@@ -90,8 +90,8 @@ def test_quotas_and_limit_ranges_of_the_cluster_bind(
     pods = _prepare(cluster, namespace)
     with resource_metrics.serve(cluster) as metrics:
         _use(metrics, namespace, pods)
-        found = _recommend(kubeconfig, namespace, "-o", "json")
-    (row,) = json.loads(found.stdout)
+        result = _recommend(kubeconfig, namespace, "-o", "json")
+    (row,) = json.loads(result.stdout)
     assert row["recommended"]["requests"] == {"cpu": "1500m", "memory": "1Gi"}
     assert "LimitRange" in row["why"]
 
@@ -100,9 +100,9 @@ def test_a_cluster_without_the_metrics_api_is_told_in_one_line(
     cluster: clusters.Cluster, namespace: str, kubeconfig: Path
 ) -> None:
     _prepare(cluster, namespace)
-    found = _recommend(kubeconfig, namespace)
-    assert found.returncode == 2
-    assert found.stderr == (
+    result = _recommend(kubeconfig, namespace)
+    assert result.returncode == 2
+    assert result.stderr == (
         "error: /apis/metrics.k8s.io/v1beta1/pods: the cluster has none: install metrics-server\n"
     )
 
@@ -110,6 +110,6 @@ def test_a_cluster_without_the_metrics_api_is_told_in_one_line(
 def test_a_user_without_rights_is_told_what_is_missing(
     cluster: clusters.Cluster, namespace: str
 ) -> None:
-    found = _recommend(cluster.add_user("nobody"), namespace)
-    assert found.returncode == 2
-    assert 'User "nobody" cannot list resource "pods"' in found.stderr
+    result = _recommend(cluster.add_user("nobody"), namespace)
+    assert result.returncode == 2
+    assert 'User "nobody" cannot list resource "pods"' in result.stderr

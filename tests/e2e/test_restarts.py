@@ -42,11 +42,11 @@ _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 class Outages:
     """When one of our servers was away, in seconds since the epoch."""
 
-    found: list[tuple[float, float]] = field(default_factory=list)
+    spans: list[tuple[float, float]] = field(default_factory=list)
 
     def touches(self, time_s: float) -> bool:
         """Tell whether a time lies in an outage, or close to one."""
-        return any(low - _SETTLE_S <= time_s <= high + _SETTLE_S for low, high in self.found)
+        return any(low - _SETTLE_S <= time_s <= high + _SETTLE_S for low, high in self.spans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class Rollout:
     def look(self) -> int:
         """Return how many replicas are wanted now."""
         path = f"/apis/apps/v1/namespaces/{self.namespace}/deployments/web"
-        found = self.cluster.request("GET", path)
-        now = (int(found["metadata"]["generation"]), int(found["spec"]["replicas"]))
+        result = self.cluster.request("GET", path)
+        now = (int(result["metadata"]["generation"]), int(result["spec"]["replicas"]))
         if now not in self.seen[-1:]:
             self.seen.append(now)
         return now[1]
@@ -93,8 +93,8 @@ class Rollout:
 
     def lacks_pods(self, count: int) -> str:
         """Tell whether there are not more than so many pods."""
-        found = len(workloads.pods(self.cluster, self.namespace))
-        return "" if found > count else f"{found} pods instead of more than {count}"
+        result = len(workloads.pods(self.cluster, self.namespace))
+        return "" if result > count else f"{result} pods instead of more than {count}"
 
     def lacks_activity(self, status: str, message: str = "", wanted: int | None = None) -> str:
         """Tell what the autoscaler says instead of what it should.
@@ -105,12 +105,14 @@ class Rollout:
             wanted: Replicas that are there and that it wants; any number by default.
         """
         path = f"/apis/autoscaling/v2/namespaces/{self.namespace}/horizontalpodautoscalers/web"
-        found = self.cluster.request("GET", path).get("status", {})
-        conditions = {each["type"]: each for each in found.get("conditions", ())}
+        result = self.cluster.request("GET", path).get("status", {})
+        conditions = {each["type"]: each for each in result.get("conditions", ())}
         active = conditions.get("ScalingActive", {"status": "", "message": ""})
-        replicas = {found.get("currentReplicas"), found.get("desiredReplicas")}
-        told = active["status"] == status and message in active["message"]
-        return "" if told and (wanted is None or replicas == {wanted}) else f"autoscaler: {found}"
+        replicas = {result.get("currentReplicas"), result.get("desiredReplicas")}
+        reported = active["status"] == status and message in active["message"]
+        return (
+            "" if reported and (wanted is None or replicas == {wanted}) else f"autoscaler: {result}"
+        )
 
 
 @pytest.fixture
@@ -173,7 +175,7 @@ def _kill_ours(process: Process, url: str, outages: Outages) -> None:
     time.sleep(0.5)
     process.start()
     process.wait_until(commands.is_ready(url), 60.0)
-    outages.found.append((began_s, time.time()))
+    outages.spans.append((began_s, time.time()))
 
 
 def _kill_theirs(cluster: clusters.Cluster, name: str, outages: Outages) -> None:
@@ -182,7 +184,7 @@ def _kill_theirs(cluster: clusters.Cluster, name: str, outages: Outages) -> None
     time.sleep(0.3)
     if name in (clusters.API, clusters.ETCD):
         cluster.restart_api()
-        outages.found.append((began_s, time.time()))
+        outages.spans.append((began_s, time.time()))
     else:
         cluster.processes[name].start()
 
@@ -242,8 +244,8 @@ def _autoscale(rollout: Rollout) -> None:
 
 def _holders(cluster: clusters.Cluster) -> dict[str, str]:
     """Return who holds the lease of every node that has one."""
-    found = cluster.request("GET", _LEASES)["items"]
-    return {each["metadata"]["name"]: each["spec"]["holderIdentity"] for each in found}
+    result = cluster.request("GET", _LEASES)["items"]
+    return {each["metadata"]["name"]: each["spec"]["holderIdentity"] for each in result}
 
 
 def _wait_until_taken_over(rollout: Rollout, names: list[str], before: set[str]) -> None:
@@ -256,8 +258,8 @@ def _wait_until_taken_over(rollout: Rollout, names: list[str], before: set[str])
     """
 
     def lacking() -> str:
-        found = _holders(rollout.cluster)
-        left = [name for name in names if found.get(name) in before | {None}]
+        result = _holders(rollout.cluster)
+        left = [name for name in names if result.get(name) in before | {None}]
         return f"nodes without new kubelets: {left}" if left else ""
 
     rollout.wait_while(lacking, 120.0)
@@ -268,12 +270,12 @@ def _wait_until_all_run(rollout: Rollout, wanted: int, seconds: float) -> None:
 
     def lacking() -> str:
         nonlocal remind_s
-        found = workloads.pods(rollout.cluster, rollout.namespace)
-        states = Counter((pod["status"].get("phase"), "nodeName" in pod["spec"]) for pod in found)
+        result = workloads.pods(rollout.cluster, rollout.namespace)
+        states = Counter((pod["status"].get("phase"), "nodeName" in pod["spec"]) for pod in result)
         if states == {("Running", True): wanted}:
             return ""
         if time.monotonic() > remind_s:
-            workloads.remind_kubelets(rollout.cluster, found)
+            workloads.remind_kubelets(rollout.cluster, result)
             remind_s = time.monotonic() + _REMIND_S
         return f"pods by phase, and whether they have a node: {states}"
 
@@ -326,11 +328,11 @@ def test_a_rollout_converges_while_everything_is_killed_in_turn(
 
     rollout.wait_while(lambda: rollout.lacks_activity("True", wanted=REPLICAS), 60.0)
     _check_scaling(rollout)
-    found = workloads.pods(cluster, namespace)
-    _check_pods(found)
-    _check_changes(found, no_webhook)
+    result = workloads.pods(cluster, namespace)
+    _check_pods(result)
+    _check_changes(result, no_webhook)
     extender[0].stop()  # writes what waits
-    _check_records(found, namespace, extender[2], no_extender)
+    _check_records(result, namespace, extender[2], no_extender)
 
 
 def _check_scaling(rollout: Rollout) -> None:
@@ -341,18 +343,18 @@ def _check_scaling(rollout: Rollout) -> None:
     assert (replicas[0], replicas[-1]) == (FIRST, REPLICAS), rollout.seen
 
 
-def _check_pods(found: list[dict[str, Any]]) -> None:
+def _check_pods(result: list[dict[str, Any]]) -> None:
     """There are as many pods as were wanted, and each was started once."""
-    apps = Counter(pod["metadata"]["labels"]["app"] for pod in found)
+    apps = Counter(pod["metadata"]["labels"]["app"] for pod in result)
     assert apps == {"web": REPLICAS, "more": LATER}
-    assert len({pod["metadata"]["uid"] for pod in found}) == REPLICAS + LATER
-    assert Counter(pod["status"]["phase"] for pod in found) == {"Running": REPLICAS + LATER}
-    assert all(c["restartCount"] == 0 for p in found for c in p["status"]["containerStatuses"])
+    assert len({pod["metadata"]["uid"] for pod in result}) == REPLICAS + LATER
+    assert Counter(pod["status"]["phase"] for pod in result) == {"Running": REPLICAS + LATER}
+    assert all(c["restartCount"] == 0 for p in result for c in p["status"]["containerStatuses"])
 
 
-def _check_changes(found: list[dict[str, Any]], outages: Outages) -> None:
+def _check_changes(result: list[dict[str, Any]], outages: Outages) -> None:
     """No pod was changed twice, and none is unchanged that was made while the webhook was there."""
-    for pod in found:
+    for pod in result:
         requested = pod["spec"]["containers"][0]["resources"]["requests"]
         if requested != LEARNED:
             assert requested == ASKED
@@ -360,14 +362,14 @@ def _check_changes(found: list[dict[str, Any]], outages: Outages) -> None:
 
 
 def _check_records(
-    found: list[dict[str, Any]], namespace: str, store: str, outages: Outages
+    result: list[dict[str, Any]], namespace: str, store: str, outages: Outages
 ) -> None:
     """Every pod that was placed while the extender was there has its record."""
-    placed = Counter(pod["spec"]["nodeName"] for pod in found)
+    placed = Counter(pod["spec"]["nodeName"] for pod in result)
     assert sum(placed.values()) == REPLICAS + LATER
     missing = 0
     with engines.open_store(store) as opened:
-        for pod in found:
+        for pod in result:
             records = decisions.newest_decisions(
                 opened, f"pod/{namespace}/{pod['metadata']['name']}"
             )

@@ -71,9 +71,9 @@ def test_the_recommender_is_there_in_scenarios(installed: Path, tmp_path: Path) 
     sizing = {"recommender": "peak", "mode": "in-place-or-recreate", "interval": "10m"}
     path = tmp_path / "scenario.json"
     path.write_text(json.dumps(testing.scenario(policies={"sizing": sizing})))
-    found = command(installed, "simulate", str(path))
-    assert found["policies"]["sizing"]["recommender"] == "peak"
-    assert found["resizes"] > 0
+    result = command(installed, "simulate", str(path))
+    assert result["policies"]["sizing"]["recommender"] == "peak"
+    assert result["resizes"] > 0
 
 
 def test_the_forecaster_is_there_on_the_command_line(installed: Path, tmp_path: Path) -> None:
@@ -81,9 +81,9 @@ def test_the_forecaster_is_there_on_the_command_line(installed: Path, tmp_path: 
     frame = pl.DataFrame({"timestamp": [60 * i for i in range(60)], "value": values})
     frame.write_csv(tmp_path / "series.csv")
     model = ("--model", "rolling-median", "--horizon", "2m")
-    found = command(installed, "forecast", str(tmp_path / "series.csv"), *model)
-    assert found["chosen"] == "rolling-median"
-    assert [row["mean"] for row in found["forecast"]] == [2.0, 2.0]
+    result = command(installed, "forecast", str(tmp_path / "series.csv"), *model)
+    assert result["chosen"] == "rolling-median"
+    assert [row["mean"] for row in result["forecast"]] == [2.0, 2.0]
 
 
 def test_both_are_there_in_the_library(installed: Path) -> None:

@@ -57,8 +57,8 @@ def test_place_has_the_keys_of_the_command() -> None:
 
 
 def test_pack_has_the_keys_of_the_command() -> None:
-    found = kubestow.pack(CLUSTER, heuristic="online")
-    check(found, command(pack_command, CLUSTER, "--heuristic", "online"))
+    actual = kubestow.pack(CLUSTER, heuristic="online")
+    check(actual, command(pack_command, CLUSTER, "--heuristic", "online"))
 
 
 def test_forecast_and_backtest_have_the_keys_of_the_command(tmp_path: Path) -> None:
@@ -87,13 +87,13 @@ def test_recommend_has_the_keys_of_the_command(tmp_path: Path) -> None:
 def test_simulate_has_the_keys_of_the_command(tmp_path: Path) -> None:
     path = tmp_path / "scenario.json"
     path.write_text(json.dumps(testing.scenario(duration="10m")))
-    found = kubestow.simulate(path, seed=4, changes={"policies.scaling.max": 5})
+    actual = kubestow.simulate(path, seed=4, changes={"policies.scaling.max": 5})
     expected = command(
         simulate_command, str(path), "--seed", "4", "--set", "policies.scaling.max=5"
     )
-    check(found, expected)
-    assert found.events().columns == ["time_s", "event", "subject", "detail"]
-    assert "node" in found.nodes().columns
+    check(actual, expected)
+    assert actual.events().columns == ["time_s", "event", "subject", "detail"]
+    assert "node" in actual.nodes().columns
 
 
 def test_compare_shows_every_variant_and_seed() -> None:
@@ -101,17 +101,17 @@ def test_compare_shows_every_variant_and_seed() -> None:
         "policies.scaling.scaler": ["hpa", "static"],
         "policies.scaling.max": [4, 8],
     }
-    found = kubestow.compare(testing.scenario(duration="5m"), vary, seeds=2)
-    labels = [variant["label"] for variant in found.to_dict()["variants"]]
+    actual = kubestow.compare(testing.scenario(duration="5m"), vary, seeds=2)
+    labels = [variant["label"] for variant in actual.to_dict()["variants"]]
     assert labels == ["hpa, 4", "hpa, 8", "static, 4", "static, 8"]
-    seeds = found.to_polars().filter(pl.col("measure") == "node_hours")["seed"].to_list()
+    seeds = actual.to_polars().filter(pl.col("measure") == "node_hours")["seed"].to_list()
     assert seeds == [1, 2] * 4
 
 
 def test_a_texts_with_commas_or_digits_stays_a_text() -> None:
     vary = {"metadata.name": ["a,b", "1"]}
-    found = kubestow.compare(testing.scenario(duration="1m"), vary, seeds=1)
-    names = [variant.changes["metadata.name"] for variant in found.comparison.results]
+    actual = kubestow.compare(testing.scenario(duration="1m"), vary, seeds=1)
+    names = [variant.changes["metadata.name"] for variant in actual.comparison.results]
     assert names == ["a,b", "1"]
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from kubestow.model import nodes, pods, quantities, resources
 
 
-def amounts(**found: str) -> dict[str, quantities.Quantity]:
+def amounts(**texts: str) -> dict[str, quantities.Quantity]:
     """Return a resource list; underscores in names become dashes."""
-    return {name.replace("_", "-"): quantities.parse(text) for name, text in found.items()}
+    return {name.replace("_", "-"): quantities.parse(text) for name, text in texts.items()}
 
 
 def container(name: str = "c", **requests: str) -> pods.Container:

@@ -139,8 +139,8 @@ def jenkins(run: str) -> pods.Pod:
     ],
 )
 def test_a_pod_is_known_by_the_surest_sign_it_has(pod: pods.Pod, key: str, how: How) -> None:
-    found = identities.identify(pod)
-    assert (found.key, found.how) == (key, how)
+    result = identities.identify(pod)
+    assert (result.key, result.how) == (key, how)
 
 
 def test_a_jenkins_agent_that_no_build_asked_for_is_not_taken_for_one() -> None:
@@ -149,8 +149,8 @@ def test_a_jenkins_agent_that_no_build_asked_for_is_not_taken_for_one() -> None:
 
 @pytest.mark.parametrize("name", ["", "load-x2b4c", "load-plain"], ids=["new", "made", "odd"])
 def test_a_known_generate_name_decides_for_bare_pods(name: str) -> None:
-    found = identities.identify(made(name), generate_name="load-")
-    assert (found.key, found.how) == ("ci/Pod/load", How.GENERATE_NAME)
+    result = identities.identify(made(name), generate_name="load-")
+    assert (result.key, result.how) == ("ci/Pod/load", How.GENERATE_NAME)
 
 
 @given(st.text(ALPHABET, min_size=5, max_size=5), st.text(ALPHABET, min_size=5, max_size=5))

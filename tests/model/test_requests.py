@@ -15,19 +15,19 @@ def sidecar(name: str, **wanted: str) -> pods.Container:
 
 def test_the_larger_of_containers_and_init_containers_counts() -> None:
     # containers 1 + 2 = 3 cores, 3Gi; init containers peak at 4 cores, 1Gi
-    found = requests.pod_requests(
+    result = requests.pod_requests(
         pod(
             container("a", cpu="1", memory="1Gi"),
             container("b", cpu="2", memory="2Gi"),
             init_containers=(container("i", cpu="4", memory="1Gi"),),
         )
     )
-    assert found == {"cpu": parse("4"), "memory": parse("3Gi")}
+    assert result == {"cpu": parse("4"), "memory": parse("3Gi")}
 
 
 def test_sidecars_count_for_good_and_for_every_later_init_container() -> None:
     # running: 1 + 2 = 3; while i1 starts: 5; while i2 starts: 2 (sidecar) + 4 = 6
-    found = requests.pod_requests(
+    result = requests.pod_requests(
         pod(
             container("a", cpu="1"),
             init_containers=(
@@ -37,7 +37,7 @@ def test_sidecars_count_for_good_and_for_every_later_init_container() -> None:
             ),
         )
     )
-    assert found["cpu"] == parse("6")
+    assert result["cpu"] == parse("6")
 
 
 def test_overhead_comes_on_top_and_pod_level_values_replace_sums() -> None:
@@ -88,8 +88,8 @@ def test_a_resize_under_way_counts_with_the_largest_value() -> None:
 def test_an_infeasible_resize_does_not_count() -> None:
     status = pods.ContainerStatus("a", allocated=amounts(cpu="500m"))
     rules = requests.RequestRules(use_status=True)
-    found = requests.pod_requests(resized(status, infeasible=True), rules)
-    assert found["cpu"] == parse("500m")
+    result = requests.pod_requests(resized(status, infeasible=True), rules)
+    assert result["cpu"] == parse("500m")
 
 
 def test_what_the_node_reports_for_the_whole_pod_counts() -> None:

@@ -34,8 +34,8 @@ def test_resources_are_told_apart_by_name(
 
 
 def test_cpu_counts_in_millicores_and_all_else_in_whole_units() -> None:
-    found = {"cpu": parse("1.5"), "memory": parse("1Ki"), "pods": parse("3"), "a.b/c": parse("2")}
-    assert resources.amounts(found) == {"cpu": 1500, "memory": 1024, "a.b/c": 2}
+    result = {"cpu": parse("1.5"), "memory": parse("1Ki"), "pods": parse("3"), "a.b/c": parse("2")}
+    assert resources.amounts(result) == {"cpu": 1500, "memory": 1024, "a.b/c": 2}
 
 
 def test_sums_and_maxima_go_name_by_name() -> None:

@@ -63,12 +63,12 @@ def test_domains_sum_over_equal_labels_and_leave_out_nodes_without() -> None:
 
 
 def _three_nodes() -> states.ClusterState:
-    found = (
+    result = (
         node("a", {"zone": "1"}, cpu="4", memory="8Gi"),
         node("b", {"zone": "2"}, cpu="4", memory="8Gi"),
         node("c", {"zone": "1"}, cpu="4", memory="8Gi"),
     )
-    return states.from_cluster(clusters.Cluster(nodes=found))
+    return states.from_cluster(clusters.Cluster(nodes=result))
 
 
 def _labelled(name: str, app: str, **more: Any) -> pods.Pod:
@@ -102,14 +102,14 @@ def test_nodes_come_and_go_while_pods_on_the_others_stay_counted() -> None:
 def test_the_state_after_changes_of_nodes_equals_a_fresh_one() -> None:
     state = _three_nodes()
     placed = [(_labelled(f"p{i}", "web" if i % 2 else "db"), i % 3) for i in range(7)]
-    for found, row in placed:
-        state.place(found, row)
+    for result, row in placed:
+        state.place(result, row)
     kept = np.array([2, 0], dtype=np.int64)
     after = state.with_nodes(kept, clusters.Cluster(nodes=(state.nodes[2], state.nodes[0])))
     fresh = states.from_cluster(clusters.Cluster(nodes=after.nodes))
-    for found, row in placed:
+    for result, row in placed:
         if row != 1:
-            fresh.place(found, 0 if row == 2 else 1)
+            fresh.place(result, 0 if row == 2 else 1)
     assert np.array_equal(after.requested, fresh.requested)
     assert np.array_equal(after.nonzero, fresh.nonzero)
     for app in ("web", "db"):

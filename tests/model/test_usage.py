@@ -51,9 +51,9 @@ def test_some_of_the_containers() -> None:
 
 def test_the_largest_row_of_each_container_counts() -> None:
     usage = make()
-    found = usage.largest(np.array([np.nan, 3.0, 2.0]))
-    assert np.isnan(found[0])
-    assert found[1] == 3.0
+    result = usage.largest(np.array([np.nan, 3.0, 2.0]))
+    assert np.isnan(result[0])
+    assert result[1] == 3.0
 
 
 def named() -> Usage:

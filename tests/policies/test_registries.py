@@ -28,11 +28,11 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., registries.Registry[
     """Return a registry beside packages that offer some entry points."""
 
     def make(**points: str) -> registries.Registry[Entry]:
-        found = tuple(
+        result = tuple(
             metadata.EntryPoint(name.replace("_", "-"), value, "test.group")
             for name, value in points.items()
         )
-        monkeypatch.setattr(registries, "_entry_points", lambda _group: found)
+        monkeypatch.setattr(registries, "_entry_points", lambda _group: result)
         entries = (Entry("first"), Entry("second"))
         return registries.Registry(
             "thing", Entry, entries, group="test.group", aliases={"one": "first"}
@@ -44,12 +44,12 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., registries.Registry[
 def test_names_keep_their_order_and_packages_come_last(
     offer: Callable[..., registries.Registry[Entry]],
 ) -> None:
-    found = offer(third=f"{__name__}:THIRD")
-    assert found.names() == tuple(found) == ("first", "second", "third")
-    assert found.entries()[2] is THIRD
-    assert len(found) == 3
-    assert "third" in found
-    assert "fourth" not in found
+    result = offer(third=f"{__name__}:THIRD")
+    assert result.names() == tuple(result) == ("first", "second", "third")
+    assert result.entries()[2] is THIRD
+    assert len(result) == 3
+    assert "third" in result
+    assert "fourth" not in result
 
 
 def test_an_alias_leads_to_its_entry(offer: Callable[..., registries.Registry[Entry]]) -> None:
@@ -59,9 +59,9 @@ def test_an_alias_leads_to_its_entry(offer: Callable[..., registries.Registry[En
 def test_a_package_cannot_replace_what_is_built_in(
     offer: Callable[..., registries.Registry[Entry]],
 ) -> None:
-    found = offer(first=f"{__name__}:THIRD")
-    assert found.get("first") == Entry("first")
-    assert found.names() == ("first", "second")
+    result = offer(first=f"{__name__}:THIRD")
+    assert result.get("first") == Entry("first")
+    assert result.names() == ("first", "second")
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_a_broken_package_does_not_stop_built_in_policies(
 def test_an_unknown_name_is_refused_with_all_names_and_the_nearest(
     offer: Callable[..., registries.Registry[Entry]],
 ) -> None:
-    found = offer()
+    result = offer()
     with pytest.raises(errors.InputError, match=r"thing: 'frist': .*did you mean 'first'\?"):
-        found.get("frist")
+        result.get("frist")
     with pytest.raises(errors.InputError, match=r"spec.x: 'zzz': must be one of first, second$"):
-        found.get("zzz", "spec.x")
+        result.get("zzz", "spec.x")

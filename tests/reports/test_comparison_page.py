@@ -17,14 +17,14 @@ from tests.studies import scenarios
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> comparison.Comparison:
+def result(tmp_path_factory: pytest.TempPathFactory) -> comparison.Comparison:
     varied = ["policies.scaling.target.cpu=0.4,0.6,0.9"]
     return scenarios.compare(tmp_path_factory.mktemp("pages"), 3, varied=varied)
 
 
 @pytest.fixture(scope="module")
-def page(found: comparison.Comparison) -> str:
-    return comparison_page.make_page(found)
+def page(result: comparison.Comparison) -> str:
+    return comparison_page.make_page(result)
 
 
 def test_the_page_has_every_part(page: str) -> None:
@@ -37,8 +37,8 @@ def test_the_page_has_every_part(page: str) -> None:
     assert not re.search(r"<(script|link)[^>]*(src|href)=", page)  # nothing to fetch
 
 
-def test_cells_show_mean_and_interval(found: comparison.Comparison, page: str) -> None:
-    one = found.results[2]
+def test_cells_show_mean_and_interval(result: comparison.Comparison, page: str) -> None:
+    one = result.results[2]
     summary = one.summary["pod_hours"]
     assert summary.half_width is not None
     text = f"{summary.mean:.1f} ± {summary.half_width:.1f}"
@@ -61,11 +61,11 @@ def test_the_page_opens_offline(page: str, tmp_path: Path) -> None:
     assert "late or lost" in shown
 
 
-def test_charts_can_be_drawn_without_a_browser(found: comparison.Comparison) -> None:
+def test_charts_can_be_drawn_without_a_browser(result: comparison.Comparison) -> None:
     for chart in (
-        comparison_charts.pareto_chart(found),
-        comparison_charts.dot_chart(found, measures.MEASURES[:9]),
-        comparison_charts.timeline_chart(found, found.results),
+        comparison_charts.pareto_chart(result),
+        comparison_charts.dot_chart(result, measures.MEASURES[:9]),
+        comparison_charts.timeline_chart(result, result.results),
     ):
         image = figures.render_png(chart.to_dict(), scale=1.0)
         assert image.startswith(b"\x89PNG")
@@ -76,11 +76,11 @@ def points(chart: dict[str, Any]) -> list[dict[str, Any]]:
     return [row for rows in chart["datasets"].values() for row in rows if "label_y" in row]
 
 
-def test_labels_of_close_points_do_not_cover_each_other(found: comparison.Comparison) -> None:
+def test_labels_of_close_points_do_not_cover_each_other(result: comparison.Comparison) -> None:
     twins = [
-        dataclasses.replace(found.results[1], label=f"twin number {number}") for number in range(4)
+        dataclasses.replace(result.results[1], label=f"twin number {number}") for number in range(4)
     ]
-    crowded = dataclasses.replace(found, results=(*found.results, *twins))
+    crowded = dataclasses.replace(result, results=(*result.results, *twins))
     chart = comparison_charts.pareto_chart(crowded).to_dict()
     rows = {row["label"]: row for row in points(chart)}
     layer = chart["layer"][0]["encoding"]["y"]["scale"]["domain"]
@@ -91,15 +91,15 @@ def test_labels_of_close_points_do_not_cover_each_other(found: comparison.Compar
 
 
 def test_at_most_seven_lines_are_drawn_and_the_baseline_is_one_of_them(
-    found: comparison.Comparison,
+    result: comparison.Comparison,
 ) -> None:
-    many = [dataclasses.replace(found.results[1], label=f"v{n}", pareto=False) for n in range(9)]
-    wide = dataclasses.replace(found, results=(*many, *found.results))
+    many = [dataclasses.replace(result.results[1], label=f"v{n}", pareto=False) for n in range(9)]
+    wide = dataclasses.replace(result, results=(*many, *result.results))
     shown = [one.label for one in comparison_charts.drawn(wide)]
     assert len(shown) == len(figures.PALETTE)
-    assert found.baseline in shown
-    assert all(one.label in shown for one in found.results if one.pareto)
-    assert comparison_charts.colours(wide)[found.baseline] == figures.INK
+    assert result.baseline in shown
+    assert all(one.label in shown for one in result.results if one.pareto)
+    assert comparison_charts.colours(wide)[result.baseline] == figures.INK
     assert "5 variants are left out" in comparison_page.make_page(wide)
 
 

@@ -56,13 +56,13 @@ def test_the_chart_has_three_lines_a_band_and_the_gate() -> None:
 
 
 def test_a_run_scaled_ahead_keeps_what_was_expected(tmp_path: Path) -> None:
-    found = scenarios.compare(tmp_path, 1, varied=["policies.scaling.scaler=hpa,auto"])
-    reactive, ahead = (one.records[0].series for one in found.results)
+    result = scenarios.compare(tmp_path, 1, varied=["policies.scaling.scaler=hpa,auto"])
+    reactive, ahead = (one.records[0].series for one in result.results)
     assert "ahead_load" not in reactive
     rows = outlook_charts.outlook_rows(ahead)
-    told = [row for row in rows if "mean" in row]
-    assert len(told) > 10  # of 20 minutes
-    for row in told:
+    reported = [row for row in rows if "mean" in row]
+    assert len(reported) > 10  # of 20 minutes
+    for row in reported:
         assert row["upper"] >= row["mean"] >= 0.0
         assert row["about"] > row["hour"]
         assert row["gate"] in ("forecast", "last value")

@@ -112,15 +112,15 @@ def test_waste_is_added_over_all_pods_of_a_namespace() -> None:
 
 
 def test_the_most_urgent_comes_first_and_of_equals_the_larger_change() -> None:
-    found = [
+    actual = [
         advice(key("a"), facts("1", "1Gi"), {"cpu": 1000, "memory": 1024 * MIB}),
         advice(key("b"), facts("1", "1Gi"), {"cpu": 1000, "memory": 400 * MIB}),
         advice(key("c"), facts("1", "1Gi"), {"cpu": 1000, "memory": 300 * MIB}),
         advice(key("d"), facts("1", "1Gi"), {"cpu": 1000, "memory": 1024 * MIB}, oom_kills=1),
     ]
-    severities = [recommending_totals.severity(one) for one in found]
+    severities = [recommending_totals.severity(one) for one in actual]
     assert severities == [Severity.NONE, Severity.HIGH, Severity.HIGH, Severity.CRITICAL]
-    assert recommendation_page.most_urgent(found, 3) == [3, 2, 1]
+    assert recommendation_page.most_urgent(actual, 3) == [3, 2, 1]
 
 
 def test_shares_are_written_in_percent() -> None:

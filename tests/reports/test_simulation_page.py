@@ -108,19 +108,19 @@ def test_lines_are_thinned_to_means_and_peaks() -> None:
             "peak": [float(n) for n in range(720)],
         }
     )
-    found = time_charts.thin(table, (), highest=("peak",))
-    assert len(found) == time_charts.POINTS
-    assert found["mean"][:2].to_list() == [0.5, 2.5]
-    assert found["peak"][:2].to_list() == [1.0, 3.0]
-    assert found["time_s"][-1] == 43200.0
+    result = time_charts.thin(table, (), highest=("peak",))
+    assert len(result) == time_charts.POINTS
+    assert result["mean"][:2].to_list() == [0.5, 2.5]
+    assert result["peak"][:2].to_list() == [1.0, 3.0]
+    assert result["time_s"][-1] == 43200.0
 
 
 def test_short_lines_stay_as_they_are() -> None:
     table = pl.DataFrame(
         {"time_s": [60.0, 60.0, 120.0, 120.0], "who": ["a", "b"] * 2, "value": [1.0, 2.0, 3.0, 4.0]}
     )
-    found = time_charts.thin(table, ("who",)).sort("who", "time_s")
-    assert found["value"].to_list() == [1.0, 3.0, 2.0, 4.0]
+    result = time_charts.thin(table, ("who",)).sort("who", "time_s")
+    assert result["value"].to_list() == [1.0, 3.0, 2.0, 4.0]
 
 
 def test_gaps_are_left_out_of_chart_rows() -> None:
@@ -146,22 +146,22 @@ def nodes_table(nodes: int, looks: int) -> pl.DataFrame:
 
 
 def test_few_nodes_have_a_row_each() -> None:
-    found = node_charts.grid(nodes_table(3, 4))
-    assert found["row"].unique(maintain_order=True).to_list() == ["n-0", "n-1", "n-2"]
-    assert found.filter(row="n-1")["cpu"].to_list() == pytest.approx([1 / 3] * 4)
-    assert found.filter(row="n-1")["start_s"].to_list() == [0.0, 300.0, 600.0, 900.0]
+    result = node_charts.grid(nodes_table(3, 4))
+    assert result["row"].unique(maintain_order=True).to_list() == ["n-0", "n-1", "n-2"]
+    assert result.filter(row="n-1")["cpu"].to_list() == pytest.approx([1 / 3] * 4)
+    assert result.filter(row="n-1")["start_s"].to_list() == [0.0, 300.0, 600.0, 900.0]
 
 
 def test_a_thousand_nodes_are_ranked_and_shown_in_bands() -> None:
-    found = node_charts.grid(nodes_table(1000, 288))
-    rows = found["row"].unique(maintain_order=True).to_list()
+    result = node_charts.grid(nodes_table(1000, 288))
+    rows = result["row"].unique(maintain_order=True).to_list()
     # 1000 / 48 = 20.8, so 21 to a band: 47 bands of 21 and one of 13.
     assert len(rows) == 48
     assert (rows[0], rows[-1]) == ("1 to 21", "988 to 1000")
-    assert len(found) == 48 * 96
+    assert len(result) == 48 * 96
     # The busiest 21 have 0.979 to 0.999, mean 0.989; the idlest 13 have 0 to 0.012, mean 0.006.
-    assert found.filter(row="1 to 21")["cpu"].to_list() == pytest.approx([0.989] * 96)
-    assert found.filter(row="988 to 1000")["cpu"].to_list() == pytest.approx([0.006] * 96)
+    assert result.filter(row="1 to 21")["cpu"].to_list() == pytest.approx([0.989] * 96)
+    assert result.filter(row="988 to 1000")["cpu"].to_list() == pytest.approx([0.006] * 96)
 
 
 def test_long_runs_are_shown_in_hours_and_short_ones_in_minutes() -> None:

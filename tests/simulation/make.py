@@ -99,16 +99,16 @@ class Play:
         """Return when something happened, to a pod or to anybody."""
         return [
             t
-            for t, found, key, _ in self.world.ledger.events
-            if found == what and (who is None or key == f"default/{who}")
+            for t, result, key, _ in self.world.ledger.events
+            if result == what and (who is None or key == f"default/{who}")
         ]
 
     def events(self, *what: str) -> list[tuple[float, str, str]]:
         """Return time, event and subject of some kinds of events."""
         return [
-            (t, found, key.removeprefix("default/"))
-            for t, found, key, _ in self.world.ledger.events
-            if found in what
+            (t, result, key.removeprefix("default/"))
+            for t, result, key, _ in self.world.ledger.events
+            if result in what
         ]
 
     def kill(self, name: str, container: int = 0) -> None:

@@ -64,7 +64,7 @@ def workloads(draw: st.DrawFn, name: str) -> dict[str, Any]:
     kind = draw(
         st.sampled_from(["Deployment", "Deployment", "StatefulSet", "DaemonSet", "Job", "Pipeline"])
     )
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "name": name,
         "kind": kind,
         "pod": draw(templates()),
@@ -72,27 +72,27 @@ def workloads(draw: st.DrawFn, name: str) -> dict[str, Any]:
         "priority": draw(st.sampled_from([0, 0, 10])),
     }
     if kind in ("Job", "Pipeline"):
-        found["work"] = {
+        result["work"] = {
             "completions": draw(st.integers(1, 3)),
             "parallelism": draw(st.integers(1, 3)),
             **draw(st.sampled_from([{"duration": 40}, {"cpuSeconds": 60, "cores": 2}])),
         }
         if kind == "Pipeline":
-            found["work"]["every"] = draw(st.sampled_from([60, 200]))
-        return found
-    found["replicas"] = draw(st.integers(0, 4))
+            result["work"]["every"] = draw(st.sampled_from([60, 200]))
+        return result
+    result["replicas"] = draw(st.integers(0, 4))
     if draw(st.booleans()):
-        found["disruption"] = {"maxUnavailable": 1}
+        result["disruption"] = {"maxUnavailable": 1}
     if draw(st.booleans()):
-        found["demand"] = {"mean": draw(st.sampled_from([5, 60, 400])), "noise": 0.2}
-        found["service"] = {
+        result["demand"] = {"mean": draw(st.sampled_from([5, 60, 400])), "noise": 0.2}
+        result["service"] = {
             "cpuPerRequest": "15ms",
             "baseMemory": "50Mi",
             "memoryPerRequest": "1Mi",
             "timeout": draw(st.sampled_from([1, 30])),
             "balancing": draw(st.sampled_from(["random", "pooled"])),
         }
-    return found
+    return result
 
 
 @st.composite
@@ -126,8 +126,8 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
         ]
     if draw(st.booleans()):
         spec["maintenance"] = [{"start": 150, "hold": 20, "timeout": 60}]
-    found = [draw(workloads(f"w{i}")) for i in range(draw(st.integers(1, 4)))]
-    return make.document(*found, nodes=pools, duration=END_S, **spec)
+    result = [draw(workloads(f"w{i}")) for i in range(draw(st.integers(1, 4)))]
+    return make.document(*result, nodes=pools, duration=END_S, **spec)
 
 
 class Watch:
@@ -239,13 +239,13 @@ def check_work(play: make.Play) -> None:
 
 def check_areas(play: make.Play) -> None:
     expected = brute_force(play, END_S)
-    found = play.world.workloads
-    assert expected["left"] == sum(len(w.pods) for w in found)
-    existing = sum(w.existing.until(END_S) for w in found)
+    result = play.world.workloads
+    assert expected["left"] == sum(len(w.pods) for w in result)
+    existing = sum(w.existing.until(END_S) for w in result)
     assert existing == pytest.approx(expected["existing"], rel=1e-9)
-    pending = sum(w.pending.until(END_S) for w in found)
+    pending = sum(w.pending.until(END_S) for w in result)
     assert pending == pytest.approx(expected["pending"], rel=1e-9, abs=1e-6)
-    for workload in found:
+    for workload in result:
         assert workload.existing.value == len(workload.pods)
         assert workload.pending.value == sum(p.node is None for p in workload.pods.values())
         assert workload.ready.value == sum(p.ready_s is not None for p in workload.pods.values())
@@ -270,8 +270,8 @@ def test_nothing_is_lost_and_nothing_is_used_twice(document: dict[str, Any]) -> 
 
 
 def outcome(document: dict[str, Any], seed: int) -> tuple[str, list[Any]]:
-    found = make.run(document, seed)
-    return json.dumps(found.measures, sort_keys=True), list(found.events)
+    result = make.run(document, seed)
+    return json.dumps(result.measures, sort_keys=True), list(result.events)
 
 
 @given(scenarios())

@@ -12,9 +12,9 @@ from tests.simulation import make
 
 
 def scaled(mean: float, replicas: int, **scaling: Any) -> make.Play:
-    found = make.workload(replicas=replicas, **make.service(mean=mean))
+    result = make.workload(replicas=replicas, **make.service(mean=mean))
     rules = {"scaler": "hpa", "target": {"cpu": 0.5}, "min": 1, "max": 10, **scaling}
-    return make.start(make.document(found, nodes=5, policies={"scaling": rules}, duration="1h"))
+    return make.start(make.document(result, nodes=5, policies={"scaling": rules}, duration="1h"))
 
 
 @pytest.mark.parametrize("replicas", [1, 4, 9])
@@ -57,8 +57,8 @@ def test_static_counts_follow_from_the_load(mode: str, expected: int) -> None:
         {"start": 100, "seconds": 400},
         {"start": 200, "seconds": 100},
     ]
-    found = make.workload(replicas=1, **make.service())
-    found["demand"] = {"pattern": "segments", "segments": pieces, "scale": 1}
+    result = make.workload(replicas=1, **make.service())
+    result["demand"] = {"pattern": "segments", "segments": pieces, "scale": 1}
     rules = {
         "scaler": "static",
         "target": {"cpu": 0.5},
@@ -66,7 +66,7 @@ def test_static_counts_follow_from_the_load(mode: str, expected: int) -> None:
         "max": 20,
         "parameters": {"mode": mode, "replicas": 3},
     }
-    play = make.start(make.document(found, nodes=5, policies={"scaling": rules}))
+    play = make.start(make.document(result, nodes=5, policies={"scaling": rules}))
     assert len(play.phases()) == expected
     assert set(play.phases().values()) == {"ready"}  # from the start, without growing
     play.until(599)
@@ -84,9 +84,9 @@ def test_daemons_and_jobs_are_not_scaled() -> None:
 def test_a_pod_that_ceased_to_be_ready_says_when() -> None:
     # The HPA treats pods that were never ready in another way than those that were.
     failure = {"node": "n-0", "at": 100, "duration": 400}
-    found = make.workload(replicas=2, **make.service())
-    found["pod"]["apart"] = {}
-    play = make.start(make.document(found, failures=[failure])).until(99)
+    result = make.workload(replicas=2, **make.service())
+    result["pod"]["apart"] = {}
+    play = make.start(make.document(result, failures=[failure])).until(99)
     victim = next(p for p in play.workload().pods.values() if p.node is play.node("n-0"))
     assert victim.changed_s == lifecycle.LONG_AGO_S
     play.until(149)
@@ -104,11 +104,11 @@ def sized(mode: str, nodes: Any = 2, **more: Any) -> make.Play:
         grace=0,
         usage={"cpu": {"mean": "1"}, "memory": {"mean": "500Mi"}},
     )
-    found = make.workload(replicas=2, pod=pod, **more)
+    result = make.workload(replicas=2, pod=pod, **more)
     rules = {"recommender": "vpa", "mode": mode}
     return make.start(
         make.document(
-            found,
+            result,
             nodes=nodes,
             policies={"sizing": rules},
             duration="48h",
@@ -209,10 +209,10 @@ def pool(**more: Any) -> list[dict[str, Any]]:
 
 
 def growing(nodes: Any, replicas: int = 1, **rules: Any) -> make.Play:
-    found = make.workload(replicas=replicas, pod=make.pods(cpu="2", startup=0))
+    result = make.workload(replicas=replicas, pod=make.pods(cpu="2", startup=0))
     provisioning = {"enabled": True, "unneeded": 60, "afterAdd": 120, **rules}
     policies = {"provisioning": provisioning}
-    return make.start(make.document(found, nodes=nodes, policies=policies, duration="1h"))
+    return make.start(make.document(result, nodes=nodes, policies=policies, duration="1h"))
 
 
 def test_a_pool_grows_after_its_delay_and_not_beyond_its_bound() -> None:

@@ -42,17 +42,17 @@ def table(**columns: list[float]) -> recorders.NodeTable:
 
 
 def test_balance_is_measured_over_nodes() -> None:
-    found = recorders.measure(table())
+    result = recorders.measure(table())
     # shares of CPU 0.25 and 0: mean 0.125, deviation 0.125; Jain 0.25^2 / (2 x 0.0625) = 0.5
-    assert found["imbalance_cpu"] == pytest.approx(0.125)
-    assert found["jain_cpu"] == pytest.approx(0.5)
-    assert found["utilization_cpu"] == pytest.approx(1 / 8)
-    assert found["requested_memory"] == pytest.approx(8.5 / 16)
+    assert result["imbalance_cpu"] == pytest.approx(0.125)
+    assert result["jain_cpu"] == pytest.approx(0.5)
+    assert result["utilization_cpu"] == pytest.approx(1 / 8)
+    assert result["requested_memory"] == pytest.approx(8.5 / 16)
     # free: (0.5, 0) and (1, 0.9375): most 1.5, least 0.9375
-    assert found["fragmentation"] == pytest.approx(0.5625 / 1.5)
-    assert found["near_empty"] == 1.0
+    assert result["fragmentation"] == pytest.approx(0.5625 / 1.5)
+    assert result["near_empty"] == 1.0
     # requested and not used: 1 core; 4 bytes on the first node, none on the second
-    assert (found["unused_cpu"], found["unused_memory"]) == (1.0, 4.0)
+    assert (result["unused_cpu"], result["unused_memory"]) == (1.0, 4.0)
 
 
 def test_no_nodes_have_no_balance() -> None:
@@ -77,21 +77,21 @@ def test_three_minutes_counted_by_hand() -> None:
     )
     document = make.document(web, late, duration=180)
     document["spec"]["cluster"]["nodes"][0]["cost"] = 0.5
-    found = make.run(document).measures
+    result = make.run(document).measures
     there_s = 90.005
-    assert found["pod_hours"] == pytest.approx((180 + there_s) / 3600)
-    assert found["node_hours"] == pytest.approx(2 * 180 / 3600)
-    assert found["cost"] == pytest.approx(0.05)
-    assert found["pending_pod_seconds"] == pytest.approx(0.005)
+    assert result["pod_hours"] == pytest.approx((180 + there_s) / 3600)
+    assert result["node_hours"] == pytest.approx(2 * 180 / 3600)
+    assert result["cost"] == pytest.approx(0.05)
+    assert result["pending_pod_seconds"] == pytest.approx(0.005)
     # Used: 0.5 x 180 and 1 x 90 core-seconds; reserved: 180 and 2 x 90.005
-    assert found["eru"]["cpu"] == pytest.approx((90 + 90) / (180 + 2 * there_s), rel=1e-6)
-    assert found["workloads"]["default/late"]["eru"]["cpu"] == pytest.approx(90 / (2 * there_s))
-    assert found["eru"]["memory"] == pytest.approx(0.25 * 180 / (180 + 2 * there_s))
-    assert found["pods_created"] == 2
-    assert found["churn_per_hour"] == pytest.approx(2 / (180 / 3600))  # one came and went
-    assert found["response"] == {"mean": None, "p50": None, "p95": None, "p99": None}
-    assert found["slo_violation_ratio"] is None
-    assert found["workloads"]["default/late"]["startup_seconds"]["mean"] == pytest.approx(30.005)
+    assert result["eru"]["cpu"] == pytest.approx((90 + 90) / (180 + 2 * there_s), rel=1e-6)
+    assert result["workloads"]["default/late"]["eru"]["cpu"] == pytest.approx(90 / (2 * there_s))
+    assert result["eru"]["memory"] == pytest.approx(0.25 * 180 / (180 + 2 * there_s))
+    assert result["pods_created"] == 2
+    assert result["churn_per_hour"] == pytest.approx(2 / (180 / 3600))  # one came and went
+    assert result["response"] == {"mean": None, "p50": None, "p95": None, "p99": None}
+    assert result["slo_violation_ratio"] is None
+    assert result["workloads"]["default/late"]["startup_seconds"]["mean"] == pytest.approx(30.005)
 
 
 def test_the_last_seconds_of_a_pod_count() -> None:
@@ -103,15 +103,15 @@ def test_the_last_seconds_of_a_pod_count() -> None:
 
 def test_pending_pods_count_as_reserved() -> None:
     huge = make.workload(start=60, pod=make.pods(cpu="100"))
-    found = make.run(make.document(huge, duration=120)).measures
-    assert found["eru"]["cpu"] == 0.0
-    assert found["pending_pod_seconds"] == pytest.approx(60.0)
-    assert found["pending_pods_at_end"] == 1
+    result = make.run(make.document(huge, duration=120)).measures
+    assert result["eru"]["cpu"] == 0.0
+    assert result["pending_pod_seconds"] == pytest.approx(60.0)
+    assert result["pending_pods_at_end"] == 1
 
 
 def test_a_duration_that_is_no_multiple_of_the_step_is_simulated_to_its_end() -> None:
-    found = make.workload(pod=make.pods(usage={"cpu": {"mean": "500m"}}), **make.service(mean=10))
-    outcome = make.run(make.document(found, duration=62)).measures
+    result = make.workload(pod=make.pods(usage={"cpu": {"mean": "500m"}}), **make.service(mean=10))
+    outcome = make.run(make.document(result, duration=62)).measures
     assert outcome["simulated_seconds"] == 62.0
     # 10 requests per second for 62 s; 0.5 cores and 10 x 20 ms of the core requested
     assert outcome["requests"]["offered"] == pytest.approx(620.0)
@@ -136,25 +136,27 @@ def test_the_peak_of_nodes_is_that_of_all_pools_together() -> None:
         "job", kind="Job", start=400, pod=make.pods(cpu="8", startup=0), work={"duration": 60}
     )
     rules = {"provisioning": {"enabled": True, "unneeded": 60, "afterAdd": 0}}
-    found = make.run(make.document(job, nodes=pools, policies=rules, duration=600)).measures
+    result = make.run(make.document(job, nodes=pools, policies=rules, duration=600)).measures
     # a goes after a minute, b comes at 410: never more than one
-    assert found["nodes_peak"] == 1
+    assert result["nodes_peak"] == 1
 
 
 def test_the_mean_response_of_the_time_line_is_that_of_the_outcome() -> None:
     # Overloaded: many give up after the time-out, and their time counts in both.
-    found = make.workload(
+    result = make.workload(
         pod=make.pods(limits={"cpu": "1", "memory": "1Gi"}), **make.service(mean=80, timeout=2)
     )
-    outcome = make.run(make.document(found, duration=120, recording={"workloads": 120}))
+    outcome = make.run(make.document(result, duration=120, recording={"workloads": 120}))
     line = timelines.workloads(outcome)
     assert line["response_s"][0] == pytest.approx(outcome.measures["response"]["mean"])
     assert line["response_s"][0] <= 2.0
 
 
 def test_tables_have_a_row_per_look() -> None:
-    found = make.workload(replicas=2, **make.service())
-    outcome = make.run(make.document(found, duration=120, recording={"workloads": 30, "nodes": 60}))
+    result = make.workload(replicas=2, **make.service())
+    outcome = make.run(
+        make.document(result, duration=120, recording={"workloads": 30, "nodes": 60})
+    )
     assert timelines.workloads(outcome)["time_s"].to_list() == [30.0, 60.0, 90.0, 120.0]
     assert timelines.nodes(outcome).shape[0] == 4
     assert timelines.nodes(outcome)["node"].to_list() == ["n-0", "n-1"] * 2

@@ -14,19 +14,19 @@ CAPACITY = {"cpu": "2", "memory": "4Gi"}
 
 
 def test_vbp_rows_are_expanded_by_their_count() -> None:
-    found = packing.parse_vbp(VBP, "folder/small.vbp")
-    assert found.name == "small"
-    assert found.resources == ("resource-0", "resource-1")
-    assert found.demands.tolist() == [[1, 2], [3, 4], [3, 4], [5, 6]]
-    assert found.capacity.tolist() == [10, 20]
-    assert found.items == ("0", "1", "2", "3")
-    assert found.relief == (0.0, 0.0)
+    result = packing.parse_vbp(VBP, "folder/small.vbp")
+    assert result.name == "small"
+    assert result.resources == ("resource-0", "resource-1")
+    assert result.demands.tolist() == [[1, 2], [3, 4], [3, 4], [5, 6]]
+    assert result.capacity.tolist() == [10, 20]
+    assert result.items == ("0", "1", "2", "3")
+    assert result.relief == (0.0, 0.0)
 
 
 def test_negative_sizes_are_read_as_zero_and_kept_as_relief() -> None:
-    found = packing.parse_vbp("1\n10\n2\n-2 3\n7 1\n", "x.vbp")
-    assert found.demands.tolist() == [[0], [0], [0], [7]]
-    assert found.relief == (6.0,)
+    result = packing.parse_vbp("1\n10\n2\n-2 3\n7 1\n", "x.vbp")
+    assert result.demands.tolist() == [[0], [0], [0], [7]]
+    assert result.relief == (6.0,)
 
 
 @pytest.mark.parametrize(
@@ -58,27 +58,27 @@ def test_wrong_vbp_is_refused_with_place_value_and_expectation(text: str, messag
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.integers(0, 4)), max_size=20))
 def test_vbp_survives_a_round_trip(rows: list[tuple[int, int, int]]) -> None:
     body = "".join(f"{a} {b} {count}\n" for a, b, count in rows)
-    found = packing.parse_vbp(f"2\n50 50\n{len(rows)}\n{body}", "x.vbp")
+    result = packing.parse_vbp(f"2\n50 50\n{len(rows)}\n{body}", "x.vbp")
     expanded = [[a, b] for a, b, count in rows for _ in range(count)]
-    assert found.demands.tolist() == expanded
-    assert len(found.items) == len(expanded)
+    assert result.demands.tolist() == expanded
+    assert len(result.items) == len(expanded)
 
 
 def test_csv_takes_quantities_and_keeps_sums_exact() -> None:
     text = "name,cpu,memory,count\nweb,100m,512Mi,2\ndb,1.5,4Gi,1\n"
-    found = packing.parse_csv(text, "pods.csv", CAPACITY)
+    result = packing.parse_csv(text, "pods.csv", CAPACITY)
     # CPU is whole in thousandths, memory in bytes.
-    assert found.demands.tolist() == [[100, 2**29], [100, 2**29], [1500, 2**32]]
-    assert found.capacity.tolist() == [2000, 2**32]
-    assert found.items == ("web", "web", "db")
-    assert found.resources == ("cpu", "memory")
+    assert result.demands.tolist() == [[100, 2**29], [100, 2**29], [1500, 2**32]]
+    assert result.capacity.tolist() == [2000, 2**32]
+    assert result.items == ("web", "web", "db")
+    assert result.resources == ("cpu", "memory")
 
 
 def test_a_capacity_of_pods_needs_no_column() -> None:
-    found = packing.parse_csv("name,cpu\nweb,1\n", "pods.csv", {"cpu": "2", "pods": "110"})
-    assert found.resources == ("cpu", "pods")
-    assert found.demands.tolist() == [[1, 1]]
-    assert found.capacity.tolist() == [2, 110]
+    result = packing.parse_csv("name,cpu\nweb,1\n", "pods.csv", {"cpu": "2", "pods": "110"})
+    assert result.resources == ("cpu", "pods")
+    assert result.demands.tolist() == [[1, 1]]
+    assert result.capacity.tolist() == [2, 110]
 
 
 @pytest.mark.parametrize(

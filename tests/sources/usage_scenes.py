@@ -78,8 +78,8 @@ class Pod:
         numbers = np.arange(SAMPLES)
         known = (numbers >= self.first) & (numbers < self.end)
         shown: Floats = np.where(known, self.memory_bytes, np.nan)
-        found: Floats = np.fmax.reduce(shown.reshape(POINTS, 2), axis=1)
-        return found
+        result: Floats = np.fmax.reduce(shown.reshape(POINTS, 2), axis=1)
+        return result
 
 
 def make_pods() -> list[Pod]:
@@ -136,11 +136,11 @@ def owners(pods: Sequence[Pod]) -> list[str]:
         who = f'namespace="{pod.namespace}",pod="{pod.name}"'
         lines.append(f'kube_pod_owner{{{who},owner_kind="{kind}",owner_name="{name}"}} 1')
         if kind == "ReplicaSet":
-            told = f'namespace="{pod.namespace}",replicaset="{name}"'
+            reported = f'namespace="{pod.namespace}",replicaset="{name}"'
             above = f'owner_kind="Deployment",owner_name="{name.rpartition("-")[0]}"'
-            lines.append(f"kube_replicaset_owner{{{told},{above}}} 1")
-    told = 'namespace="jobs",job_name="nightly-28460000"'
-    lines.append(f'kube_job_owner{{{told},owner_kind="CronJob",owner_name="nightly"}} 1')
+            lines.append(f"kube_replicaset_owner{{{reported},{above}}} 1")
+    reported = 'namespace="jobs",job_name="nightly-28460000"'
+    lines.append(f'kube_job_owner{{{reported},owner_kind="CronJob",owner_name="nightly"}} 1')
     return list(dict.fromkeys(lines))
 
 
@@ -150,9 +150,9 @@ def stated(pods: Sequence[Pod]) -> list[str]:
     lines = []
     for pod in pods:
         for copy in ("a", "b") if pod.name.endswith("-0") else ("a",):
-            told = f'{pod.labels},instance="{copy}"'
-            lines.append(f'{requests}{{{told},resource="cpu",unit="core"}} 0.5')
-            lines.append(f'{requests}{{{told},resource="memory",unit="byte"}} {256 * MIB}')
+            reported = f'{pod.labels},instance="{copy}"'
+            lines.append(f'{requests}{{{reported},resource="cpu",unit="core"}} 0.5')
+            lines.append(f'{requests}{{{reported},resource="memory",unit="byte"}} {256 * MIB}')
         if pod.name == "db-0":
             lines.append(f'{limits}{{{pod.labels},resource="memory",unit="byte"}} {300 * MIB}')
     return lines

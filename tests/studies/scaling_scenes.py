@@ -44,5 +44,5 @@ def check_page(path: Path, *texts: str) -> None:
 
 def verdict(rows: Sequence[Mapping[str, Any]], beginning: str) -> str:
     """Return the verdict of the one row whose statement begins so."""
-    (found,) = [row["verdict"] for row in rows if row["statement"].startswith(beginning)]
-    return str(found)
+    (result,) = [row["verdict"] for row in rows if row["statement"].startswith(beginning)]
+    return str(result)

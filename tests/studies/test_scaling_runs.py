@@ -57,8 +57,8 @@ def test_the_scenario_of_a_run_says_how_it_is_scaled(tmp_path: Path) -> None:
 
 
 def run_one(folder: Path, **more: Any) -> scaling_runs.ScalingRun:
-    (found,) = scaling_runs.run_all([task(**more)], folder, 1, ignore)
-    return found
+    (result,) = scaling_runs.run_all([task(**more)], folder, 1, ignore)
+    return result
 
 
 def test_finished_runs_are_kept(tmp_path: Path, counted: list[int]) -> None:
@@ -94,8 +94,8 @@ def test_the_fingerprint_knows_everything_that_counts(monkeypatch: pytest.Monkey
 def test_all_runs_come_in_the_order_of_their_tasks(tmp_path: Path) -> None:
     reported: list[tuple[float, float, str]] = []
     tasks = [task(seed=seed) for seed in (5, 4)]
-    found = scaling_runs.run_all(tasks, tmp_path, 1, lambda *seen: reported.append(seen))
-    assert [one.measures["seed"] for one in found] == [5, 4]
+    result = scaling_runs.run_all(tasks, tmp_path, 1, lambda *seen: reported.append(seen))
+    assert [one.measures["seed"] for one in result] == [5, 4]
     assert reported[-1][:2] == (2.0, 2.0)
     assert {label for _, _, label in reported[1:]} == {
         "tiny-reactive-0.6-s5",
@@ -104,11 +104,11 @@ def test_all_runs_come_in_the_order_of_their_tasks(tmp_path: Path) -> None:
 
 
 def test_columns_are_those_of_the_first_workload_minute_by_minute(tmp_path: Path) -> None:
-    (found,) = scaling_runs.run_all([task()], tmp_path, 1, ignore)
-    assert found.columns.keys() == set(scaling_runs.COLUMNS)
-    assert found.column("time_s").tolist() == [60.0, 120.0, 180.0, 240.0, 300.0]
-    minutes = found.minutes()
-    assert minutes.eru == pytest.approx(found.column("used_cpu") / found.column("requested_cpu"))
+    (result,) = scaling_runs.run_all([task()], tmp_path, 1, ignore)
+    assert result.columns.keys() == set(scaling_runs.COLUMNS)
+    assert result.column("time_s").tolist() == [60.0, 120.0, 180.0, 240.0, 300.0]
+    minutes = result.minutes()
+    assert minutes.eru == pytest.approx(result.column("used_cpu") / result.column("requested_cpu"))
 
 
 def test_what_is_not_there_is_not_a_number() -> None:

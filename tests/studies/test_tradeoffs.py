@@ -34,8 +34,8 @@ BASE = curve((10.0, 0.16), (20.0, 0.04), (40.0, 0.01))
     ],
 )
 def test_badness_is_interpolated_on_a_logarithmic_scale(cost: float, expected: float) -> None:
-    found = tradeoffs.interpolate(BASE, 0, cost, FLOOR)
-    assert found == pytest.approx(expected, nan_ok=True)
+    result = tradeoffs.interpolate(BASE, 0, cost, FLOOR)
+    assert result == pytest.approx(expected, nan_ok=True)
 
 
 def test_points_need_not_come_in_the_order_of_their_costs() -> None:
@@ -51,8 +51,8 @@ def test_nothing_is_divided_by_nothing() -> None:
 
 def test_ratios_are_at_equal_cost() -> None:
     ours = curve((15.0, 0.02), (30.0, 0.01), (50.0, 0.001))
-    found = tradeoffs.ratios(ours, BASE, FLOOR)[:, 0]
-    assert found == pytest.approx([0.25, 0.5, math.nan], nan_ok=True)
+    result = tradeoffs.ratios(ours, BASE, FLOOR)[:, 0]
+    assert result == pytest.approx([0.25, 0.5, math.nan], nan_ok=True)
 
 
 def test_a_way_beside_the_baseline() -> None:

@@ -8,11 +8,11 @@ from testenv import native_histograms as native
 
 
 def varint(value: int) -> bytes:
-    found = bytearray()
+    result = bytearray()
     while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
+        result.append(value & 0x7F | 0x80)
         value >>= 7
-    return bytes([*found, value])
+    return bytes([*result, value])
 
 
 def whole(number: int, value: int) -> bytes:
@@ -73,8 +73,8 @@ def test_counts_that_are_packed_are_the_same() -> None:
 
 
 def test_several_are_summed() -> None:
-    found = native.read(CONTENT, "second", {"other": "x"})
-    assert found == {0: 2, 0.5: 5, 1: 12, 2: 13, 4: 15}
+    result = native.read(CONTENT, "second", {"other": "x"})
+    assert result == {0: 2, 0.5: 5, 1: 12, 2: 13, 4: 15}
 
 
 def test_one_that_is_not_there_is_named() -> None:

@@ -24,9 +24,9 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_supported_versions_are_those_of_the_classifiers() -> None:
-    found = versions.supported()
-    assert found[0] == "3.11"
-    assert found == sorted(found, key=lambda text: int(text.split(".")[1]))
+    result = versions.supported()
+    assert result[0] == "3.11"
+    assert result == sorted(result, key=lambda text: int(text.split(".")[1]))
 
 
 def test_an_interpreter_on_the_path_is_found(path: Path) -> None:

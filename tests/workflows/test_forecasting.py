@@ -30,19 +30,19 @@ def make_result() -> forecasting.ForecastResult:
 
 
 def test_the_json_has_the_keys_of_the_contract(result: forecasting.ForecastResult) -> None:
-    found = result.as_json()
-    assert found["series"] == "rate"
-    assert (found["step_seconds"], found["horizon_seconds"]) == (300, 3600)
-    assert (found["points"], found["gaps"]) == (600, 2)
-    assert [row["model"] for row in found["results"]] == ["persistence", "auto"]
+    actual = result.as_json()
+    assert actual["series"] == "rate"
+    assert (actual["step_seconds"], actual["horizon_seconds"]) == (300, 3600)
+    assert (actual["points"], actual["gaps"]) == (600, 2)
+    assert [row["model"] for row in actual["results"]] == ["persistence", "auto"]
     keys = {"mae", "mape", "rmse", "smape", "mase", "pinball", "fit_seconds", "predict_seconds"}
-    for row in found["results"]:
+    for row in actual["results"]:
         assert keys <= set(row)
         assert row["coverage"]["0.9"] == pytest.approx(0.9, abs=0.06)
         assert row["fit_seconds"] == 1.0
-    assert found["chosen"].startswith("auto:")
-    assert len(found["forecast"]) == 12
-    assert set(found["forecast"][0]) == {"timestamp", "mean", "q10", "q50", "q90"}
+    assert actual["chosen"].startswith("auto:")
+    assert len(actual["forecast"]) == 12
+    assert set(actual["forecast"][0]) == {"timestamp", "mean", "q10", "q50", "q90"}
 
 
 def test_the_forecast_goes_on_where_the_series_ends(result: forecasting.ForecastResult) -> None:
@@ -67,25 +67,25 @@ def test_weights_are_told_and_name_the_winner(result: forecasting.ForecastResult
 
 
 def test_without_a_backtest_there_are_no_results() -> None:
-    found = forecasting.run(make_grid(), forecasting.ForecastRequest("holt", 900.0)).as_json()
-    assert (found["results"], found["chosen"], found["weights"]) == ([], "holt", {})
-    assert len(found["forecast"]) == 3
+    actual = forecasting.run(make_grid(), forecasting.ForecastRequest("holt", 900.0)).as_json()
+    assert (actual["results"], actual["chosen"], actual["weights"]) == ([], "holt", {})
+    assert len(actual["forecast"]) == 3
 
 
 def test_the_backtest_sees_the_last_part_only() -> None:
     grid = make_grid()
-    found = forecasting.run(
+    actual = forecasting.run(
         grid, forecasting.ForecastRequest("persistence", 600.0, backtest=True, tested=0.25)
     )
-    assert found.tried is not None
+    assert actual.tried is not None
     # 600 points, a quarter of which is 150
-    assert found.tried.means.origins[[0, -1]].tolist() == [450, 599]
+    assert actual.tried.means.origins[[0, -1]].tolist() == [450, 599]
     changes = np.abs(np.diff(grid.values[0, 449:])).mean()
     two = np.abs(grid.values[0, 451:] - grid.values[0, 449:-2]).mean()
-    assert found.rows[0].measures["mae"] == pytest.approx((150 * changes + 149 * two) / 299)
-    assert found.rows[0].measures["mae_at_horizon"] == pytest.approx(two)
+    assert actual.rows[0].measures["mae"] == pytest.approx((150 * changes + 149 * two) / 299)
+    assert actual.rows[0].measures["mae_at_horizon"] == pytest.approx(two)
     scale = np.abs(np.diff(grid.values[0, :450])).mean()
-    assert found.rows[0].measures["mase_at_horizon"] == pytest.approx(two / scale)
+    assert actual.rows[0].measures["mase_at_horizon"] == pytest.approx(two / scale)
 
 
 def test_of_all_models_the_best_is_taken_and_others_are_skipped_with_a_reason(
@@ -96,17 +96,17 @@ def test_of_all_models_the_best_is_taken_and_others_are_skipped_with_a_reason(
     known = registries.Registry("model", registry.ForecasterEntry, few)
     monkeypatch.setattr(registry, "FORECASTERS", known)
     seen: list[str] = []
-    found = forecasting.run(
+    actual = forecasting.run(
         make_grid(50),
         forecasting.ForecastRequest("all", 600.0),
         watch=lambda name, _: seen.append(name),
     )
-    tried = {row.model for row in found.rows}
-    assert tried | set(found.skipped) == set(known)
-    assert found.skipped["regression"].startswith("regression: 35 points are too few")
+    tried = {row.model for row in actual.rows}
+    assert tried | set(actual.skipped) == set(known)
+    assert actual.skipped["regression"].startswith("regression: 35 points are too few")
     assert set(seen) == set(known)
-    best = min(found.rows, key=lambda row: row.measures["mae"] or 0.0).model
-    assert found.chosen.split(":")[0] == best
+    best = min(actual.rows, key=lambda row: row.measures["mae"] or 0.0).model
+    assert actual.chosen.split(":")[0] == best
 
 
 def test_a_season_can_be_given() -> None:
@@ -117,8 +117,8 @@ def test_a_season_can_be_given() -> None:
 
 
 def test_seconds_since_some_start_stay_seconds() -> None:
-    found = forecasting.run(make_grid(start_s=0.0), forecasting.ForecastRequest("holt", 600.0))
-    assert [row["timestamp"] for row in found.forecast_rows()] == [180000, 180300]
+    actual = forecasting.run(make_grid(start_s=0.0), forecasting.ForecastRequest("holt", 600.0))
+    assert [row["timestamp"] for row in actual.forecast_rows()] == [180000, 180300]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_the_chart_holds_past_backtest_and_future(result: forecasting.ForecastRe
 
 def test_a_series_that_never_changed_has_no_mase() -> None:
     grid = time_series.TimeGrid(("flat",), 0.0, 60.0, np.full((1, 100), 3.0))
-    found = forecasting.run(grid, forecasting.ForecastRequest(horizon_s=120.0, backtest=True))
-    row = found.rows[0].as_json()
+    actual = forecasting.run(grid, forecasting.ForecastRequest(horizon_s=120.0, backtest=True))
+    row = actual.rows[0].as_json()
     assert (row["mae"], row["mase"], row["coverage"]["0.9"]) == (0.0, None, 1.0)
-    assert "-" in [cell for cells in forecast_page.make_table(found).rows for cell in cells]
+    assert "-" in [cell for cells in forecast_page.make_table(actual).rows for cell in cells]

@@ -33,17 +33,17 @@ def test_assignments_are_the_nodes_that_place_chooses(name: str, seed: int) -> N
     built = manifests.build_cluster(manifests.unfold_document(cluster(seed)))
     profile = profiles.make_profile(name)
     expected = [(one.pod.key, one.node) for one in placing.place(built, (profile,))]
-    found = [(pod.key, node) for pod, node in placing.assign(built, profile)]
-    assert found == expected
-    assert any(node is None for _, node in found)
+    result = [(pod.key, node) for pod, node in placing.assign(built, profile)]
+    assert result == expected
+    assert any(node is None for _, node in result)
 
 
 def test_pods_of_another_scheduler_are_left_alone() -> None:
     objects = [testing.node(), testing.pod("ours"), testing.pod("theirs", schedulerName="other")]
     document = manifests.Document("made up", {"kind": "List", "items": objects})
     built = manifests.build_cluster(manifests.unfold_document(document))
-    found = placing.assign(built, profiles.make_profile(placing.STOCK))
-    assert [(pod.name, node) for pod, node in found] == [("ours", "n1")]
+    result = placing.assign(built, profiles.make_profile(placing.STOCK))
+    assert [(pod.name, node) for pod, node in result] == [("ours", "n1")]
 
 
 def test_size_counts_pods_times_nodes() -> None:

@@ -69,13 +69,13 @@ async def load(
         free.put_nowait(await Connection.open(port, context))
     loop = asyncio.get_running_loop()
     began_s = loop.time() + 0.05
-    found: list[float] = []
+    result: list[float] = []
 
     async def send(due_s: float) -> None:
         await asyncio.sleep(due_s - loop.time())
         connection = await free.get()
         status, _ = await connection.post(body)
-        found.append(loop.time() - due_s)
+        result.append(loop.time() - due_s)
         if status != 200:
             raise RuntimeError(f"answer {status}")
         free.put_nowait(connection)
@@ -84,7 +84,7 @@ async def load(
     await asyncio.gather(*(send(began_s + number / rate) for number in range(count)))
     while not free.empty():
         await free.get_nowait().close()
-    return found
+    return result
 
 
 def quantile(values: Sequence[float], share: float) -> float:

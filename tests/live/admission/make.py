@@ -35,8 +35,8 @@ QUICK = ServerSettings(drain_s=0.0, grace_s=2.0)
 
 def recorded(name: str) -> dict[str, Any]:
     """Return a recorded review."""
-    found: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    return result
 
 
 def managed(
@@ -73,8 +73,8 @@ def keep(url: str, key: ContainerKey = WEB, cpu: str = "512m", memory: str = "12
 def patch_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the operations of an answer; none if it has no patch."""
     text = answer["response"].get("patch")
-    found: list[dict[str, Any]] = json.loads(base64.b64decode(text)) if text else []
-    return found
+    result: list[dict[str, Any]] = json.loads(base64.b64decode(text)) if text else []
+    return result
 
 
 def authority() -> KeyPair:

@@ -43,13 +43,13 @@ WEB = container(
 )
 
 
-def shown(found: Mutation) -> dict[str, str | None]:
+def shown(result: Mutation) -> dict[str, str | None]:
     """Return new amounts by place."""
     return {
         f"{change.container}.{change.section}.{change.resource}": (
             None if change.new is None else str(change.new)
         )
-        for change in found.changes
+        for change in result.changes
     }
 
 
@@ -76,8 +76,8 @@ def test_by_default_memory_limit_equals_request_and_cpu_has_no_limit() -> None:
     [("1216M", "1216M"), ("512Mi", "512Mi"), ("1275068416", "1275068416"), ("1.5Gi", "1536Mi")],
 )
 def test_amounts_keep_the_notation_they_were_learned_in(memory: str, written: str) -> None:
-    found = size(pod(WEB), c=learned(memory=memory))
-    assert shown(found)["c.requests.memory"] == written
+    result = size(pod(WEB), c=learned(memory=memory))
+    assert shown(result)["c.requests.memory"] == written
 
 
 def test_equal_amounts_in_another_notation_are_no_change() -> None:
@@ -87,9 +87,9 @@ def test_equal_amounts_in_another_notation_are_no_change() -> None:
 
 def test_unknown_containers_and_init_containers_stay() -> None:
     other = container("other", {"cpu": "1"}, {"cpu": "2"})
-    found = size(pod(other, WEB, init_containers=(container("c"),)))
-    assert {change.container for change in found.changes} == {"c"}
-    assert {change.index for change in found.changes} == {1}
+    result = size(pod(other, WEB, init_containers=(container("c"),)))
+    assert {change.container for change in result.changes} == {"c"}
+    assert {change.index for change in result.changes} == {1}
 
 
 @pytest.mark.parametrize(
@@ -121,37 +121,37 @@ def test_limits_follow_by_rule(
     rule: LimitRule, cpu_limit: str | None, memory_limit: str | None
 ) -> None:
     policy = AdmissionPolicy(cpu_limit=rule, memory_limit=rule, cpu_factor=1.5, memory_factor=1.5)
-    found = shown(size(pod(WEB), policy))
-    assert (found["c.limits.cpu"], found["c.limits.memory"]) == (cpu_limit, memory_limit)
+    result = shown(size(pod(WEB), policy))
+    assert (result["c.limits.cpu"], result["c.limits.memory"]) == (cpu_limit, memory_limit)
 
 
 def test_kept_limits_stay_where_requests_are_smaller() -> None:
     policy = AdmissionPolicy(cpu_limit="keep", memory_limit="keep")
-    found = shown(size(pod(WEB), policy, c=learned("100m", "64Mi")))
-    assert found == {"c.requests.cpu": "100m", "c.requests.memory": "64Mi"}
+    result = shown(size(pod(WEB), policy, c=learned("100m", "64Mi")))
+    assert result == {"c.requests.cpu": "100m", "c.requests.memory": "64Mi"}
 
 
 def test_untouched_limits_bound_the_requests() -> None:
     policy = AdmissionPolicy(cpu_limit="untouched", memory_limit="untouched")
-    found = size(pod(WEB), policy)
-    assert shown(found) == {"c.requests.cpu": "500m", "c.requests.memory": "256Mi"}
-    assert any("not touched" in note for note in found.notes["c"])
+    result = size(pod(WEB), policy)
+    assert shown(result) == {"c.requests.cpu": "500m", "c.requests.memory": "256Mi"}
+    assert any("not touched" in note for note in result.notes["c"])
     bare = size(pod(container()), policy)
     assert shown(bare) == {"c.requests.cpu": "512m", "c.requests.memory": "1216M"}
 
 
 def test_a_floor_does_not_lift_requests_beyond_untouched_limits() -> None:
     small = container(limits={"memory": "16Mi"})
-    found = size(pod(small), AdmissionPolicy(memory_limit="untouched"), c=learned(None, "900M"))
-    assert shown(found) == {"c.requests.memory": "16Mi"}
+    result = size(pod(small), AdmissionPolicy(memory_limit="untouched"), c=learned(None, "900M"))
+    assert shown(result) == {"c.requests.memory": "16Mi"}
 
 
 def test_least_and_largest_amounts_are_kept_and_noted() -> None:
     policy = AdmissionPolicy(cpu_most_m=400, memory_least_bytes=2 * GIB)
-    found = size(pod(WEB), policy)
-    assert shown(found)["c.requests.cpu"] == "400m"
-    assert shown(found)["c.requests.memory"] == "2147483648"
-    assert found.notes["c"] == ("cpu: at most 400m", "memory: floor")
+    result = size(pod(WEB), policy)
+    assert shown(result)["c.requests.cpu"] == "400m"
+    assert shown(result)["c.requests.memory"] == "2147483648"
+    assert result.notes["c"] == ("cpu: at most 400m", "memory: floor")
 
 
 def ranges(kind: Any = "Container", **given: dict[str, str]) -> PodBounds:
@@ -162,9 +162,9 @@ def ranges(kind: Any = "Container", **given: dict[str, str]) -> PodBounds:
 
 def test_no_amount_is_beyond_the_limit_range() -> None:
     bounds = ranges(maximum={"cpu": "300m", "memory": "1G"}, minimum={"memory": "200M"})
-    found = shown(size(pod(WEB), bounds=bounds))
+    result = shown(size(pod(WEB), bounds=bounds))
     # A maximum asks for a limit, too.
-    assert found == {
+    assert result == {
         "c.requests.cpu": "300m",
         "c.limits.cpu": "300m",
         "c.requests.memory": "1G",
@@ -177,9 +177,9 @@ def test_no_amount_is_beyond_the_limit_range() -> None:
 def test_a_limit_that_would_come_back_too_small_is_not_taken_away() -> None:
     # The API server would fill in 200m again, below the request of 512m, and refuse the pod.
     defaulted = container(requests={"cpu": "100m"}, limits={"cpu": "200m"})
-    found = size(pod(defaulted), bounds=ranges(default={"cpu": "200m"}), c=learned("512m", None))
-    assert shown(found) == {"c.requests.cpu": "512m", "c.limits.cpu": "512m"}
-    assert found.notes["c"] == ("cpu limit: LimitRange has a default",)
+    result = size(pod(defaulted), bounds=ranges(default={"cpu": "200m"}), c=learned("512m", None))
+    assert shown(result) == {"c.requests.cpu": "512m", "c.limits.cpu": "512m"}
+    assert result.notes["c"] == ("cpu limit: LimitRange has a default",)
     small = size(pod(defaulted), bounds=ranges(default={"cpu": "200m"}), c=learned("50m", None))
     assert shown(small) == {"c.requests.cpu": "50m"}
 
@@ -201,17 +201,17 @@ def test_the_pod_itself_tells_of_defaults_where_the_cluster_is_not_asked(
     text: str, kept: bool
 ) -> None:
     note = {"kubernetes.io/limit-ranger": text}
-    found = shown(size(pod(WEB, annotations=note), c=learned("300m", None)))
-    assert found == (
+    result = shown(size(pod(WEB, annotations=note), c=learned("300m", None)))
+    assert result == (
         {"c.requests.cpu": "300m"} if kept else {"c.requests.cpu": "300m", "c.limits.cpu": None}
     )
 
 
 def test_a_quota_on_limits_asks_for_one() -> None:
     bounds = PodBounds(quota={"limits.cpu": 10_000})
-    found = size(pod(WEB), bounds=bounds, c=learned("300m", None))
-    assert shown(found) == {"c.requests.cpu": "300m"}
-    assert found.notes["c"] == ("cpu limit: the quota asks for one",)
+    result = size(pod(WEB), bounds=bounds, c=learned("300m", None))
+    assert shown(result) == {"c.requests.cpu": "300m"}
+    assert result.notes["c"] == ("cpu limit: the quota asks for one",)
 
 
 def test_requests_grow_only_as_far_as_the_quota_goes() -> None:
@@ -231,24 +231,24 @@ def test_a_ratio_of_limit_to_request_is_kept() -> None:
 def test_a_pod_fits_the_largest_node_as_a_whole() -> None:
     two = (container("a", {"cpu": "1"}), container("b", {"cpu": "1"}))
     values = {name: learned("3", None) for name in ("a", "b")}
-    found = mutate(pod(*two), values, AdmissionPolicy(), FREE, {"cpu": 4000, "memory": GIB})
+    result = mutate(pod(*two), values, AdmissionPolicy(), FREE, {"cpu": 4000, "memory": GIB})
     # Both grow alike, from 1 to 2: together 4.
-    assert shown(found) == {"a.requests.cpu": "2", "b.requests.cpu": "2"}
+    assert shown(result) == {"a.requests.cpu": "2", "b.requests.cpu": "2"}
 
 
 def test_the_limits_of_a_pod_together_stay_within_its_limit_range() -> None:
     bounds = ranges("Pod", maximum={"cpu": "800m"})
-    found = shown(
+    result = shown(
         size(pod(WEB), AdmissionPolicy(cpu_limit="scale"), bounds, c=learned("500m", None))
     )
-    assert found == {"c.requests.cpu": "500m"}  # in proportion the limit would be 1
+    assert result == {"c.requests.cpu": "500m"}  # in proportion the limit would be 1
 
 
 def test_a_change_of_class_is_noted() -> None:
     both = {"cpu": "250m", "memory": "128Mi"}
     guaranteed = pod(container(requests=both, limits=both))
-    found = size(guaranteed)
-    assert found.quality == (requests.QosClass.GUARANTEED, requests.QosClass.BURSTABLE)
+    result = size(guaranteed)
+    assert result.quality == (requests.QosClass.GUARANTEED, requests.QosClass.BURSTABLE)
     kept = size(guaranteed, AdmissionPolicy(keep_guaranteed=True))
     assert kept.quality == (requests.QosClass.GUARANTEED, requests.QosClass.GUARANTEED)
     assert shown(kept)["c.limits.cpu"] == "512m"
@@ -258,8 +258,8 @@ def test_a_change_of_class_is_noted() -> None:
 
 def test_resources_of_the_pod_itself_bound_its_containers() -> None:
     own = amounts(cpu="400m", memory="1G")
-    found = shown(size(pod(WEB, pod_requests=own, pod_limits=own)))
-    assert (found["c.requests.cpu"], found["c.requests.memory"]) == ("400m", "1G")
+    result = shown(size(pod(WEB, pod_requests=own, pod_limits=own)))
+    assert (result["c.requests.cpu"], result["c.requests.memory"]) == ("400m", "1G")
 
 
 def test_a_second_look_changes_nothing() -> None:
@@ -300,9 +300,9 @@ def test_a_pod_that_is_changed_is_one_the_namespace_accepts(
     bounds = replace(ranges(**given_range), ratios={} if ratio is None else {"cpu": ratio})
     policy = AdmissionPolicy(cpu_limit=rule, cpu_factor=2.0)
     one = pod(container(requests=before, limits=limits))
-    found = mutate(one, {"c": learned(f"{value}m", None)}, policy, bounds)
+    result = mutate(one, {"c": learned(f"{value}m", None)}, policy, bounds)
     texts: dict[str, str | None] = {f"c.requests.{name}": text for name, text in before.items()}
-    texts |= {f"c.limits.{name}": text for name, text in limits.items()} | shown(found)
+    texts |= {f"c.limits.{name}": text for name, text in limits.items()} | shown(result)
     request = quantities.parse(texts["c.requests.cpu"] or "0").milli()
     limit = quantities.parse(texts["c.limits.cpu"] or "0").milli()
     assert least <= request <= limit <= least + span

@@ -151,8 +151,8 @@ def assert_only_that_differs(
 
 
 def amount(container: dict[str, Any], section: str, resource: str) -> str | None:
-    found = ((container.get("resources") or {}).get(section) or {}).get(resource)
-    return None if found is None else str(found)
+    result = ((container.get("resources") or {}).get(section) or {}).get(resource)
+    return None if result is None else str(result)
 
 
 def without_sizes(pod: dict[str, Any]) -> dict[str, Any]:
@@ -218,9 +218,9 @@ def test_parents_are_made_once_where_they_are_missing(
     verdict = reviewer(AdmissionPolicy(), known={"memory": "900M"}).review(
         make.request(review_of(pod))
     )
-    found = [operation["path"] for operation in verdict.patch]
+    result = [operation["path"] for operation in verdict.patch]
     annotation = ["/metadata/annotations", "/metadata/annotations/kubestow.io~1changed"]
-    assert found == paths + annotation
+    assert result == paths + annotation
 
 
 @given(st.text())

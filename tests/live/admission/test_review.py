@@ -15,11 +15,11 @@ from tests.live.admission import make
 
 
 def test_the_recorded_creation_of_a_pod_is_read() -> None:
-    found = make.request(make.recorded("pods-main-create"))
-    assert (found.namespace, found.name, found.dry_run) == ("default", "", False)
-    assert found.uid == "0e8a8b42-8c24-4d02-8a45-9751e013c4d9"
-    assert found.creates_pod
-    pod = pods.as_pod(pods.read(found.object), found.namespace)
+    result = make.request(make.recorded("pods-main-create"))
+    assert (result.namespace, result.name, result.dry_run) == ("default", "", False)
+    assert result.uid == "0e8a8b42-8c24-4d02-8a45-9751e013c4d9"
+    assert result.creates_pod
+    pod = pods.as_pod(pods.read(result.object), result.namespace)
     assert pod.owner is not None
     assert (pod.owner.kind, pod.owner.name) == ("ReplicaSet", "web-55bb7c94b4")
     (container,) = pod.spec.containers
@@ -104,6 +104,6 @@ def test_a_pod_that_is_not_understood_is_an_error(change: dict[str, Any]) -> Non
 def test_amounts_may_be_numbers(amount: str | float) -> None:
     container = {"name": "c", "resources": {"requests": {"cpu": amount, "example.com/gpu": 1}}}
     raw = msgspec.json.encode({"spec": {"containers": [container]}})
-    (found,) = pods.as_pod(pods.read(raw), "default").spec.containers
-    assert found.requests["cpu"].milli() == 1000
-    assert set(found.requests) == {"cpu"}
+    (result,) = pods.as_pod(pods.read(raw), "default").spec.containers
+    assert result.requests["cpu"].milli() == 1000
+    assert set(result.requests) == {"cpu"}

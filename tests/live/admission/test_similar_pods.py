@@ -82,7 +82,7 @@ def pod(name: str = "web-1", **metadata: Any) -> admission_review.AdmissionReque
     return admission_review.read(json.dumps(review).encode())
 
 
-def told(verdict: reviewer.ReviewVerdict | None) -> Any:
+def reported(verdict: reviewer.ReviewVerdict | None) -> Any:
     """Return all that can be seen of a verdict."""
     assert verdict is not None
     record = verdict.record() if verdict.record else None
@@ -94,10 +94,10 @@ def test_the_second_pod_of_a_rollout_is_recalled_with_a_record_of_its_own() -> N
     first, second = pod("web-1"), pod("web-2")
     assert scene.reviewer.recall(first) is None
     scene.reviewer.review(first)
-    found = told(scene.reviewer.recall(second))
-    assert found == told(scene.fresh().review(second))
-    assert (found[0].outcome, found[1].parameters["pod"]) == ("changed", "web-2")
-    assert found[1].parameters["request"] == "of-web-2"
+    result = reported(scene.reviewer.recall(second))
+    assert result == reported(scene.fresh().review(second))
+    assert (result[0].outcome, result[1].parameters["pod"]) == ("changed", "web-2")
+    assert result[1].parameters["request"] == "of-web-2"
 
 
 LABELS = st.fixed_dictionaries(
@@ -129,9 +129,9 @@ def test_what_is_recalled_is_what_would_be_decided(
     for request in asked:
         known = scene.reviewer.recall(request)
         if known is not None:
-            assert told(known) == told(scene.fresh().review(request))
-        assert told(scene.reviewer.review(request)) == told(scene.fresh().review(request))
-        assert told(scene.reviewer.recall(request)) == told(scene.fresh().review(request))
+            assert reported(known) == reported(scene.fresh().review(request))
+        assert reported(scene.reviewer.review(request)) == reported(scene.fresh().review(request))
+        assert reported(scene.reviewer.recall(request)) == reported(scene.fresh().review(request))
 
 
 def test_a_bare_pod_is_known_by_its_name_and_not_taken_for_another() -> None:
@@ -156,7 +156,7 @@ def test_news_are_not_missed() -> None:
     scene.book.refresh()
     assert scene.reviewer.recall(pod()) is None
     assert "700m" in str(scene.reviewer.review(pod()).patch)
-    assert "700m" in str(told(scene.reviewer.recall(pod())))
+    assert "700m" in str(reported(scene.reviewer.recall(pod())))
 
 
 def test_another_cluster_is_looked_at_again() -> None:
@@ -193,4 +193,4 @@ def test_what_is_not_a_creation_is_recalled_at_once() -> None:
     other = admission_review.AdmissionRequest(
         uid=request.uid, operation="UPDATE", resource=request.resource
     )
-    assert told(Scene().reviewer.recall(other)) == told(Scene().reviewer.review(other))
+    assert reported(Scene().reviewer.recall(other)) == reported(Scene().reviewer.review(other))

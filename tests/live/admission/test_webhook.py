@@ -27,9 +27,9 @@ Hook = tuple[app.Webhook, httpx.Client]
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    found = f"sqlite:///{tmp_path}/store.db"
-    make.keep(found)
-    return found
+    result = f"sqlite:///{tmp_path}/store.db"
+    make.keep(result)
+    return result
 
 
 @pytest.fixture
@@ -52,11 +52,11 @@ def post(client: httpx.Client, review: Any) -> dict[str, Any]:
     answer = client.post(make.PATH, json=review)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "application/json"
-    found: dict[str, Any] = answer.json()
-    assert found["kind"] == "AdmissionReview"
-    assert found["response"]["uid"] == review["request"]["uid"]
-    assert found["response"]["allowed"] is True
-    return found
+    result: dict[str, Any] = answer.json()
+    assert result["kind"] == "AdmissionReview"
+    assert result["response"]["uid"] == review["request"]["uid"]
+    assert result["response"]["allowed"] is True
+    return result
 
 
 def count(hook: app.Webhook, outcome: str, reason: str = "") -> float:

@@ -49,9 +49,9 @@ def serve(
             length = int(self.headers.get("Content-Length") or 0)
             headers = {name.lower(): value for name, value in self.headers.items()}
             body, client = self.rfile.read(length), _common_name(self.connection)
-            found = Asked(self.command, self.path, headers, body, client)
-            asked.append(found)
-            status, document = answer(found)
+            result = Asked(self.command, self.path, headers, body, client)
+            asked.append(result)
+            status, document = answer(result)
             lines = isinstance(document, list)
             text = "".join(document) if lines else json.dumps(document)
             self.send_response(status)

@@ -31,8 +31,8 @@ def test_an_object_is_returned_as_it_came(tmp_path: Path) -> None:
         asked,
     ):
         path = servers.write_kubeconfig(tmp_path, url)
-        found = _ask(path, lambda client: client.get("/api/v1/nodes/n", {"a": "b"}))
-    assert found["metadata"]["name"] == "n"
+        result = _ask(path, lambda client: client.get("/api/v1/nodes/n", {"a": "b"}))
+    assert result["metadata"]["name"] == "n"
     assert (asked[0].path, asked[0].params) == ("/api/v1/nodes/n", {"a": "b"})
     assert asked[0].headers["authorization"] == "Bearer first"
 

@@ -60,10 +60,10 @@ def test_nobody_shows_nothing() -> None:
 
 def test_a_certificate_is_read_from_data_or_files(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"k")
-    found = _make(certificate=b"c", key=tmp_path / "key")
-    assert (found.certificate, found.key, found.authorization) == (b"c", b"k", "")
-    assert found.has_pair_of(_make(certificate=b"c", key=b"k", token="t"))
-    assert not found.has_pair_of(_make(certificate=b"c", key=b"other"))
+    result = _make(certificate=b"c", key=tmp_path / "key")
+    assert (result.certificate, result.key, result.authorization) == (b"c", b"k", "")
+    assert result.has_pair_of(_make(certificate=b"c", key=b"k", token="t"))
+    assert not result.has_pair_of(_make(certificate=b"c", key=b"other"))
 
 
 def test_a_missing_key_file_is_refused(tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_a_token_file_counts_before_a_token_unless_it_is_broken(
     with caplog.at_level(logging.ERROR):
         assert _make(token="inline", token_file=path).authorization == "Bearer inline"
     path.write_text("file")
-    found = _make(token="inline", token_file=path, certificate=b"c", key=b"k")
-    assert (found.authorization, found.certificate) == ("Bearer file", b"c")
+    result = _make(token="inline", token_file=path, certificate=b"c", key=b"k")
+    assert (result.authorization, result.certificate) == ("Bearer file", b"c")
 
 
 def _stamp(seconds: float) -> str:
@@ -207,8 +207,8 @@ def test_a_plugin_runs_once_for_many(tmp_path: Path) -> None:
 def test_a_plugin_may_show_a_certificate_instead_of_a_token(tmp_path: Path) -> None:
     output = scripts.credential(clientCertificateData="c", clientKeyData="k")
     path = scripts.printing(tmp_path / "login", output)
-    found = _make(plugin=scripts.plugin(path))
-    assert (found.authorization, found.certificate, found.key) == ("", b"c", b"k")
+    result = _make(plugin=scripts.plugin(path))
+    assert (result.authorization, result.certificate, result.key) == ("", b"c", b"k")
 
 
 def test_a_token_of_a_plugin_that_fits_no_header_is_refused(tmp_path: Path) -> None:

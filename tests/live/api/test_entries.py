@@ -39,7 +39,7 @@ def _user(document: Any) -> UserAccess:
 
 def test_a_cluster_is_read_whole() -> None:
     settings = {"audience": "x"}
-    found = _cluster(
+    result = _cluster(
         {
             **SERVER,
             "certificate-authority-data": _encode("pem"),
@@ -52,16 +52,16 @@ def test_a_cluster_is_read_whole() -> None:
             ],
         }
     )
-    assert (found.server, found.authority) == ("https://10.0.0.1:6443", b"pem")
-    assert (found.server_name, found.insecure, found.compressed) == ("kubernetes", False, False)
-    assert found.proxy == "http://user:hunter2@proxy:3128"
-    assert found.plugin_settings == settings
-    assert "hunter2" not in repr(found)
+    assert (result.server, result.authority) == ("https://10.0.0.1:6443", b"pem")
+    assert (result.server_name, result.insecure, result.compressed) == ("kubernetes", False, False)
+    assert result.proxy == "http://user:hunter2@proxy:3128"
+    assert result.plugin_settings == settings
+    assert "hunter2" not in repr(result)
 
 
 def test_the_path_of_a_server_is_kept_and_its_query_is_not() -> None:
-    found = _cluster({"server": "https://rancher/k8s/clusters/c-1/?a=b#c"})
-    assert found.server == "https://rancher/k8s/clusters/c-1"
+    result = _cluster({"server": "https://rancher/k8s/clusters/c-1/?a=b#c"})
+    assert result.server == "https://rancher/k8s/clusters/c-1"
 
 
 def test_an_insecure_cluster_is_marked() -> None:
@@ -71,16 +71,16 @@ def test_an_insecure_cluster_is_marked() -> None:
 @pytest.mark.parametrize("key", ["client-certificate", "client-key"])
 def test_inline_data_counts_before_files(key: str) -> None:
     pair = {"client-certificate": "a.crt", "client-key": "a.key"}
-    found = _user({**pair, f"{key}-data": _encode("inline\n")})
-    shown = {"client-certificate": found.certificate, "client-key": found.key}
+    result = _user({**pair, f"{key}-data": _encode("inline\n")})
+    shown = {"client-certificate": result.certificate, "client-key": result.key}
     assert shown[key] == b"inline\n"
     assert all(isinstance(shown[other], Path) for other in shown if other != key)
 
 
 def test_wrapped_base64_is_read() -> None:
     text = _encode("x" * 100)
-    found = _cluster({**SERVER, "certificate-authority-data": f"{text[:64]}\n{text[64:]}\n"})
-    assert found.authority == b"x" * 100
+    result = _cluster({**SERVER, "certificate-authority-data": f"{text[:64]}\n{text[64:]}\n"})
+    assert result.authority == b"x" * 100
 
 
 def test_a_key_without_a_certificate_is_not_used() -> None:
@@ -88,12 +88,12 @@ def test_a_key_without_a_certificate_is_not_used() -> None:
 
 
 def test_basic_authentication_and_a_certificate_go_together() -> None:
-    found = _user({"username": "u", "password": "p", "client-certificate": "a", "client-key": "b"})
-    assert (found.username, found.password, found.key) == ("u", "p", FOLDER / "b")
+    result = _user({"username": "u", "password": "p", "client-certificate": "a", "client-key": "b"})
+    assert (result.username, result.password, result.key) == ("u", "p", FOLDER / "b")
 
 
 def test_a_plugin_is_read_whole() -> None:
-    found = _user(
+    result = _user(
         {
             "exec": {
                 **PLUGIN,
@@ -104,12 +104,12 @@ def test_a_plugin_is_read_whole() -> None:
             }
         }
     ).plugin
-    assert found is not None
-    assert (found.command, found.version) == ("login", "client.authentication.k8s.io/v1")
-    assert found.arguments == ("get-token", "--client-secret=hunter2")
-    assert found.environment == {"KEY": "hunter2", "EMPTY": ""}
-    assert (found.hint, found.describes_cluster) == ("brew install login", True)
-    assert "hunter2" not in repr(found)
+    assert result is not None
+    assert (result.command, result.version) == ("login", "client.authentication.k8s.io/v1")
+    assert result.arguments == ("get-token", "--client-secret=hunter2")
+    assert result.environment == {"KEY": "hunter2", "EMPTY": ""}
+    assert (result.hint, result.describes_cluster) == ("brew install login", True)
+    assert "hunter2" not in repr(result)
 
 
 def test_a_plugin_of_v1beta1_need_not_say_whether_it_asks() -> None:

@@ -48,9 +48,9 @@ def _refusal(path: Path | None = None, context: str | None = None) -> str:
 
 def test_the_current_context_of_a_named_file_is_chosen(tmp_path: Path) -> None:
     path = servers.write_kubeconfig(tmp_path, SERVER, "t")
-    found = kubeconfig.find(str(path))
-    assert (found.context, found.namespace) == ("c", "shop")
-    assert (found.cluster.server, found.user.token) == (SERVER, "t")
+    result = kubeconfig.find(str(path))
+    assert (result.context, result.namespace) == ("c", "shop")
+    assert (result.cluster.server, result.user.token) == (SERVER, "t")
 
 
 def test_another_context_can_be_chosen(tmp_path: Path) -> None:
@@ -60,8 +60,8 @@ def test_another_context_can_be_chosen(tmp_path: Path) -> None:
         document[kind] += other[kind]
     path = servers.write(tmp_path / "config", document)
     assert kubeconfig.find(str(path)).user.token == "of-a"
-    found = kubeconfig.find(str(path), "b")
-    assert (found.user.token, found.cluster.server) == ("of-b", "https://10.0.0.2")
+    result = kubeconfig.find(str(path), "b")
+    assert (result.user.token, result.cluster.server) == ("of-b", "https://10.0.0.2")
 
 
 def test_a_context_without_namespace_is_in_default(tmp_path: Path) -> None:
@@ -93,10 +93,10 @@ def test_the_first_file_wins_whole_entries(tmp_path: Path, monkeypatch: pytest.M
     second["current-context"] = "b"
     path = servers.write(tmp_path / "second", second)
     monkeypatch.setenv("KUBECONFIG", f"{first}:{path}")
-    found = kubeconfig.find()
-    assert found.context == "a"
-    assert (found.user.token, found.user.token_file) == ("first", None)
-    assert (found.cluster.server, found.cluster.server_name) == (SERVER, "")
+    result = kubeconfig.find()
+    assert result.context == "a"
+    assert (result.user.token, result.user.token_file) == ("first", None)
+    assert (result.cluster.server, result.cluster.server_name) == (SERVER, "")
     assert kubeconfig.find(context="b").user.token == "of-b"
 
 
@@ -126,11 +126,11 @@ def test_merging_takes_the_first_of_each_name(
         expected: dict[str, int] = {}
         for index, file in enumerate(files):
             expected = dict.fromkeys(file[column], index) | expected
-        found = {
+        result = {
             name: int(next(iter(each.entry[member].mapping().values())))
             for name, each in merged.named[kind].items()
         }
-        assert found == expected
+        assert result == expected
         folders = {name: int(each.folder.name) for name, each in merged.named[kind].items()}
         assert folders == expected
 
@@ -155,20 +155,20 @@ def test_relative_paths_start_from_the_file_they_are_in(
     two = servers.write(second / "y", {"users": [{"name": "a", "user": user}]})
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KUBECONFIG", f"{one.relative_to(tmp_path)}:{two}")
-    found = kubeconfig.find()
-    assert found.cluster.authority == first / "pki" / "ca.crt"
-    assert found.user.certificate == second / "a.crt"
-    assert found.user.key == Path("/keys/a.key")
-    assert found.user.token_file == second / ".." / "token"
-    assert found.user.plugin is not None
-    assert found.user.plugin.command == str(second / "bin" / "login")
+    result = kubeconfig.find()
+    assert result.cluster.authority == first / "pki" / "ca.crt"
+    assert result.user.certificate == second / "a.crt"
+    assert result.user.key == Path("/keys/a.key")
+    assert result.user.token_file == second / ".." / "token"
+    assert result.user.plugin is not None
+    assert result.user.plugin.command == str(second / "bin" / "login")
 
 
 def test_a_context_without_user_is_anonymous(tmp_path: Path) -> None:
     document = _config("a", token="unused")
     del document["contexts"][0]["context"]["user"]
-    found = kubeconfig.find(str(servers.write(tmp_path / "config", document)))
-    assert found.user.token == ""
+    result = kubeconfig.find(str(servers.write(tmp_path / "config", document)))
+    assert result.user.token == ""
 
 
 @pytest.mark.parametrize("kind", ["cluster", "user"])

@@ -21,23 +21,23 @@ def ask(folder: Path, answer: tuple[int, Any], selector: str) -> tuple[tuple[str
             return await metadata_lists.list_names(client, PATH, selector)
 
     with servers.serve(lambda _: answer) as (url, asked):
-        found = asyncio.run(run(servers.write_kubeconfig(folder, url)))
-    return found, asked[0]
+        result = asyncio.run(run(servers.write_kubeconfig(folder, url)))
+    return result, asked[0]
 
 
 def test_only_metadata_is_asked_for(tmp_path: Path) -> None:
     items = [{"metadata": {"name": name, "labels": {"app": "web"}}} for name in ("b", "a")]
     answer = {"kind": "PartialObjectMetadataList", "items": items}
-    found, asked = ask(tmp_path, (200, answer), "app=web")
-    assert found == ("a", "b")
+    result, asked = ask(tmp_path, (200, answer), "app=web")
+    assert result == ("a", "b")
     assert asked.path == PATH
     assert asked.params == {"resourceVersion": "0", "labelSelector": "app=web"}
     assert asked.headers["accept"].startswith("application/json;as=PartialObjectMetadataList;")
 
 
 def test_a_list_may_be_empty(tmp_path: Path) -> None:
-    found, asked = ask(tmp_path, (200, {"items": None}), "")
-    assert found == ()
+    result, asked = ask(tmp_path, (200, {"items": None}), "")
+    assert result == ()
     assert asked.params == {"resourceVersion": "0"}
 
 

@@ -53,9 +53,9 @@ def _recording(tmp_path: Path) -> Path:
 
 def test_a_token_is_read(tmp_path: Path) -> None:
     path = scripts.printing(tmp_path / "login", scripts.credential(token=TOKEN))
-    found = _run(scripts.plugin(path))
-    assert (found.token, found.certificate, found.expires_s) == (TOKEN, b"", float("inf"))
-    assert TOKEN not in repr(found)
+    result = _run(scripts.plugin(path))
+    assert (result.token, result.certificate, result.expires_s) == (TOKEN, b"", float("inf"))
+    assert TOKEN not in repr(result)
 
 
 def test_a_certificate_and_an_expiry_are_read(tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_a_certificate_and_an_expiry_are_read(tmp_path: Path) -> None:
         clientKeyData="key",
         expirationTimestamp="2030-01-01T01:00:00+01:00",
     )
-    found = _run(scripts.plugin(scripts.printing(tmp_path / "login", output)))
-    assert (found.token, found.certificate, found.key) == ("", b"certificate", b"key")
-    assert found.expires_s == 1893456000.0
+    result = _run(scripts.plugin(scripts.printing(tmp_path / "login", output)))
+    assert (result.token, result.certificate, result.key) == ("", b"certificate", b"key")
+    assert result.expires_s == 1893456000.0
 
 
 def test_arguments_and_variables_reach_the_plugin(
@@ -229,8 +229,8 @@ def _is_alive(group: int) -> bool:
     """Tell whether a process of a group is left; zombies are not."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            state, _, found = path.read_text().rpartition(")")[2].split()[:3]
-            if int(found) == group and state != "Z":
+            state, _, result = path.read_text().rpartition(")")[2].split()[:3]
+            if int(result) == group and state != "Z":
                 return True
     return False
 

@@ -21,24 +21,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_pod_finds_server_authority_token_and_namespace(folder: Path) -> None:
-    found = service_accounts.find(INSIDE)
-    assert found is not None
-    assert (found.cluster.server, found.namespace) == ("https://10.0.0.1:443", "shop")
-    assert found.cluster.authority == folder / "ca.crt"
-    assert found.user.token_file == folder / "token"
-    assert found.context is None
+    result = service_accounts.find(INSIDE)
+    assert result is not None
+    assert (result.cluster.server, result.namespace) == ("https://10.0.0.1:443", "shop")
+    assert result.cluster.authority == folder / "ca.crt"
+    assert result.user.token_file == folder / "token"
+    assert result.context is None
 
 
 def test_an_address_of_ipv6_is_bracketed() -> None:
-    found = service_accounts.find(INSIDE | {"KUBERNETES_SERVICE_HOST": "fd00::1"})
-    assert found is not None
-    assert found.cluster.server == "https://[fd00::1]:443"
+    result = service_accounts.find(INSIDE | {"KUBERNETES_SERVICE_HOST": "fd00::1"})
+    assert result is not None
+    assert result.cluster.server == "https://[fd00::1]:443"
 
 
 def test_the_variable_of_the_namespace_counts_first() -> None:
-    found = service_accounts.find(INSIDE | {"POD_NAMESPACE": "other"})
-    assert found is not None
-    assert found.namespace == "other"
+    result = service_accounts.find(INSIDE | {"POD_NAMESPACE": "other"})
+    assert result is not None
+    assert result.namespace == "other"
 
 
 def test_without_its_files_the_namespace_is_default_and_the_system_is_trusted(
@@ -46,9 +46,9 @@ def test_without_its_files_the_namespace_is_default_and_the_system_is_trusted(
 ) -> None:
     (folder / "namespace").unlink()
     (folder / "ca.crt").unlink()
-    found = service_accounts.find(INSIDE)
-    assert found is not None
-    assert (found.namespace, found.cluster.authority) == ("default", None)
+    result = service_accounts.find(INSIDE)
+    assert result is not None
+    assert (result.namespace, result.cluster.authority) == ("default", None)
 
 
 @pytest.mark.parametrize("name", sorted(INSIDE))

@@ -21,16 +21,16 @@ QUICK = watches.Pauses(0.001, 0.01)
 
 
 class Sink:
-    """Remembers what it was told."""
+    """Records what it receives."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, list[str]]] = []
+        self.received: list[tuple[str, list[str]]] = []
 
-    def replace(self, found: list[dict[str, Any]]) -> None:
-        self.told.append(("LIST", [each["metadata"]["name"] for each in found]))
+    def replace(self, objects: list[dict[str, Any]]) -> None:
+        self.received.append(("LIST", [each["metadata"]["name"] for each in objects]))
 
     def apply(self, change: str, text: bytes) -> None:
-        self.told.append((change, [json.loads(text)["metadata"]["name"]]))
+        self.received.append((change, [json.loads(text)["metadata"]["name"]]))
 
 
 def _pod(name: str, version: int) -> dict[str, Any]:
@@ -43,8 +43,8 @@ def _list(names: list[str], version: int, more: str = "") -> servers.Answer:
     return 200, {"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": items}
 
 
-def _event(kind: str, found: dict[str, Any]) -> str:
-    return json.dumps({"type": kind, "object": found}) + "\n"
+def _event(kind: str, content: dict[str, Any]) -> str:
+    return json.dumps({"type": kind, "object": content}) + "\n"
 
 
 def _watch(
@@ -81,11 +81,11 @@ def test_a_list_comes_in_pages_and_says_what_its_objects_are(tmp_path: Path) -> 
             return await listings.read_list(client, PATH)
 
     with servers.serve(answer) as (url, asked):
-        found = asyncio.run(run(url))
-    assert [item["metadata"]["name"] for item in found.items] == ["a", "b"]
-    assert found.items[0]["kind"] == "Pod"
-    assert found.items[0]["apiVersion"] == "v1"
-    assert (found.version, len(asked)) == ("7", 2)
+        result = asyncio.run(run(url))
+    assert [item["metadata"]["name"] for item in result.items] == ["a", "b"]
+    assert result.items[0]["kind"] == "Pod"
+    assert result.items[0]["apiVersion"] == "v1"
+    assert (result.version, len(asked)) == ("7", 2)
 
 
 def test_a_page_that_is_gone_starts_the_list_again_and_then_without_pages(tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_a_page_that_is_gone_starts_the_list_again_and_then_without_pages(tmp_pa
             return await listings.read_list(client, PATH)
 
     with servers.serve(answer) as (url, asked):
-        found = asyncio.run(run(url))
-    assert [item["metadata"]["name"] for item in found.items] == ["a", "b"]
+        result = asyncio.run(run(url))
+    assert [item["metadata"]["name"] for item in result.items] == ["a", "b"]
     assert len(asked) == 5  # two pages, two pages, all at once
 
 
@@ -119,8 +119,13 @@ def test_a_watch_begins_at_the_list_and_resumes_behind_bookmarks(tmp_path: Path)
         assert asked.params["allowWatchBookmarks"] == "true"
         return 200, answers.get(asked.params["resourceVersion"], [])
 
-    sink, asked, fresh = _watch(tmp_path, answer, lambda sink: len(sink.told) >= 4)
-    assert sink.told == [("LIST", ["a"]), ("ADDED", ["b"]), ("MODIFIED", ["b"]), ("DELETED", ["a"])]
+    sink, asked, fresh = _watch(tmp_path, answer, lambda sink: len(sink.received) >= 4)
+    assert sink.received == [
+        ("LIST", ["a"]),
+        ("ADDED", ["b"]),
+        ("MODIFIED", ["b"]),
+        ("DELETED", ["a"]),
+    ]
     versions = [each.params["resourceVersion"] for each in asked if "watch" in each.params]
     assert versions[:2] == ["5", "8"]
     assert (fresh.lists, fresh.synced, fresh.version) == (1, True, "10")
@@ -153,8 +158,8 @@ def test_a_version_that_is_gone_means_a_new_list(tmp_path: Path, how: str) -> No
         gone = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
         return (410, gone) if how == "status" else (200, [_event("ERROR", gone)])
 
-    sink, _, fresh = _watch(tmp_path, answer, lambda sink: len(sink.told) >= 2)
-    assert sink.told[:2] == [("LIST", ["list-1"]), ("LIST", ["list-2"])]
+    sink, _, fresh = _watch(tmp_path, answer, lambda sink: len(sink.received) >= 2)
+    assert sink.received[:2] == [("LIST", ["list-1"]), ("LIST", ["list-2"])]
     assert fresh.faults["Expired"] == 1
 
 
@@ -173,8 +178,8 @@ def test_faults_and_half_lines_are_survived(tmp_path: Path) -> None:
         resumed = asked.params["resourceVersion"] == "6"
         return 200, [_event("ADDED", _pod("b", 7))] if resumed else []
 
-    sink, _, fresh = _watch(tmp_path, answer, lambda sink: len(sink.told) >= 3)
-    assert sink.told == [("LIST", []), ("ADDED", ["a"]), ("ADDED", ["b"])]
+    sink, _, fresh = _watch(tmp_path, answer, lambda sink: len(sink.received) >= 3)
+    assert sink.received == [("LIST", []), ("ADDED", ["a"]), ("ADDED", ["b"])]
     assert (fresh.faults["InternalError"], fresh.faults["Malformed"]) == (2, 1)
 
 

@@ -64,12 +64,12 @@ _CHANGES = st.one_of(
 
 def _rebuilt(nodes: dict[str, Any], pods: dict[str, Any]) -> states.ClusterState:
     reader = pod_source.PodReader()
-    found = [reader.read(fields.Field(document, "pod")) for document in pods.values()]
+    result = [reader.read(fields.Field(document, "pod")) for document in pods.values()]
     cluster = clusters.Cluster(
         nodes=tuple(
             manifests_cluster.read_node(fields.Field(node, "node")) for node in nodes.values()
         ),
-        pods=tuple(pod for pod in found if not pod.status.finished),
+        pods=tuple(pod for pod in result if not pod.status.finished),
     )
     return states.from_cluster(cluster)
 
@@ -96,13 +96,13 @@ def test_changes_one_by_one_lead_where_a_fresh_start_would(changes: list[Any]) -
             cache.remove("Pod", pods.pop(name))
         else:
             assert len(cache.state) == len(nodes)
-    expected, found = _rebuilt(nodes, pods), cache.state
-    order = [found.rows[name] for name in expected.names]
-    assert np.array_equal(found.requested[order], expected.requested)
-    assert np.array_equal(found.nonzero[order], expected.nonzero)
-    assert np.array_equal(found.allocatable[order], expected.allocatable)
-    assert np.array_equal(found.marks.cordoned[order], expected.marks.cordoned)
-    counted = sum(group.counts for group in found.groups)
+    expected, result = _rebuilt(nodes, pods), cache.state
+    order = [result.rows[name] for name in expected.names]
+    assert np.array_equal(result.requested[order], expected.requested)
+    assert np.array_equal(result.nonzero[order], expected.nonzero)
+    assert np.array_equal(result.allocatable[order], expected.allocatable)
+    assert np.array_equal(result.marks.cordoned[order], expected.marks.cordoned)
+    counted = sum(group.counts for group in result.groups)
     assert int(np.sum(counted)) == int(expected.requested[:, expected.columns["pods"]].sum())
 
 

@@ -26,11 +26,11 @@ def test_measures_stand_in_the_rows_and_columns_of_the_state() -> None:
     book.measure(
         {"n1": MeasuredLoads({"cpu": 700.0, "memory": 5e9}, 95.0), "gone": MeasuredLoads({}, 95.0)}
     )
-    found = book.loads(cache.state, 100.0)
+    result = book.loads(cache.state, 100.0)
     row, cpu = cache.state.rows["n1"], cache.state.columns["cpu"]
-    assert found.used[row, cpu] == 700.0
-    assert math.isnan(found.used[cache.state.rows["n0"], cpu])
-    assert not found.assumed.any()
+    assert result.used[row, cpu] == 700.0
+    assert math.isnan(result.used[cache.state.rows["n0"], cpu])
+    assert not result.assumed.any()
 
 
 def test_stale_measures_are_none() -> None:
@@ -62,10 +62,10 @@ def test_what_is_assumed_follows_nodes_that_come_and_go() -> None:
     book.place("p", _pod("n1"), cache.state, 100.0)
     cache.remove("Node", made.make_node("n0"))
     cache.put("Node", made.make_node("n2"))
-    found = book.loads(cache.state, 101.0)
+    result = book.loads(cache.state, 101.0)
     cpu = cache.state.columns["cpu"]
-    assert found.assumed[cache.state.rows["n1"], cpu] == 300.0
-    assert found.assumed[cache.state.rows["n2"], cpu] == 0.0
+    assert result.assumed[cache.state.rows["n1"], cpu] == 300.0
+    assert result.assumed[cache.state.rows["n2"], cpu] == 0.0
 
 
 def test_what_metrics_show_is_forgotten_and_so_are_nodes_that_are_gone() -> None:
@@ -93,5 +93,5 @@ def test_node_metrics_are_read_in_the_schedulers_units() -> None:
         "usage": {"cpu": "250m", "memory": "1Ki"},
     }
     bad = [{**good, "timestamp": "yesterday"}, {**good, "usage": {"cpu": "lots"}}, {}]
-    found = node_metrics.parse({"items": [*bad, good]})
-    assert found == {"n0": MeasuredLoads({"cpu": 250.0, "memory": 1024.0}, 1794816000.0)}
+    result = node_metrics.parse({"items": [*bad, good]})
+    assert result == {"n0": MeasuredLoads({"cpu": 250.0, "memory": 1024.0}, 1794816000.0)}

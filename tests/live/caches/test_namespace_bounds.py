@@ -45,23 +45,23 @@ def node(cpu: str, memory: str, **spec: Any) -> dict[str, Any]:
 
 
 def test_limit_ranges_are_read_by_namespace() -> None:
-    found = namespace_bounds.read_bounds([NAMESPACE], [RANGE], [], [])
-    assert found.namespaces["shop"].labels == {"kubestow.io/managed": "true"}
-    bounds = found.allowed("shop")
+    result = namespace_bounds.read_bounds([NAMESPACE], [RANGE], [], [])
+    assert result.namespaces["shop"].labels == {"kubestow.io/managed": "true"}
+    bounds = result.allowed("shop")
     assert bounds.ratios == {"cpu": 4.0}
     assert bounds.ranges.container is not None
     assert bounds.ranges.pod is not None
     assert str((bounds.ranges.container.default or {})["cpu"]) == "500m"
     assert str((bounds.ranges.pod.maximum or {})["memory"]) == "4Gi"
-    assert found.allowed("elsewhere") == limit_ranges.PodBounds()
+    assert result.allowed("elsewhere") == limit_ranges.PodBounds()
 
 
 def test_of_several_quotas_the_tightest_counts() -> None:
     some = quota({"requests.cpu": "4", "limits.memory": "8Gi"}, {"requests.cpu": "1500m"})
     other = quota({"cpu": "2"}, {"cpu": "1"})
-    found = namespace_bounds.read_bounds([], [], [some, other], [])
+    result = namespace_bounds.read_bounds([], [], [some, other], [])
     # 4 - 1.5 are left of the first, 2 - 1 of the second, where a bare name means requests.
-    assert found.allowed("shop").quota == {"requests.cpu": 1000, "limits.memory": 8 * 2**30}
+    assert result.allowed("shop").quota == {"requests.cpu": 1000, "limits.memory": 8 * 2**30}
 
 
 def test_quotas_for_some_pods_only_do_not_count() -> None:
@@ -71,8 +71,8 @@ def test_quotas_for_some_pods_only_do_not_count() -> None:
 
 def test_the_largest_node_that_takes_pods_counts() -> None:
     nodes = [node("4", "8Gi"), node("2", "16Gi"), node("64", "1Ti", unschedulable=True)]
-    found = namespace_bounds.read_bounds([], [], [], nodes)
-    assert found.node == {"cpu": 4000, "memory": 16 * 2**30}
+    result = namespace_bounds.read_bounds([], [], [], nodes)
+    assert result.node == {"cpu": 4000, "memory": 16 * 2**30}
     assert namespace_bounds.read_bounds([], [], [], []).node is None
 
 

@@ -20,9 +20,9 @@ class FakeCluster:
         self.refused: set[str] = set()
         self._version = 0
 
-    def add(self, path: str, found: dict[str, Any]) -> None:
+    def add(self, path: str, content: dict[str, Any]) -> None:
         self._version += 1
-        kept = copy.deepcopy(found)
+        kept = copy.deepcopy(content)
         kept.setdefault("metadata", {})["resourceVersion"] = str(self._version)
         self.objects[path] = kept
 

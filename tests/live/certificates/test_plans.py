@@ -45,8 +45,8 @@ def test_what_is_young_is_left_alone() -> None:
 @pytest.mark.parametrize(("days", "due"), [(59.9, False), (60.0, True), (89.0, True)])
 def test_a_certificate_is_renewed_at_two_thirds_of_its_life(days: float, due: bool) -> None:
     # 2/3 of 90 days and an hour are 60 days less 20 minutes after the making.
-    found = plan(held((life(100, 365),), life(days, 90)), NAMES, RULES, NOW)
-    assert found == RenewalPlan(new_serving=due)
+    result = plan(held((life(100, 365),), life(days, 90)), NAMES, RULES, NOW)
+    assert result == RenewalPlan(new_serving=due)
 
 
 @pytest.mark.parametrize(("days", "due"), [(243.0, False), (243.4, True), (364.0, True)])
@@ -54,8 +54,8 @@ def test_an_authority_is_renewed_at_two_thirds_and_signs_nothing_yet(
     days: float, due: bool
 ) -> None:
     # 2/3 of 365 days are 243.3.
-    found = plan(held((life(days, 365),), life(10, 90)), NAMES, RULES, NOW)
-    assert found == RenewalPlan(new_authority=due, new_serving=False)
+    result = plan(held((life(days, 365),), life(10, 90)), NAMES, RULES, NOW)
+    assert result == RenewalPlan(new_authority=due, new_serving=False)
 
 
 def test_a_new_authority_signs_after_everyone_heard_of_it() -> None:
@@ -92,5 +92,5 @@ def test_a_certificate_of_no_use_is_replaced_at_once(useless: Held) -> None:
 
 
 def test_an_authority_that_ended_takes_its_certificate_with_it() -> None:
-    found = plan(held((life(365, 365),), life(10, 90)), NAMES, RULES, NOW)
-    assert found == RenewalPlan(new_authority=True, new_serving=True, drop=(0,))
+    result = plan(held((life(365, 365),), life(10, 90)), NAMES, RULES, NOW)
+    assert result == RenewalPlan(new_authority=True, new_serving=True, drop=(0,))

@@ -97,8 +97,8 @@ def test_the_bundle_is_written_to_all_webhooks_and_only_when_it_differs() -> Non
     cluster = hooked()
     for _ in range(3):
         asyncio.run(replica(cluster, [HOOK]).current(NOW))
-    told = {hook["clientConfig"]["caBundle"] for hook in cluster.objects[HOOK.path]["webhooks"]}
-    assert told == {cluster.objects[SECRET]["data"]["ca.crt"]}
+    reported = {hook["clientConfig"]["caBundle"] for hook in cluster.objects[HOOK.path]["webhooks"]}
+    assert reported == {cluster.objects[SECRET]["data"]["ca.crt"]}
     assert cluster.writes == [("POST", SECRET), ("PATCH", HOOK.path)]
 
 
@@ -112,8 +112,8 @@ def test_a_rotation_tells_of_the_new_authority_before_it_signs() -> None:
     assert between != old
     during = asyncio.run(source.current(later_s))
     assert during == between
-    told = cluster.objects[HOOK.path]["webhooks"][0]["clientConfig"]["caBundle"]
-    assert len(pairs.read_certificates("", base64.b64decode(told))) == 2
+    reported = cluster.objects[HOOK.path]["webhooks"][0]["clientConfig"]["caBundle"]
+    assert len(pairs.read_certificates("", base64.b64decode(reported))) == 2
     after = asyncio.run(source.current(later_s + 601.0))
     newest, oldest = authorities_in(cluster)
     served = pairs.check("", after)

@@ -20,9 +20,9 @@ def serial_of(port: int, client: ssl.SSLContext) -> str:
         make.connected(port) as plain,
         client.wrap_socket(plain, server_hostname="localhost") as secure,
     ):
-        found = secure.getpeercert()
-        assert found is not None
-        return str(found["serialNumber"])
+        result = secure.getpeercert()
+        assert result is not None
+        return str(result["serialNumber"])
 
 
 def test_a_new_certificate_serves_under_load_without_a_failed_request() -> None:

@@ -72,13 +72,13 @@ def test_recorded_questions_about_unknown_nodes_pass(verb: str) -> None:
     for mode in ("nodenames", "nodes"):
         sent = (RECORDED / f"{verb}-{mode}-request.json").read_bytes()
         with _served(scenes.Scene()) as client:
-            found = client.post(f"/{verb}", content=sent).json()
+            result = client.post(f"/{verb}", content=sent).json()
         if verb == "prioritize":
-            assert found == []
+            assert result == []
         elif mode == "nodes":
-            assert found["nodes"]["items"] == json.loads(sent)["Nodes"]["items"]
+            assert result["nodes"]["items"] == json.loads(sent)["Nodes"]["items"]
         else:
-            assert found["nodenames"] == json.loads(sent)["NodeNames"]
+            assert result["nodenames"] == json.loads(sent)["NodeNames"]
 
 
 def test_a_fault_lets_all_nodes_pass_and_is_counted() -> None:
@@ -130,5 +130,5 @@ def test_a_binding_that_is_refused_says_why() -> None:
     binder = Binder(ApiError(409, "Conflict", "pod p is already assigned"))
     wanted = {"PodName": "p", "PodNamespace": "shop", "PodUID": "u", "Node": "n0"}
     with _served(scenes.Scene(), binder) as client:
-        found = client.post("/bind", json=wanted).json()
-    assert found == {"error": "Conflict (409): pod p is already assigned"}
+        result = client.post("/bind", json=wanted).json()
+    assert result == {"error": "Conflict (409): pod p is already assigned"}

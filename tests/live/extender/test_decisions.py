@@ -69,20 +69,20 @@ def _question(*names: str, uid: str = "new", cpu: str = "500m") -> messages.Exte
     return messages.read_question(msgspec.json.encode(document))
 
 
-def _scores(found: list[messages.HostPriority]) -> dict[str, int]:
-    return {each.host: each.score for each in found}
+def _scores(result: list[messages.HostPriority]) -> dict[str, int]:
+    return {each.host: each.score for each in result}
 
 
 def test_nodes_that_do_not_pass_are_named_with_the_reason() -> None:
-    found = Scene().judge.filter(_question("n0", "n1", "n2"))
-    assert found.node_names == ["n0", "n1"]
-    assert found.failed_nodes == {"n2": "0m are free"}
+    result = Scene().judge.filter(_question("n0", "n1", "n2"))
+    assert result.node_names == ["n0", "n1"]
+    assert result.failed_nodes == {"n2": "0m are free"}
 
 
 def test_scores_of_zero_are_left_out() -> None:
     # Free: 4000m, 2000m, 0: stretched to 10, 5, 0.
-    found = Scene().judge.prioritize(_question("n0", "n1", "n2"))
-    assert _scores(found) == {"n0": 10, "n1": 5}
+    result = Scene().judge.prioritize(_question("n0", "n1", "n2"))
+    assert _scores(result) == {"n0": 10, "n1": 5}
 
 
 def test_a_node_the_cache_does_not_know_passes_without_a_score() -> None:
@@ -181,11 +181,11 @@ def test_measured_loads_count_instead_of_requests() -> None:
 def test_every_term_can_be_asked(name: str) -> None:
     scene = Scene(registry.make_term(name))
     kept = json.loads(messages.write(scene.judge.filter(_question("n0", "n1"))))
-    found = scene.judge.prioritize(_question("n0", "n1"))
+    result = scene.judge.prioritize(_question("n0", "n1"))
     assert set(kept["nodenames"]) <= {"n0", "n1"}
     assert (len(kept["nodenames"]) == 1) is registry.TERMS.get(name).decisive
-    assert all(0 <= each.score <= 10 for each in found)
-    assert found
+    assert all(0 <= each.score <= 10 for each in result)
+    assert result
 
 
 @pytest.mark.parametrize("name", registry.TERMS)
@@ -230,8 +230,8 @@ def test_what_a_term_leaves_that_decides_alone_is_what_the_simulated_scheduler_t
 
 def test_a_term_that_decides_alone_tells_why_others_were_refused() -> None:
     scene = Scene(decision=catalog.ALONE)
-    found = scene.judge.filter(_question("n0", "n1", "n2"))
-    assert (found.node_names, found.failed_nodes) == (["n0"], {"n2": "0m are free"})
+    result = scene.judge.filter(_question("n0", "n1", "n2"))
+    assert (result.node_names, result.failed_nodes) == (["n0"], {"n2": "0m are free"})
     (record,) = scene.records
     assert [each.name for each in record.candidates] == ["n0", "n1"]
 
@@ -260,18 +260,18 @@ def test_a_shortlist_is_what_the_simulated_scheduler_chooses_from(
     asked = msgspec.json.encode({"Pod": document, "Nodes": None, "NodeNames": names})
     pod = scene.cache.read_pod(msgspec.json.encode(document)).pod
     profile = catalog.profile_of_term(name, catalog.SHORTLIST)
-    found = scheduler_scheduler.Scheduler(profile, made.FEATURES).place(pod, scene.cache.state)
+    result = scheduler_scheduler.Scheduler(profile, made.FEATURES).place(pod, scene.cache.state)
     left = scene.judge.filter(messages.read_question(asked)).node_names
-    assert left == [found.nodes[row] for row in found.feasible]
-    assert found.node is None or found.node in left
+    assert left == [result.nodes[row] for row in result.feasible]
+    assert result.node is None or result.node in left
     assert owner == "ReplicaSet" or len(left) <= 1
 
 
 def test_a_shortlist_is_recorded_and_counted_where_the_term_finds_it_best() -> None:
     scene = Scene(decision=catalog.SHORTLIST)
     # Free: 4000m, 2000m, 0: stretched to 10, 5, 0; within a point of the best there is one.
-    found = scene.judge.filter(_question("n0", "n1", "n2"))
-    assert (found.node_names, found.failed_nodes) == (["n0"], {"n2": "0m are free"})
+    result = scene.judge.filter(_question("n0", "n1", "n2"))
+    assert (result.node_names, result.failed_nodes) == (["n0"], {"n2": "0m are free"})
     scene.judge.settle()
     assert made.requested_m(scene.cache, "n0") == 500
     (record,) = scene.records
@@ -291,6 +291,6 @@ def test_a_decisive_term_is_recorded_and_assumed_where_it_sends_the_pod() -> Non
 
 def test_nodes_pass_a_decisive_term_that_knows_none_of_them() -> None:
     scene = Scene(registry.make_term("vector-dot"))
-    found = scene.judge.filter(_question("new", "newer"))
-    assert json.loads(messages.write(found)) == {"nodenames": ["new", "newer"]}
+    result = scene.judge.filter(_question("new", "newer"))
+    assert json.loads(messages.write(result)) == {"nodenames": ["new", "newer"]}
     assert not scene.records

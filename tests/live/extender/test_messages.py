@@ -30,8 +30,8 @@ def test_recorded_questions_are_read(verb: str, mode: str) -> None:
 def test_names_are_answered_by_names() -> None:
     question = messages.read_question(_read("filter-nodenames-request"))
     names = messages.node_names(question)
-    found = messages.answer(question, [1, 3], {names[0]: "full"})
-    assert json.loads(messages.write(found)) == {
+    result = messages.answer(question, [1, 3], {names[0]: "full"})
+    assert json.loads(messages.write(result)) == {
         "nodenames": [names[1], names[3]],
         "failedNodes": {names[0]: "full"},
     }
@@ -40,22 +40,22 @@ def test_names_are_answered_by_names() -> None:
 def test_whole_nodes_are_handed_back_as_they_came() -> None:
     question = messages.read_question(_read("filter-nodes-request"))
     sent = json.loads(_read("filter-nodes-request"))["Nodes"]["items"]
-    found = json.loads(messages.write(messages.answer(question, [2], {})))
-    assert found == {"nodes": {"items": [sent[2]]}}
+    result = json.loads(messages.write(messages.answer(question, [2], {})))
+    assert result == {"nodes": {"items": [sent[2]]}}
 
 
 def test_keys_are_those_of_a_recorded_answer() -> None:
     question = messages.read_question(_read("filter-nodenames-request"))
-    found = json.loads(messages.write(messages.answer(question, [0], {"x": "y"})))
-    assert found.keys() <= json.loads(_read("filter-nodenames-response")).keys()
+    result = json.loads(messages.write(messages.answer(question, [0], {"x": "y"})))
+    assert result.keys() <= json.loads(_read("filter-nodenames-response")).keys()
     scores = json.loads(messages.write([messages.HostPriority("n", 7)]))
     assert scores[0].keys() == json.loads(_read("prioritize-nodenames-response"))[0].keys()
 
 
 def test_bindings_are_spelled_as_in_go() -> None:
     text = b'{"PodName": "p", "PodNamespace": "ns", "PodUID": "u", "Node": "n"}'
-    found = messages.read_binding(text)
-    assert (found.name, found.namespace, found.uid, found.node) == ("p", "ns", "u", "n")
+    result = messages.read_binding(text)
+    assert (result.name, result.namespace, result.uid, result.node) == ("p", "ns", "u", "n")
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,10 @@ def test_rows_are_those_a_dictionary_has(names: list[str], more: list[str], wide
     asked = [*names, *more]
     separators = (" , ", ": ") if wide else (",", ":")
     text = json.dumps(asked, ensure_ascii=False, separators=separators).encode()
-    found = node_names.find_rows(node_names.make_table(tuple(names)), text)
-    assert found is not None
+    result = node_names.find_rows(node_names.make_table(tuple(names)), text)
+    assert result is not None
     rows = {name: row for row, name in enumerate(names)}
-    assert found.tolist() == [rows.get(name, node_names.UNKNOWN) for name in asked]
+    assert result.tolist() == [rows.get(name, node_names.UNKNOWN) for name in asked]
 
 
 @pytest.mark.parametrize(
@@ -48,15 +48,15 @@ def test_what_is_no_plain_list_of_texts_is_left_to_others(text: bytes) -> None:
 
 
 def test_an_empty_list_has_no_rows() -> None:
-    found = node_names.find_rows(node_names.make_table(("a",)), b"[ ]")
-    assert found is not None
-    assert len(found) == 0
+    result = node_names.find_rows(node_names.make_table(("a",)), b"[ ]")
+    assert result is not None
+    assert len(result) == 0
 
 
 def test_five_thousand_names_are_found() -> None:
     names = tuple(f"node-{number:04}" for number in range(5000))
     order = np.random.default_rng(1).permutation(5000)
     text = json.dumps([names[row] for row in order]).encode()
-    found = node_names.find_rows(node_names.make_table(names), text)
-    assert found is not None
-    assert (found == order).all()
+    result = node_names.find_rows(node_names.make_table(names), text)
+    assert result is not None
+    assert (result == order).all()

@@ -51,8 +51,8 @@ def _of_kind(values: InstallationValues, kind: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(params=list(WITHOUT.values()), ids=list(WITHOUT))
 def values(request: pytest.FixtureRequest) -> InstallationValues:
-    found: InstallationValues = request.param
-    return found
+    result: InstallationValues = request.param
+    return result
 
 
 def test_every_object_has_a_place_of_its_own(values: InstallationValues) -> None:
@@ -114,8 +114,8 @@ def test_the_address_of_the_store_is_no_argument() -> None:
 
 
 def test_the_scheduler_asks_the_extender_beside_it() -> None:
-    (found,) = _of_kind(WITHOUT["otherwise"], "ConfigMap")
-    document = yaml.safe_load(found["data"]["scheduler.yaml"])
+    (result,) = _of_kind(WITHOUT["otherwise"], "ConfigMap")
+    document = yaml.safe_load(result["data"]["scheduler.yaml"])
     assert document["extenders"][0]["urlPrefix"] == "http://127.0.0.1:8888"
     assert document["leaderElection"]["resourceNamespace"] == "tools"
     own = {key: value for key, value in document.items() if key != "leaderElection"}
@@ -124,12 +124,12 @@ def test_the_scheduler_asks_the_extender_beside_it() -> None:
 
 
 def test_cert_manager_makes_certificates_and_fills_in_bundles() -> None:
-    found = installation.render_installation(WITHOUT["cert-manager"])
-    kinds = [document["kind"] for document in found]
+    result = installation.render_installation(WITHOUT["cert-manager"])
+    kinds = [document["kind"] for document in result]
     assert (kinds.count("Certificate"), kinds.count("Issuer")) == (2, 1)
-    annotated = [d for d in found if d["kind"] in ("MutatingWebhookConfiguration", "APIService")]
+    annotated = [d for d in result if d["kind"] in ("MutatingWebhookConfiguration", "APIService")]
     assert all("cert-manager.io/inject-ca-from" in d["metadata"]["annotations"] for d in annotated)
-    rules = [rule for d in found if d["kind"] in ("Role", "ClusterRole") for rule in d["rules"]]
+    rules = [rule for d in result if d["kind"] in ("Role", "ClusterRole") for rule in d["rules"]]
     assert not any("secrets" in rule["resources"] for rule in rules)
     mine = replace(WITHOUT["cert-manager"], issuer="corporate")
     assert "Issuer" not in [document["kind"] for document in installation.render_installation(mine)]

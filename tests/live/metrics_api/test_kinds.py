@@ -33,8 +33,8 @@ POD = ResourceKind("", "v1", "pods", "Pod", True)
     ],
 )
 def test_kinds_are_found_by_their_names(text: str, resource: str | None) -> None:
-    found = asyncio.run(Mapper(make.FakeApi()).find(text))
-    assert (found.resource if found else None) == resource
+    result = asyncio.run(Mapper(make.FakeApi()).find(text))
+    assert (result.resource if result else None) == resource
 
 
 def test_groups_are_asked_for_once_in_a_while() -> None:

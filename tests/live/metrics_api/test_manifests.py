@@ -7,11 +7,11 @@ from kubestow.live.metrics_api import manifests
 
 
 def test_the_newest_version_is_preferred() -> None:
-    found = manifests.api_services("home", "metrics", 8443)
-    priorities = {each["metadata"]["name"]: each["spec"]["versionPriority"] for each in found}
+    result = manifests.api_services("home", "metrics", 8443)
+    priorities = {each["metadata"]["name"]: each["spec"]["versionPriority"] for each in result}
     assert set(priorities) == set(manifests.GROUPS)
     assert priorities["v1beta2.custom.metrics.k8s.io"] > priorities["v1beta1.custom.metrics.k8s.io"]
-    for each in found:
+    for each in result:
         assert each["spec"]["service"] == {"name": "metrics", "namespace": "home", "port": 8443}
         assert "insecureSkipTLSVerify" not in each["spec"]
 

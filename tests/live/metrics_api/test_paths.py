@@ -39,19 +39,19 @@ def read(path: bytes) -> paths.MetricQuery | None:
     ],
 )
 def test_custom_metrics(path: bytes, subject: tuple[str, ...], right: tuple[str, ...]) -> None:
-    found = read(BASE + path)
-    assert found is not None
-    assert (found.resource, found.namespace, found.name, found.metric) == subject
-    deed = found.deed
+    result = read(BASE + path)
+    assert result is not None
+    assert (result.resource, result.namespace, result.name, result.metric) == subject
+    deed = result.deed
     assert (deed.verb, deed.resource, deed.subresource, deed.namespace, deed.name) == right
     assert (deed.group, deed.version) == ("custom.metrics.k8s.io", "v1beta1")
 
 
 def test_external_metrics_are_listed() -> None:
-    found = read(b"/apis/external.metrics.k8s.io/v1beta1/namespaces/x/depth")
-    assert found is not None
-    assert (found.resource, found.namespace, found.metric) == ("", "x", "depth")
-    assert (found.deed.verb, found.deed.resource, found.deed.name) == ("list", "depth", "")
+    result = read(b"/apis/external.metrics.k8s.io/v1beta1/namespaces/x/depth")
+    assert result is not None
+    assert (result.resource, result.namespace, result.metric) == ("", "x", "depth")
+    assert (result.deed.verb, result.deed.resource, result.deed.name) == ("list", "depth", "")
 
 
 @pytest.mark.parametrize(

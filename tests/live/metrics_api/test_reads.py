@@ -15,18 +15,18 @@ MOMENT = "2027-01-15T08:00:00Z"
 
 def get(scene: make.Scene, path: str) -> Any:
     with scene.as_user() as client:
-        found = client.get(path)
-        assert found.status_code == httpx.codes.OK, found.text
-        assert found.headers["content-type"] == "application/json"
-        return found.json()
+        result = client.get(path)
+        assert result.status_code == httpx.codes.OK, result.text
+        assert result.headers["content-type"] == "application/json"
+        return result.json()
 
 
 def refuse(scene: make.Scene, path: str) -> dict[str, Any]:
     with scene.as_user() as client:
-        found = client.get(path)
-        status: dict[str, Any] = found.json()
+        result = client.get(path)
+        status: dict[str, Any] = result.json()
         assert (status["kind"], status["status"]) == ("Status", "Failure")
-        assert status["code"] == found.status_code
+        assert status["code"] == result.status_code
         return status
 
 
@@ -46,15 +46,15 @@ def test_what_the_autoscaler_asks_of_pods_is_answered_as_recorded(scene: make.Sc
     scene.api.members["/api/v1/namespaces/default/pods", "app=web"] = names
     for name in (*names, "other"):
         scene.put(make.pod(name, "lab_requests_per_second"), "20000m")
-    told = {
+    reported = {
         name: value
         for name, value in request["headers"].items()
         if name.startswith("X-Remote") or name == "Accept"
     }
     pair = scene.proxy.client("proxy", make.PROXY)
-    with scene.client(pair, told) as client:
-        found = client.get(request["path"])
-    assert found.json() == expected
+    with scene.client(pair, reported) as client:
+        result = client.get(request["path"])
+    assert result.json() == expected
     (review,) = scene.api.reviews()
     assert review["user"] == "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
     assert review["groups"] == ["system:authenticated"]
@@ -129,9 +129,9 @@ def test_groups_are_told_in_both_ways(scene: make.Scene) -> None:
     assert get(scene, "/apis/custom.metrics.k8s.io") == plain["groups"][0]
     kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
     with scene.as_user() as client:
-        found = client.get("/apis", headers={"Accept": f"{kind},application/json"})
-    assert found.headers["content-type"] == kind
-    (version, _) = found.json()["items"][0]["versions"]
+        result = client.get("/apis", headers={"Accept": f"{kind},application/json"})
+    assert result.headers["content-type"] == kind
+    (version, _) = result.json()["items"][0]["versions"]
     (parent,) = version["resources"]
     assert (version["version"], parent["resource"]) == ("v1beta2", "pods")
     assert parent["subresources"][0]["subresource"] == "rate"
@@ -139,9 +139,9 @@ def test_groups_are_told_in_both_ways(scene: make.Scene) -> None:
 
 def test_a_metric_that_is_not_there_is_refused_in_upstreams_words(scene: make.Scene) -> None:
     base = "/apis/custom.metrics.k8s.io/v1beta2"
-    found = refuse(scene, f"{base}/nodes/n1/latency")
-    assert found["reason"] == "NotFound"
-    assert found["message"] == "the server could not find the metric latency for nodes n1"
+    result = refuse(scene, f"{base}/nodes/n1/latency")
+    assert result["reason"] == "NotFound"
+    assert result["message"] == "the server could not find the metric latency for nodes n1"
     many = refuse(scene, f"{base}/namespaces/default/deployments/%2A/rate")
     assert many["message"] == "the server could not find the metric rate for deployments.apps"
 

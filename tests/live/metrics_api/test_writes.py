@@ -47,8 +47,8 @@ def read(scene: make.Scene, path: str) -> Any:
 def test_numbers_and_quantities_are_read_back_exactly(
     scene: make.Scene, body: str, value: str
 ) -> None:
-    found = write(scene, POD, body)
-    assert (found.status_code, found.content) == (httpx.codes.OK, b"")
+    result = write(scene, POD, body)
+    assert (result.status_code, result.content) == (httpx.codes.OK, b"")
     (item,) = read(scene, "namespaces/default/pods/a/rate")
     assert item["value"] == value
     assert item["timestamp"] == documents.moment(make.NOW_S)
@@ -180,7 +180,7 @@ def test_many_write_at_once(scene: make.Scene) -> None:
             return [client.post(path, content=str(writer)).status_code for path in paths]
 
     with futures.ThreadPoolExecutor(8) as pool:
-        codes = [code for found in pool.map(fill, range(8)) for code in found]
+        codes = [code for result in pool.map(fill, range(8)) for code in result]
     assert codes == [httpx.codes.OK] * 200
     assert len(scene.book) == 200
     assert [item["value"] for item in read(scene, "nodes/n24/m7")] == ["7"]

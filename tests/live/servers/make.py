@@ -43,8 +43,8 @@ async def measure(request: Request) -> Response:
 
 async def name(request: Request) -> Response:
     """Answer who the client is."""
-    found = request.scope.get("extensions", {}).get(protocols.PEER)
-    return PlainTextResponse(str(found["subject"]) if found else "nobody")
+    result = request.scope.get("extensions", {}).get(protocols.PEER)
+    return PlainTextResponse(str(result["subject"]) if result else "nobody")
 
 
 async def linger(_: Request) -> Response:
@@ -90,11 +90,11 @@ def connected(port: int) -> Iterator[socket.socket]:
 
 def read_all(connection: socket.socket) -> bytes:
     """Return everything until the other side closes."""
-    found = b""
+    result = b""
     with contextlib.suppress(ConnectionResetError):
         while part := connection.recv(65536):
-            found += part
-    return found
+            result += part
+    return result
 
 
 class Steady:

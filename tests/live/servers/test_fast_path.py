@@ -34,10 +34,10 @@ def _post(server: running.Server, path: str, content: bytes) -> httpx.Response:
 
 def test_a_body_is_answered_and_counted() -> None:
     with _served(_count) as server:
-        found = _post(server, "/count", b"x" * 100)
+        result = _post(server, "/count", b"x" * 100)
         metrics = httpx.get(f"{server.url}/metrics", trust_env=False).text
-    assert (found.status_code, found.text) == (200, "100")
-    assert found.headers["content-type"] == "application/json"
+    assert (result.status_code, result.text) == (200, "100")
+    assert result.headers["content-type"] == "application/json"
     assert 'kubestow_test_http_responses_total{status="200"} 1.0' in metrics
 
 

@@ -119,9 +119,9 @@ def test_a_decision_is_kept_whatever_its_numbers_are(store: engines.Store) -> No
         numbers={"skill": math.nan, "n": 2.0},
     )
     decisions.insert(store, [odd], now_s=1.0)
-    (found,) = decisions.newest_decisions(store, "hpa/web")
-    assert found.parameters == {"array": [0, 1], "one": 3}
-    assert math.isnan(found.numbers["skill"])
-    assert found.numbers["n"] == 2.0
-    assert math.isnan(found.candidates[0].terms["t"])
-    assert found.candidates[0].total is None
+    (result,) = decisions.newest_decisions(store, "hpa/web")
+    assert result.parameters == {"array": [0, 1], "one": 3}
+    assert math.isnan(result.numbers["skill"])
+    assert result.numbers["n"] == 2.0
+    assert math.isnan(result.candidates[0].terms["t"])
+    assert result.candidates[0].total is None

@@ -29,8 +29,8 @@ class Clock:
 def subjects(url: str) -> list[str]:
     with engines.open_store(url) as store:
         names = ("old", "kept", "newest", "last")
-        found = [f"workload/{name}" for name in names]
-        return [subject for subject in found if decisions.newest_decisions(store, subject)]
+        result = [f"workload/{name}" for name in names]
+        return [subject for subject in result if decisions.newest_decisions(store, subject)]
 
 
 def test_old_decisions_go_once_an_hour_while_new_ones_are_written(tmp_path: Path) -> None:

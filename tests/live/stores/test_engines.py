@@ -55,8 +55,8 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
 def test_a_sqlite_file_logs_ahead_waits_for_locks_and_checks_keys(tmp_path: Path) -> None:
     names = ("journal_mode", "busy_timeout", "foreign_keys", "synchronous")
     with engines.open_store(f"sqlite:///{tmp_path}/s.db") as store, store.reading() as connection:
-        found = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names]
-    assert found == ["wal", 30_000, 1, 1]
+        result = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names]
+    assert result == ["wal", 30_000, 1, 1]
 
 
 def test_a_row_of_an_unknown_container_is_refused(store: engines.Store) -> None:

@@ -33,11 +33,11 @@ def test_a_document_read_back_is_the_recommendation_with_its_notation() -> None:
 
 
 def test_a_document_of_before_version_1_is_upgraded() -> None:
-    found = read({"requests": {"cpu": "512m"}, "limits": {"cpu": "1"}, "why": "because"})
-    assert found == StoredRecommendation(
+    result = read({"requests": {"cpu": "512m"}, "limits": {"cpu": "1"}, "why": "because"})
+    assert result == StoredRecommendation(
         1.0, "s", {"cpu": quantities.parse("512m")}, {"cpu": quantities.parse("1")}, "because"
     )
-    assert found.version == 1
+    assert result.version == 1
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ def test_a_run_that_was_forgotten_is_not_evaluated_again(store: engines.Store) -
     assert runs.record(store, run("waiting", ended_s=20.0))
     assert runs.record(store, run("open", ended_s=20.0))
     assert runs.record(store, run("new", ended_s=50.0))
-    found = {each.key.pod_uid for each in runs.read(store, BUILD)}
-    assert found == {"waiting", "open", "new"}
+    result = {each.key.pod_uid for each in runs.read(store, BUILD)}
+    assert result == {"waiting", "open", "new"}
 
 
 def test_the_mark_does_not_go_back(store: engines.Store) -> None:

@@ -77,21 +77,21 @@ def _assemble(*pods: dict[str, Any], **more: Any) -> inventory.ClusterInventory:
 def test_pods_are_traced_to_their_workloads(
     owner: list[dict[str, Any]], expected: tuple[str, str]
 ) -> None:
-    found = _assemble(_pod("p", owner))
-    assert found.workloads["shop", "p"] == WorkloadKey("shop", *expected)
+    result = _assemble(_pod("p", owner))
+    assert result.workloads["shop", "p"] == WorkloadKey("shop", *expected)
 
 
 def test_of_several_pods_the_newest_counts_and_ended_ones_do_not() -> None:
     owner = _owner("ReplicaSet", "web-1")
-    found = _assemble(
+    result = _assemble(
         _pod("new", owner, cpu="200m", created="2026-01-02T00:00:00Z"),
         _pod("old", owner, cpu="100m", created="2026-01-01T00:00:00Z"),
         _pod("done", owner, cpu="900m", created="2026-01-03T00:00:00Z", status={"phase": "Failed"}),
     )
-    facts = found.inventory.containers[ContainerKey(*WEB, "c")]
+    facts = result.inventory.containers[ContainerKey(*WEB, "c")]
     assert facts.requests == {"cpu": quantities.parse("200m")}
-    assert found.inventory.replicas == {WEB: 2}
-    assert found.inventory.labels == {WEB: {"app": "web"}}
+    assert result.inventory.replicas == {WEB: 2}
+    assert result.inventory.labels == {WEB: {"app": "web"}}
 
 
 def test_sidecars_count_and_init_containers_do_not() -> None:
@@ -99,16 +99,16 @@ def test_sidecars_count_and_init_containers_do_not() -> None:
         {"name": "mesh", "image": "m", "restartPolicy": "Always"},
         {"name": "setup", "image": "s"},
     ]
-    found = _assemble(_pod("p", _owner("ReplicaSet", "web-1"), spec={"initContainers": more}))
-    assert {key.container for key in found.inventory.containers} == {"mesh", "c"}
+    result = _assemble(_pod("p", _owner("ReplicaSet", "web-1"), spec={"initContainers": more}))
+    assert {key.container for key in result.inventory.containers} == {"mesh", "c"}
 
 
 def test_kills_are_counted_by_container() -> None:
     killed = {"name": "c", "lastState": {"terminated": {"reason": "OOMKilled"}}, "state": {}}
     owner = _owner("ReplicaSet", "web-1")
     status = {"containerStatuses": [killed]}
-    found = _assemble(_pod("a", owner, status=status), _pod("b", owner, status=status))
-    assert found.kills == {ContainerKey(*WEB, "c"): 2}
+    result = _assemble(_pod("a", owner, status=status), _pod("b", owner, status=status))
+    assert result.kills == {ContainerKey(*WEB, "c"): 2}
 
 
 def test_schedulable_nodes_and_targets_of_autoscalers_are_known() -> None:
@@ -127,9 +127,9 @@ def test_schedulable_nodes_and_targets_of_autoscalers_are_known() -> None:
         "metadata": {"namespace": "shop"},
         "spec": {"scaleTargetRef": reference, "metrics": metrics},
     }
-    found = _assemble(nodes=nodes, hpas=[hpa])
-    assert found.inventory.nodes == {"n": {"cpu": quantities.parse("4")}}
-    assert found.inventory.autoscaled == {WEB: {"cpu": 60}}
+    result = _assemble(nodes=nodes, hpas=[hpa])
+    assert result.inventory.nodes == {"n": {"cpu": quantities.parse("4")}}
+    assert result.inventory.autoscaled == {WEB: {"cpu": 60}}
 
 
 def test_what_namespaces_allow_is_handed_on() -> None:

@@ -113,12 +113,12 @@ def test_what_was_read_is_written_back() -> None:
 
 def changed(path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
     """Return the full document with one place changed."""
-    found = copy.deepcopy(FULL)
-    here: Any = found
+    result = copy.deepcopy(FULL)
+    here: Any = result
     for step in path[:-1]:
         here = here[step]
     here[path[-1]] = value
-    return found
+    return result
 
 
 # path, value, message, and whether a schema can see it

@@ -32,31 +32,31 @@ def measure() -> accuracy.Accuracy:
         ("count", 4),
     ],
 )
-def test_errors_are_those_worked_out(found: accuracy.Accuracy, name: str, expected: float) -> None:
-    assert getattr(found, name)[0] == pytest.approx(expected, rel=1e-12)
+def test_errors_are_those_worked_out(result: accuracy.Accuracy, name: str, expected: float) -> None:
+    assert getattr(result, name)[0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_what_is_not_known_does_not_count() -> None:
     actual = np.array([[10.0, np.nan], [np.nan, np.nan]])
-    found = accuracy.measure(actual, np.array([[7.0, 99.0], [1.0, 1.0]]), np.ones(2))
-    assert found.mae[0] == 3.0
-    assert np.isnan(found.mae[1])
-    assert found.count.tolist() == [1, 0]
+    result = accuracy.measure(actual, np.array([[7.0, 99.0], [1.0, 1.0]]), np.ones(2))
+    assert result.mae[0] == 3.0
+    assert np.isnan(result.mae[1])
+    assert result.count.tolist() == [1, 0]
 
 
 def test_zeros_have_no_mape_and_no_smape_error_if_hit() -> None:
-    found = accuracy.measure(np.zeros((1, 3)), np.array([[0.0, 0.0, 1.0]]), np.ones(1))
-    assert np.isnan(found.mape[0])
-    assert found.mape_dropped[0] == 3
-    assert found.smape[0] == pytest.approx(2 / 3)  # 0, 0 and 2 * 1 / 1
-    assert np.isnan(found.wape[0])
+    result = accuracy.measure(np.zeros((1, 3)), np.array([[0.0, 0.0, 1.0]]), np.ones(1))
+    assert np.isnan(result.mape[0])
+    assert result.mape_dropped[0] == 3
+    assert result.smape[0] == pytest.approx(2 / 3)  # 0, 0 and 2 * 1 / 1
+    assert np.isnan(result.wape[0])
 
 
 def test_errors_of_huge_and_tiny_series_stay_finite() -> None:
     actual = np.array([[1e200, -1e200], [1e-200, 2e-200]])
-    found = accuracy.measure(actual, np.zeros((2, 2)), np.array([1e200, 1e-200]))
-    np.testing.assert_allclose(found.rmse, [1e200, 2.5**0.5 * 1e-200])
-    np.testing.assert_allclose(found.mase, [1.0, 1.5])
+    result = accuracy.measure(actual, np.zeros((2, 2)), np.array([1e200, 1e-200]))
+    np.testing.assert_allclose(result.rmse, [1e200, 2.5**0.5 * 1e-200])
+    np.testing.assert_allclose(result.mase, [1.0, 1.5])
 
 
 def test_the_scale_is_the_naive_error_of_the_past() -> None:
@@ -69,8 +69,8 @@ def test_the_scale_is_the_naive_error_of_the_past() -> None:
 
 
 def test_a_past_that_never_changed_has_no_mase() -> None:
-    found = accuracy.measure(np.ones((1, 2)), np.zeros((1, 2)), np.zeros(1))
-    assert np.isnan(found.mase[0])
+    result = accuracy.measure(np.ones((1, 2)), np.zeros((1, 2)), np.zeros(1))
+    assert np.isnan(result.mase[0])
 
 
 LEVELS = (0.05, 0.5, 0.95)

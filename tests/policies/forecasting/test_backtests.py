@@ -17,14 +17,14 @@ ROW = np.arange(10.0)[None, :] ** 2
 
 
 def test_origins_and_horizons_are_in_their_places() -> None:
-    found = backtests.run(baselines.Persistence(), ROW, 6, (1, 3))
-    assert found.origins.tolist() == [6, 7, 8, 9]
+    result = backtests.run(baselines.Persistence(), ROW, 6, (1, 3))
+    assert result.origins.tolist() == [6, 7, 8, 9]
     # known until 25, 36, 49, 64; one step ahead 36, 49, 64, 81; three steps 64, 81, -, -
-    assert found.predicted[0, :, 0].tolist() == [25.0, 36.0, 49.0, 64.0]
-    assert found.predicted[0, :, 1].tolist() == [25.0, 36.0, 49.0, 64.0]
-    np.testing.assert_array_equal(found.actual[0, :, 0], [36.0, 49.0, 64.0, 81.0])
-    np.testing.assert_array_equal(found.actual[0, :, 1], [64.0, 81.0, np.nan, np.nan])
-    assert found.fits == 1
+    assert result.predicted[0, :, 0].tolist() == [25.0, 36.0, 49.0, 64.0]
+    assert result.predicted[0, :, 1].tolist() == [25.0, 36.0, 49.0, 64.0]
+    np.testing.assert_array_equal(result.actual[0, :, 0], [36.0, 49.0, 64.0, 81.0])
+    np.testing.assert_array_equal(result.actual[0, :, 1], [64.0, 81.0, np.nan, np.nan])
+    assert result.fits == 1
 
 
 @pytest.mark.parametrize("stride", [2, 3, 7])
@@ -40,10 +40,10 @@ def test_wide_strides_are_some_of_all_origins(name: str, stride: int) -> None:
 def test_refitting_takes_all_that_is_known_at_its_origin() -> None:
     rows = light_models.make_rows(160)
     model = models.Holt(horizons=(1, 3))
-    found = backtests.run(model, rows, 100, (1, 3), refit_every=20)
-    assert found.fits == 3
+    result = backtests.run(model, rows, 100, (1, 3), refit_every=20)
+    assert result.fits == 3
     again = model.fit(rows[:, :120]).update(rows[:, 120:125]).means(3)
-    np.testing.assert_allclose(found.predicted[:, 25], again[:, [0, 2]], rtol=1e-12)
+    np.testing.assert_allclose(result.predicted[:, 25], again[:, [0, 2]], rtol=1e-12)
 
 
 def test_long_looks_are_cut_into_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,8 +56,8 @@ def test_long_looks_are_cut_into_pieces(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_seconds_come_from_the_clock_that_is_handed_in() -> None:
     ticks = iter(range(100))
-    found = backtests.run(baselines.Persistence(), ROW, 5, (1,), clock=lambda: float(next(ticks)))
-    assert (found.fit_s, found.predict_s) == (1.0, 1.0)
+    result = backtests.run(baselines.Persistence(), ROW, 5, (1,), clock=lambda: float(next(ticks)))
+    assert (result.fit_s, result.predict_s) == (1.0, 1.0)
 
 
 def test_progress_is_told() -> None:
@@ -93,11 +93,11 @@ class Peeked:
 
 
 def test_a_model_that_sees_the_future_is_caught() -> None:
-    found = backtests.find_leak(
+    result = backtests.find_leak(
         Peeking(), light_models.make_rows(60), 40, (1, 2), np.random.default_rng(0)
     )
-    assert found is not None
-    assert found.startswith("peeking: from origin ")
+    assert result is not None
+    assert result.startswith("peeking: from origin ")
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_a_backtest_with_quantiles_is_updating_and_predicting(
 ) -> None:
     rows = light_models.make_rows(150)
     model = intervals.Intervals(point, steps=4, few=True, ring=30)
-    found = backtests.run_with_intervals(model, rows, 100, (1, 4), (0.1, 0.9))
+    result = backtests.run_with_intervals(model, rows, 100, (1, 4), (0.1, 0.9))
     for k in (0, 1, 17, 40):
         state = model.fit(rows[:, :100]).update(rows[:, 100 : 100 + k])
         ahead = state.predict(4, (0.1, 0.9))
-        np.testing.assert_allclose(found.means.predicted[:, k], ahead.mean[:, [0, 3]])
-        np.testing.assert_allclose(found.quantiles[:, k], ahead.quantiles[:, [0, 3]])
-    assert found.means.origins[[0, -1]].tolist() == [100, 149]
+        np.testing.assert_allclose(result.means.predicted[:, k], ahead.mean[:, [0, 3]])
+        np.testing.assert_allclose(result.quantiles[:, k], ahead.quantiles[:, [0, 3]])
+    assert result.means.origins[[0, -1]].tolist() == [100, 149]

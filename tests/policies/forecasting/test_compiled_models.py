@@ -22,17 +22,17 @@ LEVELS = (0.1, 0.5, 0.9)
 def look_ahead() -> dict[str, arrays.Floats]:
     """Return what models expect along a short stretch, and quantiles around one of them."""
     rows = light_models.make_rows(95)[:, :90]
-    found = {}
+    result = {}
     for name in light_models.NAMES:
         fitted = light_models.make(name).fit(rows[:, :80])
-        found[name] = fitted.roll(rows[:, 80:], 3)
-        found[f"{name}, means"] = fitted.means(3)
+        result[name] = fitted.roll(rows[:, 80:], 3)
+        result[f"{name}, means"] = fitted.means(3)
     for kind in interval_scales.ScaleKind:
         model = intervals.Intervals(light_models.make("holt"), 2, few=True, ring=9, scaling=kind)
         interval = model.fit(rows[:, :80])
-        found[f"rolled by {kind}"] = interval.roll(rows[:, 80:], 2, LEVELS).quantiles
-        found[f"predicted by {kind}"] = interval.predict(2, LEVELS).quantiles
-    return found
+        result[f"rolled by {kind}"] = interval.roll(rows[:, 80:], 2, LEVELS).quantiles
+        result[f"predicted by {kind}"] = interval.predict(2, LEVELS).quantiles
+    return result
 
 
 def as_text() -> str:

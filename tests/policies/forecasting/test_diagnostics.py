@@ -56,8 +56,8 @@ def test_statistics_equal_statsmodels(lags: int) -> None:
 def test_fitted_coefficients_cost_degrees_of_freedom() -> None:
     row = mixed_rows()[:1]
     table = diagnostic.acorr_ljungbox(row[0], lags=[10], model_df=3)
-    found = diagnostics.check_whiteness(row, 10, parameters=3)
-    assert found.p_values[0] == pytest.approx(table["lb_pvalue"].iloc[0], abs=1e-8)
+    result = diagnostics.check_whiteness(row, 10, parameters=3)
+    assert result.p_values[0] == pytest.approx(table["lb_pvalue"].iloc[0], abs=1e-8)
 
 
 def test_each_fault_is_found_and_named() -> None:
@@ -73,11 +73,11 @@ def test_each_fault_is_found_and_named() -> None:
 
 
 def test_hard_residuals_give_p_values_between_0_and_1() -> None:
-    for found in diagnostics.diagnose(synthetic_series.hard_rows(40)):
-        for p_value in (found.autocorrelation_p, found.normality_p, found.arch_p):
+    for result in diagnostics.diagnose(synthetic_series.hard_rows(40)):
+        for p_value in (result.autocorrelation_p, result.normality_p, result.arch_p):
             assert 0.0 <= p_value <= 1.0
 
 
 def test_residuals_that_are_all_zero_are_not_objected_to() -> None:
-    (found,) = diagnostics.diagnose(np.zeros((1, 50)))
-    assert "white noise" in found.verdict
+    (result,) = diagnostics.diagnose(np.zeros((1, 50)))
+    assert "white noise" in result.verdict

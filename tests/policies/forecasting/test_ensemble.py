@@ -19,8 +19,8 @@ from tests.policies.forecasting import light_models, synthetic_series
 
 
 def errors(model: protocols.PointForecaster, rows: arrays.Floats, begin: int) -> float:
-    found = backtests.run(model, rows, begin, (1, 5))
-    return float(np.nanmean(np.abs(found.actual - found.predicted)))
+    result = backtests.run(model, rows, begin, (1, 5))
+    return float(np.nanmean(np.abs(result.actual - result.predicted)))
 
 
 def make_season(points: int, seed: int) -> arrays.Floats:
@@ -128,20 +128,20 @@ def test_what_was_never_negative_is_not_forecast_to_be() -> None:
 
 def test_fading_errors_by_hand() -> None:
     # two candidates, one horizon; expected 1 and 2, then 3 and 5; the points are 2 and 4
-    found, totals = np.zeros((1, 2, 1)), np.zeros((1, 1))
+    result, totals = np.zeros((1, 2, 1)), np.zeros((1, 1))
     expected = np.array([[[[1.0], [2.0]], [[3.0], [5.0]]]])
     points = np.array([[2.0, 4.0]])
-    ensemble.learn_errors(found, totals, expected, 1, points, np.array([1]), 0.5)
+    ensemble.learn_errors(result, totals, expected, 1, points, np.array([1]), 0.5)
     # |2 - 1| fades to 0.5, plus |4 - 3| = 1.5; 0 plus |4 - 5| = 1
-    assert found[0, :, 0].tolist() == [1.5, 1.0]
+    assert result[0, :, 0].tolist() == [1.5, 1.0]
     assert totals.tolist() == [[1.5]]
 
 
 def test_mase_of_auto_beats_persistence_on_what_can_be_learnt() -> None:
     task = registry.ForecastTask(300.0, 5, (1, 5))
     rows = SERIES["season"]
-    found = backtests.run(registry.make_auto(task), rows, 1000, (1, 5))
+    result = backtests.run(registry.make_auto(task), rows, 1000, (1, 5))
     scale = accuracy.scale(rows[:, :1000])
-    mase = accuracy.measure(found.actual[:, :, 1], found.predicted[:, :, 1], scale).mase
+    mase = accuracy.measure(result.actual[:, :, 1], result.predicted[:, :, 1], scale).mase
     # noise of 0.5 has a mean absolute error of 0.4; one step of the season changes by about 1.1
     assert (mase * scale < 0.45).all()

@@ -28,8 +28,8 @@ def cover(
     rolled = model.fit(rows[:, :begin]).roll(rows[:, begin:], h, LEVELS)
     origins = np.arange(begin + 1, rows.shape[1] + 1)
     actual = backtests.take_actual(rows, origins, (h,))[:, :, 0]
-    found = accuracy.coverage(actual, rolled.quantiles[:, :, h - 1], LEVELS, width)
-    return float(found.mean())
+    result = accuracy.coverage(actual, rolled.quantiles[:, :, h - 1], LEVELS, width)
+    return float(result.mean())
 
 
 SERIES = {
@@ -54,17 +54,17 @@ def test_a_few_errors_make_intervals_wider_not_too_narrow() -> None:
     # With 19 errors the levels 5 % and 95 % are the places 1 and 19: the next error is as likely
     # in any of 20 gaps, of which 18 are inside. Plain quantiles are narrower.
     errors = np.random.default_rng(5).normal(size=(20_000, 1, 20))
-    found = np.empty((20_000, 1, 2))
+    result = np.empty((20_000, 1, 2))
     intervals.read_all(
         np.ascontiguousarray(errors[:, :, :19]),
         np.full((20_000, 1), 19),
         np.array([0.05, 0.95]),
-        found,
+        result,
     )
     plain = np.moveaxis(np.quantile(errors[:, :, :19], [0.05, 0.95], axis=2), 0, 2)
     shares = [
         ((errors[:, 0, 19] >= q[:, 0, 0]) & (errors[:, 0, 19] <= q[:, 0, 1])).mean()
-        for q in (found, plain)
+        for q in (result, plain)
     ]
     assert shares[0] == pytest.approx(0.9, abs=0.007)
     assert shares[1] < 0.88
@@ -74,15 +74,15 @@ def test_corrected_quantiles_by_hand() -> None:
     # nine errors 1 .. 9: the level 0.25 is at place 10 * 0.25 = 2.5, between 2 and 3;
     # 0.05 is at 0.5, before the first, 0.95 at 9.5, behind the last
     rings, counts = np.arange(9.0, 0.0, -1.0).reshape(1, 1, 9), np.array([[9]])
-    found = np.empty((1, 1, 4))
-    intervals.read_all(rings, counts, np.array([0.05, 0.25, 0.5, 0.95]), found)
-    assert found[0, 0].tolist() == [1.0, 2.5, 5.0, 9.0]
+    result = np.empty((1, 1, 4))
+    intervals.read_all(rings, counts, np.array([0.05, 0.25, 0.5, 0.95]), result)
+    assert result[0, 0].tolist() == [1.0, 2.5, 5.0, 9.0]
 
 
 def test_quantiles_of_none_are_zero() -> None:
-    found = np.empty((1, 1, 1))
-    intervals.read_all(np.zeros((1, 1, 5)), np.array([[0]]), np.array([0.9]), found)
-    assert found[0, 0, 0] == 0.0
+    result = np.empty((1, 1, 1))
+    intervals.read_all(np.zeros((1, 1, 5)), np.array([[0]]), np.array([0.9]), result)
+    assert result[0, 0, 0] == 0.0
 
 
 @settings(max_examples=30)

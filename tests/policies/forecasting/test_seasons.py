@@ -21,8 +21,8 @@ def test_a_season_is_found(period: int, noise: float) -> None:
     row = wave(6 * max(period, 50), period, noise)
     if period == 2:
         row = np.tile([1.0, -1.0], 150) + np.random.default_rng(0).normal(0.0, noise, 300)
-    found = int(seasons.find(row[None, :])[0])
-    assert abs(found - period) <= max(0.03 * period, 0)
+    result = int(seasons.find(row[None, :])[0])
+    assert abs(result - period) <= max(0.03 * period, 0)
 
 
 def test_a_trend_does_not_hide_a_season() -> None:
@@ -76,10 +76,10 @@ def test_a_week_is_found_where_days_differ() -> None:
 
 def test_autocorrelations_are_those_of_the_definition() -> None:
     row = np.array([2.0, 4.0, 6.0, 3.0, 5.0])
-    found = seasons.correlate(row[None, :], 2)[0]
+    result = seasons.correlate(row[None, :], 2)[0]
     # deviations from 4: -2, 0, 2, -1, 1; squares 4 + 0 + 4 + 1 + 1 = 10, mean 2
     # lag 1: (0 + 0 - 2 - 1) / 4 = -0.75; lag 2: (-4 + 0 + 2) / 3 = -2/3
-    np.testing.assert_allclose(found, [1.0, -0.375, -1 / 3])
+    np.testing.assert_allclose(result, [1.0, -0.375, -1 / 3])
 
 
 def test_a_given_season_is_taken_as_it_is() -> None:
@@ -92,7 +92,7 @@ def test_a_profile_is_the_usual_deviation_by_place() -> None:
     pattern = np.array([0.0, 3.0, -3.0, 0.0])
     row = np.tile(pattern, 10) + 50.0
     row[9] += 100.0  # a single spike must not return
-    found = theta.find(row[None, :], np.array([4]))
-    np.testing.assert_allclose(found[0], pattern, atol=1e-9)
+    result = theta.find(row[None, :], np.array([4]))
+    np.testing.assert_allclose(result[0], pattern, atol=1e-9)
     # from the sixth point on the places are 2, 3, 0
-    assert theta.unroll(found, np.array([4]), 6, 3)[0].round(6).tolist() == [-3.0, 0.0, 0.0]
+    assert theta.unroll(result, np.array([4]), 6, 3)[0].round(6).tolist() == [-3.0, 0.0, 0.0]

@@ -22,28 +22,28 @@ PLENTY = plans.MoveBudget(most=100, allowed={})
 def cluster(*counts: int, unschedulable: tuple[int, ...] = ()) -> clusters.Cluster:
     """Return nodes of 10 cores with so many pods of one core each."""
     made: list[nodes.Node] = []
-    found: list[pods.Pod] = []
+    result: list[pods.Pod] = []
     for number, count in enumerate(counts):
         node = make.node(f"n{number}", cpu="10", memory="100Gi")
         made.append(replace(node, unschedulable=number in unschedulable))
         for index in range(count):
             pod = make.pod(make.container(cpu="1", memory="1Gi"), name=f"p{number}-{index}")
-            found.append(replace(pod, node_name=node.name))
-    return clusters.Cluster(nodes=tuple(made), pods=tuple(found))
+            result.append(replace(pod, node_name=node.name))
+    return clusters.Cluster(nodes=tuple(made), pods=tuple(result))
 
 
 def plan(
-    found: clusters.Cluster,
+    result: clusters.Cluster,
     budget: plans.MoveBudget = PLENTY,
     budget_of: str = "",
     *,
     threshold: float = 0.2,
     most_moves: int = 20,
 ) -> plans.MovePlan:
-    state = states.from_cluster(found)
+    state = states.from_cluster(result)
     before = state.requested.copy(), state.nonzero.copy(), state.nodes
     running: dict[int, list[plans.Movable]] = {}
-    for pod in found.bound:
+    for pod in result.bound:
         running.setdefault(state.rows[pod.node_name], []).append(plans.Movable(pod, budget_of))
     mover = registry.MOVERS.get("compact").make(compaction.CompactParameters(threshold, most_moves))
     planned = mover.plan(state, running, SCHEDULER, budget)
@@ -72,10 +72,10 @@ def test_a_node_stays_if_its_pods_do_not_all_fit() -> None:
 
 
 def test_no_more_pods_are_moved_than_allowed() -> None:
-    found = cluster(5, 3, 9)
-    assert plan(found, threshold=0.5, most_moves=2).moves == ()
-    assert len(plan(found, threshold=0.5, most_moves=3).moves) == 3
-    planned = plan(found, plans.MoveBudget(1, {}), threshold=0.5)
+    result = cluster(5, 3, 9)
+    assert plan(result, threshold=0.5, most_moves=2).moves == ()
+    assert len(plan(result, threshold=0.5, most_moves=3).moves) == 3
+    planned = plan(result, plans.MoveBudget(1, {}), threshold=0.5)
     assert planned.records[0].rejected == {"n1": "has 3 pods, 1 may be moved"}
 
 

@@ -50,9 +50,9 @@ COMPARED = ("pod", "node", "feasible", "rejected", "scores", "final", "top", "ti
 
 def comparable(answer: Json) -> Json:
     """Return the parts of an answer that both sides have, empty where there is nothing."""
-    found = {key: answer[key] or None for key in COMPARED}
-    found["feasible"] = sorted(answer["feasible"] or [])
-    return found
+    result = {key: answer[key] or None for key in COMPARED}
+    result["feasible"] = sorted(answer["feasible"] or [])
+    return result
 
 
 def both_answers(case: Json, features: versions.SchedulerFeatures) -> tuple[list[Json], list[Json]]:

@@ -42,18 +42,18 @@ def make_state(
     offered = [
         {**listed(names, row), resources.PODS: quantities.units(places)} for row in capacities
     ]
-    found = tuple(nodes.Node(f"n{row}", one, {}) for row, one in enumerate(offered))
-    return states.from_cluster(clusters.Cluster(nodes=found))
+    result = tuple(nodes.Node(f"n{row}", one, {}) for row, one in enumerate(offered))
+    return states.from_cluster(clusters.Cluster(nodes=result))
 
 
 def make_loads(
     state: states.ClusterState, used: Sequence[Sequence[float]], names: Sequence[str] = FIVE
 ) -> protocol.Loads:
     """Return measured loads of the five resources; what is not named is not measured."""
-    found = np.full(state.allocatable.shape, np.nan)
+    result = np.full(state.allocatable.shape, np.nan)
     for name, column in zip(names, np.array(used, dtype=np.float64).T, strict=True):
-        found[:, state.columns[name]] = column
-    return protocol.Loads(found, np.zeros_like(found))
+        result[:, state.columns[name]] = column
+    return protocol.Loads(result, np.zeros_like(result))
 
 
 def every(state: states.ClusterState) -> arrays.Ints:

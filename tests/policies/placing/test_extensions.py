@@ -43,74 +43,74 @@ def test_points_count_ten_times_the_weight() -> None:
     state, loads = loaded(10, 20, 50)
     pod = make_pod(100, 100, names=TWO)
     stock = scheduler_scheduler.Scheduler(profiles_profile.Profile(), FEATURES).place(pod, state)
-    found = scheduler("load-aware", 3).place(pod, state, loads=loads)
+    result = scheduler("load-aware", 3).place(pod, state, loads=loads)
     # Mean use with the pod is 20, 25 and 40 %: points 10, 7.5 and 0, rounded down.
-    assert found.scores["load-aware"].tolist() == [300, 210, 0]
-    assert (found.final == stock.final + found.scores["load-aware"]).all()
-    assert found.node == "n0"
+    assert result.scores["load-aware"].tolist() == [300, 210, 0]
+    assert (result.final == stock.final + result.scores["load-aware"]).all()
+    assert result.node == "n0"
 
 
 def test_nodes_the_term_refuses_are_not_scored_and_have_a_reason() -> None:
     state, loads = loaded(60, 10, 20)
-    found = scheduler("load-aware").place(make_pod(100, 100, names=TWO), state, loads=loads)
-    assert found.feasible.tolist() == [1, 2]
-    assert found.rejected() == {
+    result = scheduler("load-aware").place(make_pod(100, 100, names=TWO), state, loads=loads)
+    assert result.feasible.tolist() == [1, 2]
+    assert result.rejected() == {
         "n0": "load-aware: cpu load would be at 70.0%, at most 65% is allowed"
     }
-    assert len(found.scores["load-aware"]) == 2
+    assert len(result.scores["load-aware"]) == 2
 
 
 def test_only_survivors_of_the_filters_are_asked() -> None:
     state, loads = loaded(1, 60, 20, 30)
     taint = nodes.Taint("closed")
     state.replace_node(0, replace(state.nodes[0], taints=(taint,)))
-    found = scheduler("load-aware").place(make_pod(100, 100, names=TWO), state, loads=loads)
-    assert found.feasible.tolist() == [2, 3]
-    assert list(found.rejected()) == ["n0", "n1"]
-    assert "taint" in found.rejected()["n0"]
+    result = scheduler("load-aware").place(make_pod(100, 100, names=TWO), state, loads=loads)
+    assert result.feasible.tolist() == [2, 3]
+    assert list(result.rejected()) == ["n0", "n1"]
+    assert "taint" in result.rejected()["n0"]
     # n0 would have been the best; among the others n2 is.
-    assert found.scores["load-aware"].tolist() == [100, 0]
+    assert result.scores["load-aware"].tolist() == [100, 0]
 
 
 def test_where_the_term_refuses_all_no_node_is_feasible() -> None:
     state, loads = loaded(60, 61)
-    found = scheduler("load-aware").place(make_pod(100, 100, names=TWO), state, loads=loads)
-    assert found.row is None
-    assert set(found.rejected()) == {"n0", "n1"}
+    result = scheduler("load-aware").place(make_pod(100, 100, names=TWO), state, loads=loads)
+    assert result.row is None
+    assert set(result.rejected()) == {"n0", "n1"}
 
 
 def test_a_node_that_is_left_alone_is_not_scored() -> None:
     state, loads = loaded(60, 10)
-    found = scheduler("load-aware").place(make_pod(100, 100, names=TWO), state, loads=loads)
-    assert found.node == "n1"
-    assert found.scores == {}
+    result = scheduler("load-aware").place(make_pod(100, 100, names=TWO), state, loads=loads)
+    assert result.node == "n1"
+    assert result.scores == {}
 
 
 def test_without_loads_requests_count() -> None:
     state, _ = loaded(0, 0)
     state.place(make_pod(500, 500, names=TWO), 0)
-    found = scheduler("clbp").place(make_pod(10, 10, names=TWO), state)
-    assert found.scores["clbp"].tolist() == [0, 100]
+    result = scheduler("clbp").place(make_pod(10, 10, names=TWO), state)
+    assert result.scores["clbp"].tolist() == [0, 100]
 
 
 def test_an_extender_alone_scores_without_the_point_upstream_gives() -> None:
     state, loads = loaded(10, 20)
     bare = profiles_profile.Profile(scores=())
-    found = scheduler("load-aware", 1, bare).place(
+    result = scheduler("load-aware", 1, bare).place(
         make_pod(100, 100, names=TWO), state, loads=loads
     )
-    assert found.final.tolist() == [100, 0]
+    assert result.final.tolist() == [100, 0]
 
 
 def test_parts_are_in_the_record_and_in_json() -> None:
     state, loads = loaded(60, 10, 20)
-    found = scheduler("load-aware").place(make_pod(100, 100, names=TWO), state, loads=loads)
-    record = found.record()
+    result = scheduler("load-aware").place(make_pod(100, 100, names=TWO), state, loads=loads)
+    record = result.record()
     assert record.outcome == "n1"
     assert record.candidates[0].terms["load-aware/cpu"] == pytest.approx(0.8)
     assert record.candidates[0].terms["load-aware"] == 100.0
     assert record.rejected["n0"].startswith("load-aware: cpu load")
-    written = found.as_json()
+    written = result.as_json()
     assert written["scores"]["n2"]["load-aware"] == 0
     assert written["parts"]["n2"]["load-aware/memory"] == pytest.approx(0.8)
     stock = scheduler_scheduler.Scheduler(profiles_profile.Profile(), FEATURES)
@@ -122,14 +122,14 @@ def test_candidates_are_those_of_the_sample() -> None:
     state = make_state(*[(1000, 1000)] * count, names=TWO)
     loads = make_loads(state, [(10 * (row % 50), 0) for row in range(count)], TWO)
     sample = sampling.NodeSample(start=60)
-    found = scheduler("load-aware", 200).place(
+    result = scheduler("load-aware", 200).place(
         make_pod(10, 10, names=TWO), state, None, sample, loads
     )
     # A hundred nodes from row 60 on: 60 to 149 and 0 to 9. Of the emptiest, 0 and 100, the one
     # that the scheduler comes to first is sent as the best.
-    assert sorted(found.feasible.tolist()) == [*range(10), *range(60, 150)]
-    assert found.top.tolist() == [100]
-    assert found.next_start == 10
+    assert sorted(result.feasible.tolist()) == [*range(10), *range(60, 150)]
+    assert result.top.tolist() == [100]
+    assert result.next_start == 10
 
 
 def test_wrong_terms_are_refused_when_the_scheduler_is_made() -> None:
@@ -143,9 +143,9 @@ def test_preemption_looks_at_the_filters_alone() -> None:
     state, _ = loaded(0, 0)
     state.place(make_pod(790, 100, names=TWO), 0)
     pod = make_pod(100, 100, names=TWO)
-    found = scheduler("clbp")
-    assert found.fits(pod, state, 0)  # 89 %: the term would refuse it
-    assert found.place(pod, state).feasible.tolist() == [1]
+    result = scheduler("clbp")
+    assert result.fits(pod, state, 0)  # 89 %: the term would refuse it
+    assert result.place(pod, state).feasible.tolist() == [1]
 
 
 def test_profiles_compare_and_hash_with_their_extension() -> None:
@@ -187,9 +187,9 @@ def test_batches_fall_back_to_one_by_one() -> None:
     wanted = [make_pod(100 + 10 * k, 50, names=TWO, name=f"p{k}") for k in range(12)]
     wanted.insert(3, make_pod(2000, 50, names=TWO, name="too large"))
     rows = batch_scheduler.place_batch(wanted, state, catalog.make_profile("clbp"), FEATURES)
-    found = scheduler_scheduler.Scheduler(catalog.make_profile("clbp"), FEATURES)
+    result = scheduler_scheduler.Scheduler(catalog.make_profile("clbp"), FEATURES)
     for pod, row in zip(wanted, rows.tolist(), strict=True):
-        placement = found.place(pod, other)
+        placement = result.place(pod, other)
         assert (placement.row if placement.row is not None else -1) == row
         if placement.row is not None:
             other.place(pod, placement.row)
@@ -205,9 +205,9 @@ def test_pods_of_a_cluster_are_placed_with_the_extension() -> None:
         pods=(replace(full, node_name="a"), make_pod(200, 200, names=TWO)),
     )
     for name, node in (("kube-scheduler", "b"), ("k8s-vector-dot", "a")):
-        (found,) = scheduler_scheduler.place_all(cluster, [catalog.make_profile(name)], FEATURES)
-        assert found.node == node
-        assert isinstance(found.pod, pods.Pod)
+        (result,) = scheduler_scheduler.place_all(cluster, [catalog.make_profile(name)], FEATURES)
+        assert result.node == node
+        assert isinstance(result.pod, pods.Pod)
 
 
 def test_the_configuration_has_an_extender() -> None:
@@ -281,8 +281,8 @@ def test_extenders_kube_scheduler_would_refuse_are_refused(
 
 def test_ties_of_a_term_are_not_left_to_chance() -> None:
     state, loads = loaded(10, 10, 50)
-    pod, found = make_pod(10, 10, names=TWO), scheduler("load-aware", 200)
+    pod, result = make_pod(10, 10, names=TWO), scheduler("load-aware", 200)
     chosen = {
-        found.place(pod, state, np.random.default_rng(seed), loads=loads).row for seed in range(20)
+        result.place(pod, state, np.random.default_rng(seed), loads=loads).row for seed in range(20)
     }
     assert chosen == {0}

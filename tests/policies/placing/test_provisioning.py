@@ -22,8 +22,10 @@ def pod(name: str, cpu: str, memory: str = "1Gi", **spec: object) -> pods.Pod:
     return make.pod(make.container(cpu=cpu, memory=memory), name=name, **spec)
 
 
-def needed(found: list[pods.Pod], most: int = 100, daemons: list[pods.Pod] | None = None) -> object:
-    return provisioning.nodes_needed(found, TEMPLATE, daemons or [], SCHEDULER, most)
+def needed(
+    pending: list[pods.Pod], most: int = 100, daemons: list[pods.Pod] | None = None
+) -> object:
+    return provisioning.nodes_needed(pending, TEMPLATE, daemons or [], SCHEDULER, most)
 
 
 def test_pods_are_packed_the_largest_first() -> None:
@@ -57,15 +59,15 @@ def test_the_nodes_are_enough_and_no_more_than_one_per_pod(sizes: list[int]) -> 
     assert -(-sum(sizes) // 4000) <= count <= len(sizes)
 
 
-def cluster(*found: nodes.Node) -> states.ClusterState:
-    return states.from_cluster(clusters.Cluster(nodes=found))
+def cluster(*pending: nodes.Node) -> states.ClusterState:
+    return states.from_cluster(clusters.Cluster(nodes=pending))
 
 
 def test_a_node_can_go_if_its_pods_fit_elsewhere() -> None:
     state = cluster(make.node("a", cpu="4", memory="8Gi"), make.node("b", cpu="4", memory="8Gi"))
     moving, staying = [pod("p", "1"), pod("q", "1")], pod("s", "2")
-    for found in moving:
-        state.place(found, 0)
+    for pending in moving:
+        state.place(pending, 0)
     state.place(staying, 1)
     before = state.requested.copy()
     assert provisioning.can_move(moving, state, 0, SCHEDULER)
@@ -100,7 +102,7 @@ def test_pods_that_would_fit_by_now_need_no_node() -> None:
     waiting = [pod("p", "1"), urgent, pod("q", "1")]
     before = state.requested.copy()
     left = provisioning.unplaceable(waiting, state, SCHEDULER)
-    assert [found.name for found in left] == ["p", "q"]  # the urgent one takes the whole node
+    assert [pending.name for pending in left] == ["p", "q"]  # the urgent one takes the whole node
     left = provisioning.unplaceable([pod("p", "1"), pod("q", "1")], state, SCHEDULER)
     assert left == []
     assert np.array_equal(state.requested, before)

@@ -96,7 +96,7 @@ def seconds(nanoseconds: int | None) -> float:
     return math.nan if nanoseconds is None else nanoseconds / 1e9
 
 
-def make_pod(told: Json) -> pods.Pod:
+def make_pod(given: Json) -> pods.Pod:
     def containers(key: str) -> tuple[pods.Container, ...]:
         return tuple(
             pods.Container(
@@ -104,12 +104,12 @@ def make_pod(told: Json) -> pods.Pod:
                 requests=fields.Field(c["requests"], "pod").quantities(),
                 sidecar=c.get("sidecar", False),
             )
-            for c in told.get(key, [])
+            for c in given.get(key, [])
         )
 
-    whole = told.get("podRequests")
+    whole = given.get("podRequests")
     return pods.Pod(
-        told["name"],
+        given["name"],
         pods.PodSpec(
             containers("containers"),
             containers("initContainers"),
@@ -119,22 +119,22 @@ def make_pod(told: Json) -> pods.Pod:
 
 
 def make_table(
-    told: list[Json], keys: list[observations.RequestKey], features: versions.HpaFeatures
+    given: list[Json], keys: list[observations.RequestKey], features: versions.HpaFeatures
 ) -> observations.PodTable:
-    built = [make_pod(pod) for pod in told]
+    built = [make_pod(pod) for pod in given]
     return observations.PodTable(
         phases=np.array(
-            [observations.PHASES.index(p.get("phase") or "Unknown") for p in told], "i1"
+            [observations.PHASES.index(p.get("phase") or "Unknown") for p in given], "i1"
         ),
-        readies=np.array([READY[p.get("ready")] for p in told], "i1"),
-        deleted=np.array([p["deleted"] for p in told], "?"),
-        started_s=np.array([seconds(p.get("started")) for p in told], "f8"),
-        ready_since_s=np.array([seconds(p.get("since")) for p in told], "f8"),
+        readies=np.array([READY[p.get("ready")] for p in given], "i1"),
+        deleted=np.array([p["deleted"] for p in given], "?"),
+        started_s=np.array([seconds(p.get("started")) for p in given], "f8"),
+        ready_since_s=np.array([seconds(p.get("since")) for p in given], "f8"),
         requests_milli={
             key: np.array([requests.request_milli(p, *key, features) for p in built], "i8")
             for key in keys
         },
-        names=[pod["name"] for pod in told],
+        names=[pod["name"] for pod in given],
     )
 
 
@@ -153,27 +153,29 @@ def make_samples(metrics: Json, table: observations.PodTable) -> observations.Po
 
 def make_reading(read: Json, table: observations.PodTable) -> observations.Reading | None:
     if "error" in read:
-        _, found, cause = read["error"].partition(" metrics API: ")
-        return observations.FailedRead(cause) if found else None
+        _, result, cause = read["error"].partition(" metrics API: ")
+        return observations.FailedRead(cause) if result else None
     if read["kind"] == "single":
         return observations.SingleValue(tuple(read["value"]))
     return make_samples(read["value"], table)
 
 
-def make_observation(told: Json, features: versions.HpaFeatures) -> observations.ScalingObservation:
-    reads = told.get("reads") or []
+def make_observation(
+    given: Json, features: versions.HpaFeatures
+) -> observations.ScalingObservation:
+    reads = given.get("reads") or []
     keys = [(read["name"], read["container"]) for read in reads if read["kind"] == "pods"]
-    table = make_table(told.get("pods") or [], keys, features)
+    table = make_table(given.get("pods") or [], keys, features)
     readings = {
         f"{read['container']}/{read['name']}" if read["container"] else read["name"]: reading
         for read in reads
         if (reading := make_reading(read, table)) is not None
     }
     # Functions that only look at one of the two numbers were told only that one.
-    told = {"current": told.get("status", 1), **told}
-    told = {"statusReplicas": told.get("status", told["current"]), **told}
+    given = {"current": given.get("status", 1), **given}
+    given = {"statusReplicas": given.get("status", given["current"]), **given}
     return observations.ScalingObservation(
-        0.0, int(told["current"]), int(told["statusReplicas"]), readings, table
+        0.0, int(given["current"]), int(given["statusReplicas"]), readings, table
     )
 
 

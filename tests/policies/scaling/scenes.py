@@ -43,8 +43,8 @@ def scaler(
     name: str, *metrics: specs.MetricSpec, spec: dict[str, Any] | None = None, **more: Any
 ) -> registry.AnyScaler:
     """Return a scaler by name for the processor, or for some metrics."""
-    told = make.spec(*(metrics or (make.CPU,)), **(spec or {}))
-    return registry.SCALERS.get(name).make(told, settings(name, **more))
+    given = make.spec(*(metrics or (make.CPU,)), **(spec or {}))
+    return registry.SCALERS.get(name).make(given, settings(name, **more))
 
 
 def look(
@@ -140,10 +140,10 @@ def draw_reading(
         return observations.SingleValue((int(_pick(rng, -5, 0, 700, 10**9)),))
     if kind == "unread":
         return None
-    found = samples([draw_value(rng) for _ in range(count)], time_s - _pick(rng, 0.0, 15.0), 60.0)
+    result = samples([draw_value(rng) for _ in range(count)], time_s - _pick(rng, 0.0, 15.0), 60.0)
     if count and _pick(rng, *[False] * 9, True):
-        found.sampled_s[0] = math.nan
-    return found
+        result.sampled_s[0] = math.nan
+    return result
 
 
 def draw_pods(rng: np.random.Generator) -> observations.PodTable:
@@ -173,12 +173,12 @@ def draw_looks(seed: int, count: int) -> list[observations.ScalingObservation]:
     stands still or goes back, pods were never started.
     """
     rng = np.random.default_rng(seed)
-    found, time_s = [], float(_pick(rng, 0.0, 7.5, 1e9))
+    result, time_s = [], float(_pick(rng, 0.0, 7.5, 1e9))
     for _ in range(count):
         pods = draw_pods(rng)
         read = {name: draw_reading(rng, len(pods), time_s) for name in ("cpu", "rps", "memory")}
         known = {name: reading for name, reading in read.items() if reading is not None}
         current = int(_pick(rng, 0, 1, 2, 3, 3, 5, 5, 8, 20, 25))
-        found.append(observations.ScalingObservation(time_s, current, len(pods), known, pods))
+        result.append(observations.ScalingObservation(time_s, current, len(pods), known, pods))
         time_s += float(_pick(rng, *[15.0] * 8, 14.2, 30.0, 0.0, -20.0, 0.01, 301.0, 5000.0))
-    return found
+    return result

@@ -21,8 +21,8 @@ def test_use_over_requests_does_not_depend_on_the_number_of_pods() -> None:
 
 def test_a_ready_pod_without_a_sample_uses_what_the_others_do() -> None:
     # 0.9 + 0.6 of two pods that were sampled, times 3 / 2
-    found = demand.read(scenes.look(0.0, [90.0, None, 60.0]), make.CPU)
-    assert found == demand.Demand(2.25, 0.6)
+    result = demand.read(scenes.look(0.0, [90.0, None, 60.0]), make.CPU)
+    assert result == demand.Demand(2.25, 0.6)
 
 
 def test_pods_that_do_not_serve_do_not_count() -> None:
@@ -45,10 +45,10 @@ def ready_since(*since_s: float, percents: list[float | None]) -> demand.Demand 
 def test_start_up_work_is_not_demand() -> None:
     # The second pod became ready 20 s ago and has used 95 %, most of it to start. The first did all
     # of the work for 40 s and half of it for 20 s: 50 of 60 parts, so 0.5 / (5 / 6).
-    found = ready_since(0.0, 80.0, percents=[50.0, 95.0])
-    assert isinstance(found, demand.Demand)
-    assert found.load == pytest.approx(0.6)
-    assert not found.settled
+    result = ready_since(0.0, 80.0, percents=[50.0, 95.0])
+    assert isinstance(result, demand.Demand)
+    assert result.load == pytest.approx(0.6)
+    assert not result.settled
     # Where no other pod is ready, samples are all there is.
     assert ready_since(90.0, 80.0, percents=[50.0, 95.0]) == demand.Demand(1.45, 0.6, False)
 
@@ -62,15 +62,15 @@ def test_demand_stays_what_it_is_when_new_pods_take_their_part(age_s: float, sam
     new = 30.0 * seconds / 60.0 if sampled else None
     if age_s > 60.0 and not sampled:
         new = 30.0
-    found = ready_since(0.0, 0.0, 100.0 - age_s, 100.0 - age_s, percents=[old, old, new, new])
-    assert isinstance(found, demand.Demand)
-    assert found.load == pytest.approx(1.2, rel=2e-3)
-    assert found.settled is (age_s > 60.0)
+    result = ready_since(0.0, 0.0, 100.0 - age_s, 100.0 - age_s, percents=[old, old, new, new])
+    assert isinstance(result, demand.Demand)
+    assert result.load == pytest.approx(1.2, rel=2e-3)
+    assert result.settled is (age_s > 60.0)
 
 
 def test_of_unknown_times_nobody_is_new() -> None:
-    found = ready_since(math.nan, math.nan, percents=[50.0, 70.0])
-    assert found == demand.Demand(1.2, 0.6)
+    result = ready_since(math.nan, math.nan, percents=[50.0, 70.0])
+    assert result == demand.Demand(1.2, 0.6)
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,8 @@ def test_a_pod_without_a_request_has_no_share() -> None:
     seen = scenes.look(0.0, [50.0, 50.0])
     lacking = {("cpu", ""): np.array([1000, observations.NO_REQUEST])}
     pods = dataclasses.replace(seen.pods, requests_milli=lacking)
-    found = demand.read(dataclasses.replace(seen, pods=pods), make.CPU)
-    assert found == "cpu: a pod has no request"
+    result = demand.read(dataclasses.replace(seen, pods=pods), make.CPU)
+    assert result == "cpu: a pod has no request"
 
 
 def test_the_cost_of_a_request_is_learnt_while_pods_have_room() -> None:

@@ -45,10 +45,10 @@ def play(
     return steps
 
 
-def told(decision: decisions.ScalingDecision) -> str:
+def as_text(decision: decisions.ScalingDecision) -> str:
     """Return everything a decision says; fails on what JSON does not know, such as NaN."""
-    told = {"decision": decision.as_json(), "record": decision.record().as_json()}
-    return json.dumps({**told, "outlook": dict(decision.outlook)}, allow_nan=False)
+    parts = {"decision": decision.as_json(), "record": decision.record().as_json()}
+    return json.dumps({**parts, "outlook": dict(decision.outlook)}, allow_nan=False)
 
 
 def test_all_promised_names_are_there() -> None:
@@ -75,7 +75,7 @@ def test_decisions_stay_within_bounds_and_can_be_told(
         assert least <= decision.desired <= most
         assert decision.current == seen.current_replicas
         assert decision.reason
-        told(decision)
+        as_text(decision)
         if name in (*AHEAD, "hpa") and not more and 2 <= seen.current_replicas <= 9:
             if behavior is scenes.NO_UP:
                 assert decision.desired <= seen.current_replicas
@@ -96,7 +96,7 @@ def test_a_restart_in_the_middle_changes_nothing(case: str, seed: int, cut: int)
     again = scenes.scaler(name, make.CPU, MEMORY, **more)
     restored = play(again, looks[cut:], again.restore(json.loads(kept)))
     for (before, _), (after, _) in zip(steps[cut:], restored, strict=True):
-        assert told(before) == told(after)
+        assert as_text(before) == as_text(after)
     assert json.dumps(steps[-1][1].as_json()) == json.dumps(restored[-1][1].as_json())
     # Deciding again from the old memory says the same: nothing was changed in place.
     assert json.dumps(memory.as_json()) == kept

@@ -23,12 +23,12 @@ def take(
 
 
 def steps_of(times_s: list[float], failed: Collection[float] = ()) -> list[int]:
-    memory, found = lookahead.LookMemory(), []
+    memory, result = lookahead.LookMemory(), []
     for time_s in times_s:
         seen = scenes.look(time_s, [None if time_s in failed else 50.0])
         look, memory = take(memory, seen)
-        found.append(look.steps)
-    return found
+        result.append(look.steps)
+    return result
 
 
 def test_the_horizon_reaches_from_the_middle_of_the_sample_to_the_readiness_of_new_pods() -> None:

@@ -18,8 +18,8 @@ FEATURES = versions.hpa_features()
 
 
 def read(line: dict[str, Any]) -> observations.ScalingObservation:
-    told = {"t": 2.042, "currentReplicas": 3, **line}
-    return observation_lines.read(fields.Field(told, "seen.jsonl: line 1"), FEATURES)
+    given = {"t": 2.042, "currentReplicas": 3, **line}
+    return observation_lines.read(fields.Field(given, "seen.jsonl: line 1"), FEATURES)
 
 
 def test_values_become_thousandths_rounded_up() -> None:

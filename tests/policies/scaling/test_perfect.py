@@ -13,8 +13,8 @@ DAY_S = 86400.0
 
 
 def scaler(loads: tuple[float, ...], **more: Any) -> Any:
-    told = {"step_s": 10.0, "startup_s": 0.0, "look_s": 0.0, "smooth_s": 10.0, "target": 1.0}
-    return scenes.scaler("perfect", loads=loads, **{**told, **more})
+    given = {"step_s": 10.0, "startup_s": 0.0, "look_s": 0.0, "smooth_s": 10.0, "target": 1.0}
+    return scenes.scaler("perfect", loads=loads, **{**given, **more})
 
 
 def wanted(made: Any, times_s: list[float]) -> list[int]:

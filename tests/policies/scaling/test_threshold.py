@@ -13,16 +13,16 @@ from tests.policies.scaling import make
 def decide(
     scaler: threshold.Threshold, levels: list[tuple[float, float, int]]
 ) -> list[tuple[int, str]]:
-    memory, found = scaler.start(), []
+    memory, result = scaler.start(), []
     for time_s, percent, count in levels:
         decision, memory = scaler.decide(make.busy(time_s, [percent] * count), memory)
-        found.append((decision.desired, decision.reason))
-    return found
+        result.append((decision.desired, decision.reason))
+    return result
 
 
 def test_a_step_is_added_after_the_hold_time_and_then_inhibited() -> None:
     scaler = threshold.Threshold(make.spec(make.CPU))
-    found = decide(
+    result = decide(
         scaler,
         [
             (0.0, 85.0, 2),
@@ -33,21 +33,21 @@ def test_a_step_is_added_after_the_hold_time_and_then_inhibited() -> None:
             (240.0, 90.0, 3),
         ],
     )
-    assert [desired for desired, _ in found] == [2, 2, 3, 3, 3, 4]
-    assert found[4][1] == "above the upper threshold, inhibited"
+    assert [desired for desired, _ in result] == [2, 2, 3, 3, 3, 4]
+    assert result[4][1] == "above the upper threshold, inhibited"
 
 
 def test_a_step_is_removed_below_the_lower_threshold() -> None:
     scaler = threshold.Threshold(make.spec(make.CPU, min_replicas=2))
-    found = decide(scaler, [(0.0, 10.0, 3), (60.0, 10.0, 3), (75.0, 10.0, 2), (400.0, 10.0, 2)])
+    result = decide(scaler, [(0.0, 10.0, 3), (60.0, 10.0, 3), (75.0, 10.0, 2), (400.0, 10.0, 2)])
     # The minimum holds the last one.
-    assert [desired for desired, _ in found] == [3, 2, 2, 2]
+    assert [desired for desired, _ in result] == [3, 2, 2, 2]
 
 
 def test_between_the_thresholds_a_spell_ends() -> None:
     scaler = threshold.Threshold(make.spec(make.CPU))
-    found = decide(scaler, [(0.0, 85.0, 2), (30.0, 50.0, 2), (61.0, 85.0, 2)])
-    assert found[1:] == [(2, "between thresholds"), (2, "not long enough beyond a threshold")]
+    result = decide(scaler, [(0.0, 85.0, 2), (30.0, 50.0, 2), (61.0, 85.0, 2)])
+    assert result[1:] == [(2, "between thresholds"), (2, "not long enough beyond a threshold")]
 
 
 def test_the_step_can_grow_with_the_excess() -> None:

@@ -23,8 +23,8 @@ USED = [300.0, 320.0, 350.0, 400.0, 430.0]  # mean 360 (Shi 2023, 3.6)
     ],
 )
 def test_the_printed_example(before: float, expected: float) -> None:
-    found = STRICT.estimate(scenes.usage([[before] * 5 + USED]))
-    assert found.cpu_cores[0] == pytest.approx(expected)
+    result = STRICT.estimate(scenes.usage([[before] * 5 + USED]))
+    assert result.cpu_cores[0] == pytest.approx(expected)
 
 
 def test_an_unchanged_mean_keeps_the_limit() -> None:
@@ -32,8 +32,8 @@ def test_an_unchanged_mean_keeps_the_limit() -> None:
 
 
 def test_a_gap_is_no_fall() -> None:
-    found = STRICT.estimate(scenes.usage([[scenes.NAN] + [500.0] * 4 + USED]))
-    assert np.isnan(found.cpu_cores[0])
+    result = STRICT.estimate(scenes.usage([[scenes.NAN] + [500.0] * 4 + USED]))
+    assert np.isnan(result.cpu_cores[0])
 
 
 def test_fewer_than_two_windows_say_nothing() -> None:
@@ -42,21 +42,21 @@ def test_fewer_than_two_windows_say_nothing() -> None:
 
 
 def test_after_a_fall_the_safe_limit_is_above_all_recent_use() -> None:
-    found = SAFE.estimate(scenes.usage([[500.0] * 5 + USED]))
-    assert found.cpu_cores[0] == 500.0  # the peak; 360 x 1.2 = 432 would be below
-    assert found.memory_bytes[0] == pytest.approx(500_000.0 * 1.1)
+    result = SAFE.estimate(scenes.usage([[500.0] * 5 + USED]))
+    assert result.cpu_cores[0] == 500.0  # the peak; 360 x 1.2 = 432 would be below
+    assert result.memory_bytes[0] == pytest.approx(500_000.0 * 1.1)
 
 
 def test_what_was_killed_is_never_set_again() -> None:
-    found = SAFE.estimate(scenes.usage([[10.0] * 10], killed=[20_000.0]))
-    assert found.memory_bytes[0] == pytest.approx(24_000.0)
+    result = SAFE.estimate(scenes.usage([[10.0] * 10], killed=[20_000.0]))
+    assert result.memory_bytes[0] == pytest.approx(24_000.0)
 
 
 @given(st.lists(st.floats(0.0, 1e6), min_size=10, max_size=20))
 def test_the_safe_limit_is_never_below_what_was_used(values: list[float]) -> None:
-    found = SAFE.estimate(scenes.usage([values]))
-    assert found.cpu_cores[0] >= max(values[-10:])
-    assert found.memory_bytes[0] >= max(values[-10:]) * 1000.0
+    result = SAFE.estimate(scenes.usage([values]))
+    assert result.cpu_cores[0] >= max(values[-10:])
+    assert result.memory_bytes[0] >= max(values[-10:]) * 1000.0
 
 
 def test_the_ten_busiest_pods_of_each_node() -> None:

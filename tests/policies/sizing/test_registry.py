@@ -33,9 +33,9 @@ def test_all_but_keep_work_on_many_containers_at_once() -> None:
             continue
         estimator = entry.make_estimator(entry.parameters())
         assert estimator.name == name
-        found = estimator.estimate(usage)
-        assert (found.memory_bytes >= [2e8, 4e8]).all(), name
-        assert (found.cpu_cores >= [0.5, 0.1]).all(), name
+        result = estimator.estimate(usage)
+        assert (result.memory_bytes >= [2e8, 4e8]).all(), name
+        assert (result.cpu_cores >= [0.5, 0.1]).all(), name
 
 
 def test_every_entry_documents_every_parameter() -> None:

@@ -13,21 +13,21 @@ NAN = scenes.NAN
 
 def test_percentiles_of_the_largest_pod_with_the_margin() -> None:
     # Pod 1: 0 .. 100, P95 = 95; pod 2: 50 always. The largest pod counts: 95 x 1.15.
-    found = percentile.Percentile().estimate(
+    result = percentile.Percentile().estimate(
         scenes.usage([list(range(101)), [50.0] * 101], owners=[0, 0])
     )
-    assert found.cpu_cores[0] == pytest.approx(95.0 * 1.15)
-    assert found.memory_bytes[0] == pytest.approx(100_000.0 * 1.15)
-    assert found.lower_cpu_cores[0] == pytest.approx(50.0 * 1.15)
-    assert found.upper_cpu_cores[0] == pytest.approx(95.0 * 1.15 * 1.5)
+    assert result.cpu_cores[0] == pytest.approx(95.0 * 1.15)
+    assert result.memory_bytes[0] == pytest.approx(100_000.0 * 1.15)
+    assert result.lower_cpu_cores[0] == pytest.approx(50.0 * 1.15)
+    assert result.upper_cpu_cores[0] == pytest.approx(95.0 * 1.15 * 1.5)
 
 
 def test_without_usage_nothing_is_estimated() -> None:
     usage = scenes.usage([[NAN, NAN]])
     for estimator in (percentile.Percentile(), level_sigma.LevelSigma(), krr.Krr()):
-        found = estimator.estimate(usage)
-        assert np.isnan(found.cpu_cores).all()
-        assert np.isnan(found.memory_bytes).all()
+        result = estimator.estimate(usage)
+        assert np.isnan(result.cpu_cores).all()
+        assert np.isnan(result.memory_bytes).all()
 
 
 def test_krr_takes_the_percentile_per_pod_and_the_largest_pod() -> None:
@@ -35,10 +35,10 @@ def test_krr_takes_the_percentile_per_pod_and_the_largest_pod() -> None:
     # pod 2 is idle and would pull a pooled percentile down.
     cpu = [[k / 1000.0 for k in range(100)], [0.0] * 100]
     memory = [[150e6] * 99 + [200_000_001.0], [1e6] * 100]
-    found = krr.Krr().estimate(scenes.usage(cpu, memory, owners=[0, 0]))
-    assert found.cpu_cores.tolist() == [0.095]
+    result = krr.Krr().estimate(scenes.usage(cpu, memory, owners=[0, 0]))
+    assert result.cpu_cores.tolist() == [0.095]
     # 200000001 x 1.15 = 230000001.15, rounded up to megabytes of 10^6.
-    assert found.memory_bytes[0] == pytest.approx(231e6)
+    assert result.memory_bytes[0] == pytest.approx(231e6)
 
 
 def test_krr_needs_a_hundred_points_in_all_pods_together() -> None:
@@ -51,8 +51,8 @@ def test_krr_needs_a_hundred_points_in_all_pods_together() -> None:
 
 
 def test_krr_has_floors_of_10_m_and_100_megabytes() -> None:
-    found = krr.Krr().estimate(scenes.usage([[0.001] * 100], [[1e6] * 100]))
-    assert (found.cpu_cores[0], found.memory_bytes[0]) == (0.01, 100e6)
+    result = krr.Krr().estimate(scenes.usage([[0.001] * 100], [[1e6] * 100]))
+    assert (result.cpu_cores[0], result.memory_bytes[0]) == (0.01, 100e6)
 
 
 @pytest.mark.parametrize(("use", "expected"), [(False, 230e6), (True, 375e6)])
@@ -65,7 +65,7 @@ def test_krr_counts_oom_kills_only_if_told_to(use: bool, expected: float) -> Non
 
 def test_mean_and_deviations() -> None:
     # 1 and 3: mean 2, deviation 1; two of them and 1.5 m for CPU, three and 2 MiB for memory.
-    found = level_sigma.LevelSigma().estimate(scenes.usage([[1.0, 3.0, NAN]]))
-    assert found.cpu_cores[0] == pytest.approx(4.0 + 0.0015)
-    assert found.memory_bytes[0] == pytest.approx(2000.0 + 3.0 * 1000.0 + 2 * 2**20)
-    assert found.lower_cpu_cores[0] == 2.0
+    result = level_sigma.LevelSigma().estimate(scenes.usage([[1.0, 3.0, NAN]]))
+    assert result.cpu_cores[0] == pytest.approx(4.0 + 0.0015)
+    assert result.memory_bytes[0] == pytest.approx(2000.0 + 3.0 * 1000.0 + 2 * 2**20)
+    assert result.lower_cpu_cores[0] == 2.0

@@ -19,22 +19,22 @@ NAN = float("nan")
 )
 def test_quantiles_are_those_of_numpy(values: list[float], gaps: int, share: float) -> None:
     row = np.array([*values, *[NAN] * gaps])
-    found = window_statistics.quantiles(row[np.newaxis], share)
-    assert found[0] == pytest.approx(np.quantile(values, share), rel=1e-12)
+    result = window_statistics.quantiles(row[np.newaxis], share)
+    assert result[0] == pytest.approx(np.quantile(values, share), rel=1e-12)
 
 
 def test_rows_without_a_value_have_no_quantile() -> None:
-    found = window_statistics.several_quantiles(np.array([[NAN, NAN], [1.0, 3.0]]), (0.0, 0.5))
-    assert np.isnan(found[0]).all()
-    assert found[1].tolist() == [1.0, 2.0]
+    result = window_statistics.several_quantiles(np.array([[NAN, NAN], [1.0, 3.0]]), (0.0, 0.5))
+    assert np.isnan(result[0]).all()
+    assert result[1].tolist() == [1.0, 2.0]
 
 
 def test_rows_of_an_owner_are_pooled() -> None:
     values = np.array([[1.0, 2.0], [3.0, NAN], [9.0, 9.0]])
-    found = window_statistics.pooled_quantiles(values, np.array([0, 0, 2]), 3, 0.5)
-    assert found[0] == 2.0  # of 1, 2, 3
-    assert np.isnan(found[1])
-    assert found[2] == 9.0
+    result = window_statistics.pooled_quantiles(values, np.array([0, 0, 2]), 3, 0.5)
+    assert result[0] == 2.0  # of 1, 2, 3
+    assert np.isnan(result[1])
+    assert result[2] == 9.0
 
 
 def test_windows_are_counted_from_the_end() -> None:

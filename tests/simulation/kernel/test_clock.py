@@ -25,7 +25,7 @@ def test_actions_run_by_time_then_priority_then_order_of_asking(
     for number, (time_s, priority) in enumerate(asked):
         clock.at(time_s, functools.partial(note, time_s, priority, number), priority)
     clock.run(10)
-    assert [found[:3] for found in done] == sorted((*a, i) for i, a in enumerate(asked))
+    assert [result[:3] for result in done] == sorted((*a, i) for i, a in enumerate(asked))
     assert all(now_s == time_s for time_s, _, _, now_s in done)
     assert (clock.now_s, clock.done) == (10, len(asked))
 

@@ -27,11 +27,11 @@ def service(cpu: str = "1", memory: str = "1Gi", **more: Any) -> dict[str, Any]:
     return make.workload(replicas=2, pod=pod, **more)
 
 
-def start(*found: dict[str, Any], mode: str = "in-place-or-recreate", **sizing: Any) -> make.Play:
+def start(*result: dict[str, Any], mode: str = "in-place-or-recreate", **sizing: Any) -> make.Play:
     rules = {"recommender": "percentile", "mode": mode, "interval": "10m", **sizing}
     return make.start(
         make.document(
-            *found,
+            *result,
             policies={"sizing": rules},
             duration="12h",
             step=15,
@@ -139,9 +139,9 @@ def test_a_pod_is_never_larger_than_the_largest_node() -> None:
     ("rule", "limit_mib"), [("request", 460), ("ratio", 920), ("keep", 2048), ("none", None)]
 )
 def test_limits_follow_the_rule(rule: str, limit_mib: int | None) -> None:
-    found = service()
-    found["pod"]["limits"] = {"memory": "2Gi"}
-    play = start(found, mode="initial", guards={"memoryLimit": rule}).until(1200)
+    result = service()
+    result["pod"]["limits"] = {"memory": "2Gi"}
+    play = start(result, mode="initial", guards={"memoryLimit": rule}).until(1200)
     limit = play.workload().limits["main"].get(resources.MEMORY)
     assert (None if limit is None else limit.value()) == (
         None if limit_mib is None else limit_mib * MIB
@@ -166,10 +166,10 @@ def test_runs_of_a_pipeline_are_sized_by_finished_runs() -> None:
 
 
 def test_the_record_tells_how_earlier_answers_did() -> None:
-    found = service()
+    result = service()
     segments = [{"start": "400Mi", "seconds": 3600}, {"start": "900Mi", "seconds": 36_000}]
-    found["pod"]["usage"]["memory"] = {"pattern": "segments", "segments": segments}
-    play = start(found, mode="off").until(7200)
+    result["pod"]["usage"]["memory"] = {"pattern": "segments", "segments": segments}
+    play = start(result, mode="off").until(7200)
     last = [one for one in play.world.ledger.decisions if one.kind == "sizing"][-1]
     assert last.backtest["main/judged"] >= 5
     # One answer was given before memory doubled; later ones have seen it.
@@ -190,9 +190,9 @@ def test_a_kill_is_a_miss_though_no_sample_shows_it() -> None:
 
 
 def test_the_same_seed_gives_the_same_result() -> None:
-    found = service()
-    found["pod"]["usage"]["memory"]["noise"] = 0.1
-    first, second = (start(found, recommender="auto").until(7200) for _ in range(2))
+    result = service()
+    result["pod"]["usage"]["memory"]["noise"] = 0.1
+    first, second = (start(result, recommender="auto").until(7200) for _ in range(2))
     assert asked(first) == asked(second)
     assert first.world.ledger.events == second.world.ledger.events
     assert [one.as_json() for one in first.world.ledger.decisions] == [

@@ -97,7 +97,7 @@ def test_samples_from_before_a_gap_do_not_pass_for_new_ones() -> None:
 
 def test_only_the_pods_that_use_most_are_adjusted() -> None:
     sizes = {"cpu": "600m", "memory": "400M"}
-    found = [
+    result = [
         make.workload(
             name,
             pod={
@@ -115,12 +115,12 @@ def test_only_the_pods_that_use_most_are_adjusted() -> None:
         "interval": "20s",
         "parameters": {"periodS": 20, "mostPods": 1},
     }
-    play = make.start(make.document(*found, nodes=1, policies={"sizing": rules})).until(300)
+    play = make.start(make.document(*result, nodes=1, policies={"sizing": rules})).until(300)
     assert limits(play, "busy-0")[0] == 0.48
     assert limits(play, "idle-0")[0] == 0.6
 
 
 def test_mode_off_writes_nothing() -> None:
-    found = start()
-    found.workload().sizing = type(found.workload().sizing)(recommender="limit-follow")
-    assert limits(found.until(600)) == (0.6, 400 * MB)
+    result = start()
+    result.workload().sizing = type(result.workload().sizing)(recommender="limit-follow")
+    assert limits(result.until(600)) == (0.6, 400 * MB)

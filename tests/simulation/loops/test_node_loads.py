@@ -56,13 +56,13 @@ def test_loads_are_means_over_a_window_some_time_ago() -> None:
     play.until(29)  # scrapes at 0, 10 and 20; the one at 20 may not be read yet
     assert np.isnan(loads.loads().used).all()
     play.until(30)
-    found = loads.loads().used
-    assert found[row, cpu] == pytest.approx(1000.0)
-    assert found[row, memory] == pytest.approx(0.5 * GIB)
-    assert found[row, network] == pytest.approx(300.0)
-    assert found[row, disk] == pytest.approx(2000.0)  # it wants more than the disk can do
-    assert found[1 - row, [cpu, memory, network]].tolist() == [0.0, 0.0, 0.0]
-    assert np.isnan(found[:, state.columns["ephemeral-storage"]]).all()
+    result = loads.loads().used
+    assert result[row, cpu] == pytest.approx(1000.0)
+    assert result[row, memory] == pytest.approx(0.5 * GIB)
+    assert result[row, network] == pytest.approx(300.0)
+    assert result[row, disk] == pytest.approx(2000.0)  # it wants more than the disk can do
+    assert result[1 - row, [cpu, memory, network]].tolist() == [0.0, 0.0, 0.0]
+    assert np.isnan(result[:, state.columns["ephemeral-storage"]]).all()
 
 
 def test_pods_bound_since_are_assumed_until_metrics_show_them() -> None:
@@ -73,8 +73,8 @@ def test_pods_bound_since_are_assumed_until_metrics_show_them() -> None:
     seen = {}
     for time_s in (101, 110, 120, 130):
         play.until(time_s)
-        found = loads.loads()
-        seen[time_s] = (found.used[:, cpu].sum(), found.assumed[:, cpu].sum())
+        result = loads.loads()
+        seen[time_s] = (result.used[:, cpu].sum(), result.assumed[:, cpu].sum())
     # Requests of 500 m are assumed, 1000 m are used from 100 on; the newest scrape is 10 s old and
     # shows the mean over 20 s.
     assert seen[101] == pytest.approx((0.0, 500.0), abs=1.0)
@@ -101,9 +101,9 @@ def test_nodes_that_come_are_not_measured_for_a_window() -> None:
     play.until(49)
     assert not np.isnan(loads.loads().used[:, cpu]).any()
     play.until(90)  # n-0 is back since 70
-    found = loads.loads().used[:, cpu]
-    assert np.isnan(found[play.world.state.rows["n-0"]])
-    assert not np.isnan(found[play.world.state.rows["n-1"]])
+    result = loads.loads().used[:, cpu]
+    assert np.isnan(result[play.world.state.rows["n-0"]])
+    assert not np.isnan(result[play.world.state.rows["n-1"]])
     play.until(101)  # a window from 70 to 90, 10 s ago
     assert not np.isnan(loads.loads().used[:, cpu]).any()
 

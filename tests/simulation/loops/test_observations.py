@@ -21,9 +21,9 @@ def seen(play: make.Play) -> observations.Observer:
 
 def steady(cpu: str = "300m", **metrics: Any) -> make.Play:
     usage = {"cpu": {"mean": cpu}, "memory": {"mean": "200Mi"}}
-    found = make.workload(replicas=2, pod=make.pods(usage=usage))
+    result = make.workload(replicas=2, pod=make.pods(usage=usage))
     rules = {"scrape": 15, "window": 30, "lag": 0, **metrics}
-    return make.start(make.document(found, metrics=rules))
+    return make.start(make.document(result, metrics=rules))
 
 
 def test_there_is_no_rate_before_two_scrapes() -> None:
@@ -34,18 +34,18 @@ def test_there_is_no_rate_before_two_scrapes() -> None:
     play.until(14)
     assert not observer.read([row]).present.any()
     play.until(15)
-    found = observer.read([row])
-    assert found.present.all()
-    assert (found.time_s, found.window_s) == (15.0, 15.0)
-    assert found.cpu == pytest.approx([0.3])
-    assert found.memory == pytest.approx([200 * 2**20])
+    result = observer.read([row])
+    assert result.present.all()
+    assert (result.time_s, result.window_s) == (15.0, 15.0)
+    assert result.cpu == pytest.approx([0.3])
+    assert result.memory == pytest.approx([200 * 2**20])
 
 
 def test_a_rate_is_the_mean_over_the_window() -> None:
     pieces = [{"start": "100m", "seconds": 30}, {"start": "700m", "seconds": 600}]
     usage = {"cpu": {"pattern": "segments", "segments": pieces}}
-    found = make.workload(replicas=1, pod=make.pods(usage=usage))
-    play = make.start(make.document(found, metrics={"scrape": 15, "window": 30, "lag": 0}))
+    result = make.workload(replicas=1, pod=make.pods(usage=usage))
+    play = make.start(make.document(result, metrics={"scrape": 15, "window": 30, "lag": 0}))
     observer = seen(play)
     row = play.pod("web-0").units[0]
     rates = []
@@ -75,16 +75,16 @@ def test_the_window_is_whole_whatever_the_lag(lag: int) -> None:
     row = play.pod("web-0").units[0]
     for time_s in range(150, 200, 5):
         play.until(time_s)
-        found = observer.read([row])
-        assert found.time_s == (time_s - lag) // 15 * 15
-        assert found.window_s == 45.0
+        result = observer.read([row])
+        assert result.time_s == (time_s - lag) // 15 * 15
+        assert result.window_s == 45.0
 
 
 def test_a_new_container_is_measured_from_its_first_scrape() -> None:
     usage = {"cpu": {"mean": "300m"}}
-    found = make.workload(start=20, pod=make.pods(startup=1, usage=usage))
+    result = make.workload(start=20, pod=make.pods(startup=1, usage=usage))
     rules = {"scrape": 15, "window": 60, "lag": 0}
-    play = make.start(make.document(found, metrics=rules))
+    play = make.start(make.document(result, metrics=rules))
     observer = seen(play)
     play.until(44)
     row = play.pod("web-0").units[0]
@@ -113,8 +113,8 @@ def test_a_row_that_is_used_again_never_mixes_two_containers() -> None:
 
 def test_a_container_that_was_restarted_is_measured_anew() -> None:
     usage = {"cpu": {"mean": "300m"}}
-    found = make.workload(start=1, pod=make.pods(usage=usage, limits={"memory": "1Gi"}))
-    document = make.document(found, metrics={"scrape": 5, "window": 60, "lag": 0})
+    result = make.workload(start=1, pod=make.pods(usage=usage, limits={"memory": "1Gi"}))
+    document = make.document(result, metrics={"scrape": 5, "window": 60, "lag": 0})
     play = make.start(document)
     observer = seen(play)
     play.until(100)
@@ -134,11 +134,11 @@ def test_a_container_that_was_restarted_is_measured_anew() -> None:
 
 def test_samples_go_missing_at_the_given_share_and_the_same_ones_every_time() -> None:
     usage = {"cpu": {"mean": "1m"}}
-    found = make.workload(replicas=20, pod=make.pods(cpu="1m", memory="1Mi", usage=usage))
+    result = make.workload(replicas=20, pod=make.pods(cpu="1m", memory="1Mi", usage=usage))
     rules = {"scrape": 5, "window": 10, "lag": 0, "missing": 0.3}
 
     def presences() -> np.ndarray:
-        play = make.start(make.document(found, metrics=rules))
+        play = make.start(make.document(result, metrics=rules))
         observer = seen(play)
         rows = [pod.units[0] for pod in play.workload().pods.values()]
         kept = []
@@ -155,8 +155,8 @@ def test_samples_go_missing_at_the_given_share_and_the_same_ones_every_time() ->
 
 
 def test_request_rates_and_nodes_are_seen_too() -> None:
-    found = make.workload(replicas=1, **make.service(mean=20))
-    play = make.start(make.document(found))
+    result = make.workload(replicas=1, **make.service(mean=20))
+    play = make.start(make.document(result))
     observer = seen(play)
     assert observer.request_rate(0) is None
     play.until(20)

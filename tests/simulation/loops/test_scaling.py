@@ -18,12 +18,12 @@ AHEAD = ("derivative", "line-fit", "holt-winters", "arima", "queueing", "recedin
 
 
 def document(scaler: str, demand: dict[str, Any] | None = None, **scaling: Any) -> dict[str, Any]:
-    found = make.workload(replicas=2, **make.service(mean=50, sloMillis=250))
-    found["pod"] = make.pods(startup=60)
+    result = make.workload(replicas=2, **make.service(mean=50, sloMillis=250))
+    result["pod"] = make.pods(startup=60)
     if demand is not None:
-        found["demand"] = demand
+        result["demand"] = demand
     rules = {"scaler": scaler, "target": {"cpu": 0.5}, "min": 1, "max": 16, **scaling}
-    return make.document(found, nodes=5, policies={"scaling": rules}, duration="1h")
+    return make.document(result, nodes=5, policies={"scaling": rules}, duration="1h")
 
 
 def ramp() -> dict[str, Any]:
@@ -34,15 +34,15 @@ def ramp() -> dict[str, Any]:
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[observations.ScalingObservation]:
     """What scalers have seen."""
-    found: list[observations.ScalingObservation] = []
+    result: list[observations.ScalingObservation] = []
     real = scaling.ScalingLoop.see
 
     def see(self: scaling.ScalingLoop) -> observations.ScalingObservation:
-        found.append(real(self))
-        return found[-1]
+        result.append(real(self))
+        return result[-1]
 
     monkeypatch.setattr(scaling.ScalingLoop, "see", see)
-    return found
+    return result
 
 
 Looks = list[observations.ScalingObservation]
@@ -117,18 +117,23 @@ def test_scalers_get_the_metrics_they_know_how_to_use(
 
 def test_requests_per_second_are_those_that_arrive(looks: Looks) -> None:
     make.start(document("auto")).until(300)
-    found = [demand.rate(seen) for seen in looks[3:]]
-    assert found == [pytest.approx(50.0, abs=0.01)] * len(found)
+    result = [demand.rate(seen) for seen in looks[3:]]
+    assert result == [pytest.approx(50.0, abs=0.01)] * len(result)
 
 
 def test_perfect_is_told_the_demand_to_come() -> None:
     play = make.start(document("perfect", ramp(), sync=30))
-    told = parameters(play)
-    assert isinstance(told, perfect.PerfectParameters)
-    assert (told.step_s, told.startup_s, told.look_s, told.target) == (5.0, 60.0, 30.0, 0.5)
+    reported = parameters(play)
+    assert isinstance(reported, perfect.PerfectParameters)
+    assert (reported.step_s, reported.startup_s, reported.look_s, reported.target) == (
+        5.0,
+        60.0,
+        30.0,
+        0.5,
+    )
     # 50 requests a second of 20 ms in pods of one core, rising to 250
-    assert told.loads[0] == pytest.approx(1.0)
-    assert max(told.loads) == pytest.approx(5.0, abs=0.05)
+    assert reported.loads[0] == pytest.approx(1.0)
+    assert max(reported.loads) == pytest.approx(5.0, abs=0.05)
     # Its pods are there before they are needed: at no look fewer are ready than demand takes.
     outcome = make.run(document("perfect", ramp()))
     table = timelines.workloads(outcome)
@@ -138,9 +143,9 @@ def test_perfect_is_told_the_demand_to_come() -> None:
 
 def test_queueing_takes_the_objective_of_the_service() -> None:
     def slo_s(**scaling: Any) -> float:
-        told = parameters(make.start(document("queueing", **scaling)))
-        assert isinstance(told, queueing.QueueingParameters)
-        return told.slo_s
+        reported = parameters(make.start(document("queueing", **scaling)))
+        assert isinstance(reported, queueing.QueueingParameters)
+        return reported.slo_s
 
     assert slo_s() == 0.25
     assert slo_s(parameters={"sloS": 2.0}) == 2.0

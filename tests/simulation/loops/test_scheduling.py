@@ -26,18 +26,18 @@ def full(*others: dict[str, object], **spec: object) -> make.Play:
 
 
 def test_pods_go_by_priority_and_then_in_order() -> None:
-    found = [
+    result = [
         make.workload("low", start=10, replicas=2, pod=make.pods(cpu="100m")),
         make.workload("high", start=10, replicas=2, priority=5, pod=make.pods(cpu="100m")),
     ]
-    play = make.start(make.document(*found)).until(20)
+    play = make.start(make.document(*result)).until(20)
     assert [name for _, _, name in play.events("bound")] == ["high-0", "high-1", "low-0", "low-1"]
 
 
 @pytest.mark.parametrize("cycle_s", [0.005, 0.25, 2.0])
 def test_one_pod_at_a_time_takes_its_cycle(cycle_s: float) -> None:
-    found = make.workload(start=10, replicas=3, pod=make.pods(cpu="100m"))
-    document = make.document(found, policies={"placing": {"cycle": cycle_s}})
+    result = make.workload(start=10, replicas=3, pod=make.pods(cpu="100m"))
+    document = make.document(result, policies={"placing": {"cycle": cycle_s}})
     play = make.start(document).until(20)
     assert play.times("bound") == pytest.approx([10 + cycle_s, 10 + 2 * cycle_s, 10 + 3 * cycle_s])
 
@@ -153,7 +153,7 @@ def test_equal_priorities_never_preempt() -> None:
 def test_large_clusters_are_sampled_in_turn() -> None:
     # 200 equal nodes: 48 % would be 96, so 100 are looked at, and the next pod begins after them.
     pools = [{"name": "n", "count": 200, "allocatable": make.NODE}]
-    found = make.workload(start=10, replicas=2, pod=make.pods(cpu="100m"))
-    play = make.start(make.document(found, nodes=pools)).until(30)
+    result = make.workload(start=10, replicas=2, pod=make.pods(cpu="100m"))
+    play = make.start(make.document(result, nodes=pools)).until(30)
     rows = [int(pod.node.name.split("-")[1]) for pod in play.workload().pods.values() if pod.node]
     assert 0 <= rows[0] < 100 <= rows[1] < 200

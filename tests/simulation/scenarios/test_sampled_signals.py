@@ -72,8 +72,8 @@ def test_a_wave_without_amplitude_is_its_mean() -> None:
 
 
 def test_a_wave_can_have_another_period() -> None:
-    found = signal(pattern="diurnal", mean=10, peak=40, period="1h", peakAt="15m")
-    means = sampled_signals.step_means(found, 60.0, 180)
+    result = signal(pattern="diurnal", mean=10, peak=40, period="1h", peakAt="15m")
+    means = sampled_signals.step_means(result, 60.0, 180)
     assert np.allclose(means[:60], means[60:120])
     assert abs(int(means[:60].argmax()) - 14.5) <= 0.5
 
@@ -107,7 +107,7 @@ def test_steps_agree_with_a_fine_sum(
     pieces: list[tuple[float, float, float]], step_s: float, repeat: bool
 ) -> None:
     written = [{"start": a, "end": b, "seconds": s} for a, b, s in pieces]
-    found = signal(pattern="segments", segments=written, repeat=repeat)
-    coarse = sampled_signals.step_means(found, step_s, 8)
-    fine = sampled_signals.step_means(found, step_s / 16, 128)
+    result = signal(pattern="segments", segments=written, repeat=repeat)
+    coarse = sampled_signals.step_means(result, step_s, 8)
+    fine = sampled_signals.step_means(result, step_s / 16, 128)
     assert np.allclose(coarse, fine.reshape(8, 16).mean(axis=1), rtol=1e-6, atol=1e-6)

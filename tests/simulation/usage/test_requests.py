@@ -171,10 +171,12 @@ def test_high_percentiles_of_rates_are_near_played_requests(servers: int, busy: 
     run = Played(busy * servers / WORK_S, servers, 20_000.0)
     shared = 1.0 - WORK_S / run.mean_s
     variation = stations.response_variation(1.0, shared)
-    found = np.zeros(response_times.BUCKETS)
-    response_times.add(found, 1.0, run.mean_s, variation, 1e4, response_times.make_response_table())
+    result = np.zeros(response_times.BUCKETS)
+    response_times.add(
+        result, 1.0, run.mean_s, variation, 1e4, response_times.make_response_table()
+    )
     for share in (0.95, 0.99):
-        modelled, played = (response_times.percentile(h, share) for h in (found, run.histogram))
+        modelled, played = (response_times.percentile(h, share) for h in (result, run.histogram))
         assert modelled is not None
         assert modelled == pytest.approx(played, rel=0.12)
 

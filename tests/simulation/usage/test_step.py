@@ -33,8 +33,8 @@ def test_the_mean_number_inside_is_that_of_m_m_c(servers: int, share: float) -> 
     work_s = 0.02
     load = servers * share
     expected = load + erlang(servers, load) * share / (1 - share)
-    found = stations.in_system(load / work_s, work_s, work_s, servers, servers, 0.0)
-    assert found == pytest.approx(expected)
+    result = stations.in_system(load / work_s, work_s, work_s, servers, servers, 0.0)
+    assert result == pytest.approx(expected)
 
 
 @given(
@@ -117,13 +117,13 @@ def test_random_numbers_depend_on_what_they_are_for_only() -> None:
 
 def crowd(*wanted: tuple[str, str, str | None]) -> dict[str, float]:
     """Return the cores that pods get on a node of four: (request, wanted, limit) each."""
-    found = []
+    result = []
     for index, (request, cpu, limit) in enumerate(wanted):
         pod = make.pods(cpu=request, memory="1Mi", usage={"cpu": {"mean": cpu}})
         if limit is not None:
             pod["limits"] = {"cpu": limit}
-        found.append(make.workload(f"w{index}", pod=pod))
-    play = make.start(make.document(*found, nodes=1)).until(20)
+        result.append(make.workload(f"w{index}", pod=pod))
+    play = make.start(make.document(*result, nodes=1)).until(20)
     rows = play.world.units.rows
     return {
         w.name: float(rows["cpu"][play.pod(f"{w.name}-0").units[0]]) for w in play.world.workloads
@@ -139,17 +139,17 @@ def test_limits_hold_even_on_an_idle_node() -> None:
 
 
 def test_crowded_cores_are_shared_by_weight_and_leftovers_go_on() -> None:
-    found = crowd(("2", "4", None), ("1", "4", None), ("500m", "100m", None))
-    assert found["w2"] == pytest.approx(0.1)  # below its share: all it wants
-    assert sum(found.values()) == pytest.approx(4.0)
+    result = crowd(("2", "4", None), ("1", "4", None), ("500m", "100m", None))
+    assert result["w2"] == pytest.approx(0.1)  # below its share: all it wants
+    assert sum(result.values()) == pytest.approx(4.0)
     # cpu.weight of 2 and 1 cores: close to two to one
-    assert found["w0"] / found["w1"] == pytest.approx(2.0, rel=0.03)
+    assert result["w0"] / result["w1"] == pytest.approx(2.0, rel=0.03)
 
 
 def test_page_cache_gives_way_and_is_no_reason_to_evict() -> None:
     usage = {"memory": {"mean": "6Gi"}, "cache": "20Gi"}
-    found = make.workload(pod=make.pods(memory="6Gi", usage=usage))
-    play = make.start(make.document(found, nodes=1)).until(600)
+    result = make.workload(pod=make.pods(memory="6Gi", usage=usage))
+    play = make.start(make.document(result, nodes=1)).until(600)
     host = play.world.hosts[0]
     assert host["memory"] + host["cache"] <= host["room"]
     assert host["cache"] > 2**30

@@ -52,16 +52,16 @@ def test_pod_level_values_decide_alone() -> None:
 
 def test_settings_of_a_guaranteed_container() -> None:
     # quota (1.14): 1000 m / 10 = 100 ms of 100 ms; weight 1 + (1024 - 2) * 9999 / 262142 = 39
-    found = cgroups.container_settings(EQUAL, pods.PodSpec((EQUAL,)))
-    assert found == cgroups.CgroupSettings(0, None, 2**30, 39, 100_000)
+    result = cgroups.container_settings(EQUAL, pods.PodSpec((EQUAL,)))
+    assert result == cgroups.CgroupSettings(0, None, 2**30, 39, 100_000)
 
 
 def test_memory_qos_protects_the_request_and_slows_before_the_limit() -> None:
     # high = 1Gi + 0.9 * (3Gi - 1Gi) = 2.8Gi, in whole pages
     burstable = limited({"memory": "1Gi"}, {"memory": "3Gi"})
-    found = cgroups.container_settings(burstable, pods.PodSpec((burstable,)), memory_qos=True)
-    assert found.memory_min_bytes == 2**30
-    assert found.memory_high_bytes == int(2.8 * 2**30) // 4096 * 4096
+    result = cgroups.container_settings(burstable, pods.PodSpec((burstable,)), memory_qos=True)
+    assert result.memory_min_bytes == 2**30
+    assert result.memory_high_bytes == int(2.8 * 2**30) // 4096 * 4096
     guaranteed = cgroups.container_settings(EQUAL, pods.PodSpec((EQUAL,)), memory_qos=True)
     assert guaranteed.memory_high_bytes is None
 
@@ -69,30 +69,30 @@ def test_memory_qos_protects_the_request_and_slows_before_the_limit() -> None:
 def test_without_a_limit_the_node_is_the_ceiling_of_memory_high() -> None:
     open_ended = container("a", memory="1Gi")
     spec = pods.PodSpec((open_ended,))
-    found = cgroups.container_settings(
+    result = cgroups.container_settings(
         open_ended, spec, memory_qos=True, node_memory_bytes=11 * 2**30
     )
-    assert found.memory_high_bytes == 10 * 2**30
-    assert found.memory_max_bytes is None
-    assert found.cpu_quota_us is None
+    assert result.memory_high_bytes == 10 * 2**30
+    assert result.memory_max_bytes is None
+    assert result.cpu_quota_us is None
 
 
 def test_settings_of_a_pod_are_sums() -> None:
     # (1.16) 2Gi, (1.18) 200 ms, weight of 2000 m: 1 + (2048 - 2) * 9999 / 262142 = 79
-    found = cgroups.pod_settings(pod(EQUAL, EQUAL), memory_qos=True)
-    assert found == cgroups.CgroupSettings(2 * 2**30, None, 2 * 2**30, 79, 200_000)
+    result = cgroups.pod_settings(pod(EQUAL, EQUAL), memory_qos=True)
+    assert result == cgroups.CgroupSettings(2 * 2**30, None, 2 * 2**30, 79, 200_000)
 
 
 def test_a_pod_is_unlimited_if_one_container_is() -> None:
-    found = cgroups.pod_settings(pod(EQUAL, container("x", cpu="1")))
-    assert found.memory_max_bytes is None
-    assert found.cpu_quota_us is None
+    result = cgroups.pod_settings(pod(EQUAL, container("x", cpu="1")))
+    assert result.memory_max_bytes is None
+    assert result.cpu_quota_us is None
 
 
 def test_a_tiny_limit_gets_the_least_quota_the_kernel_takes() -> None:
     tiny = limited({"cpu": "1m"}, {"cpu": "1m"})
-    found = cgroups.container_settings(tiny, pods.PodSpec((tiny,)))
-    assert found.cpu_quota_us == 1000
+    result = cgroups.container_settings(tiny, pods.PodSpec((tiny,)))
+    assert result.cpu_quota_us == 1000
 
 
 def test_the_share_of_a_busy_node_follows_the_requests() -> None:

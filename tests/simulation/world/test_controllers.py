@@ -23,8 +23,8 @@ def test_a_deployment_restores_a_pod_that_is_deleted() -> None:
 
 
 def test_a_deployment_does_not_wait_for_pods_on_their_way_out() -> None:
-    found = make.workload(replicas=1, pod=make.pods(grace=30))
-    play = make.start(make.document(found)).until(10)
+    result = make.workload(replicas=1, pod=make.pods(grace=30))
+    play = make.start(make.document(result)).until(10)
     lifecycle.stop_pod(play.world, play.pod("web-0"), "test")
     play.until(10)
     assert play.phases() == {"web-0": "terminating", "web-1": "queued"}
@@ -66,8 +66,8 @@ def test_crowded_nodes_give_up_pods_first_and_younger_pods_before_older() -> Non
 
 
 def test_a_stateful_set_grows_and_shrinks_one_by_one_in_order() -> None:
-    found = make.workload("db", kind="StatefulSet", start=1, replicas=3)
-    play = make.start(make.document(found)).until(100)
+    result = make.workload("db", kind="StatefulSet", start=1, replicas=3)
+    play = make.start(make.document(result)).until(100)
     ready = play.events("created", "ready")
     assert [entry[1:] for entry in ready] == [
         ("created", "db-0"),
@@ -91,8 +91,8 @@ def test_a_stateful_set_grows_and_shrinks_one_by_one_in_order() -> None:
 
 
 def test_a_stateful_pod_comes_back_under_its_own_name_after_it_is_gone() -> None:
-    found = make.workload("db", kind="StatefulSet", replicas=2, pod=make.pods(grace=20))
-    play = make.start(make.document(found)).until(10)
+    result = make.workload("db", kind="StatefulSet", replicas=2, pod=make.pods(grace=20))
+    play = make.start(make.document(result)).until(10)
     lifecycle.stop_pod(play.world, play.pod("db-0"), "test")
     play.until(29)
     assert play.phases("db") == {"db-0": "terminating", "db-1": "ready"}
@@ -176,8 +176,8 @@ def test_a_job_pod_that_is_taken_away_is_replaced_and_begins_again() -> None:
 
 def test_a_pipeline_comes_again_in_its_rhythm() -> None:
     work = {"duration": 20, "every": 100, "first": 30, "completions": 2, "parallelism": 2}
-    found = make.workload("p", kind="Pipeline", start=10, pod=make.pods(startup=0), work=work)
-    play = make.start(make.document(found)).until(599)
+    result = make.workload("p", kind="Pipeline", start=10, pod=make.pods(startup=0), work=work)
+    play = make.start(make.document(result)).until(599)
     assert play.times("created") == [
         t for t in (40.0, 140.0, 240.0, 340.0, 440.0, 540.0) for _ in "12"
     ]
@@ -186,7 +186,7 @@ def test_a_pipeline_comes_again_in_its_rhythm() -> None:
 
 def test_runs_that_are_late_are_made_up_for() -> None:
     work = {"duration": 150, "every": 100}
-    found = make.workload("p", kind="Pipeline", pod=make.pods(startup=0), work=work)
-    play = make.start(make.document(found)).until(599)
+    result = make.workload("p", kind="Pipeline", pod=make.pods(startup=0), work=work)
+    play = make.start(make.document(result)).until(599)
     # six runs are due (0, 100 ... 500), one at a time: begun at 0, 150, 300, 450
     assert play.times("created") == pytest.approx([0, 150, 300, 450], abs=0.1)

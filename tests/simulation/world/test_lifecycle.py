@@ -15,8 +15,8 @@ CYCLE_S = 0.005  # what the scheduler takes for one pod
 
 def late(**more: object) -> make.Play:
     """Return a world in which one pod of ``web`` is created at 7 s."""
-    found = make.workload(start=7, replicas=1, **{**make.service(), **more})
-    return make.start(make.document(found))
+    result = make.workload(start=7, replicas=1, **{**make.service(), **more})
+    return make.start(make.document(result))
 
 
 def test_a_pod_is_created_bound_and_ready_at_exact_times() -> None:
@@ -42,9 +42,9 @@ def test_pods_that_are_there_from_the_start_are_ready_at_once() -> None:
 def test_start_up_times_have_their_mean_and_spread() -> None:
     pod = make.pods(cpu="1m", memory="1Mi", startup=0)
     pod["startup"] = {"mean": 40, "jitter": 10}
-    found = make.workload(start=1, replicas=400, pod=pod)
+    result = make.workload(start=1, replicas=400, pod=pod)
     pools = [{"name": "n", "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "500"}}]
-    play = make.start(make.document(found, nodes=pools)).until(200)
+    play = make.start(make.document(result, nodes=pools)).until(200)
     bound = {key: t for t, _, key in play.events("bound")}
     times = [t - bound[key] for t, _, key in play.events("ready")]
     assert len(times) == 400
@@ -107,11 +107,11 @@ def test_the_initialisation_time_is_recorded_once_from_creation_to_first_ready()
 def leaky(startup: float, memory: str = "10Gi", limit: str = "15Mi") -> make.Play:
     """Return a pod that is over its limit at the end of the first step after each start."""
     usage = {"leak": memory}
-    found = make.workload(
+    result = make.workload(
         start=5,
         pod=make.pods(memory="1Mi", startup=startup, usage=usage, limits={"memory": limit}),
     )
-    return make.start(make.document(found, duration="1h"))
+    return make.start(make.document(result, duration="1h"))
 
 
 def test_back_off_is_none_then_10_s_doubled_up_to_300_s() -> None:
@@ -168,13 +168,13 @@ def test_the_wait_itself_does_not_count_as_running() -> None:
 
 def sidecar() -> make.Play:
     side = {"name": "side", "limits": {"memory": "1Gi"}}
-    found = make.workload(
+    result = make.workload(
         replicas=1,
         start=1,
         pod=make.pods(containers=[side], limits={"memory": "1Gi"}),
         **make.service(mean=60, cpuPerRequest="100ms"),
     )
-    return make.start(make.document(found)).until(30)
+    return make.start(make.document(result)).until(30)
 
 
 def test_a_sidecar_that_is_killed_takes_the_pod_out_of_service_but_loses_no_requests() -> None:

@@ -14,9 +14,9 @@ def failing(duration: float | None = None, **more: object) -> make.Play:
     failure = {"node": "n-0", "at": 60}
     if duration is not None:
         failure["duration"] = duration
-    found = make.workload(replicas=2, **{**make.service(mean=40), **more})
-    found["pod"]["apart"] = {"hard": False}
-    return make.start(make.document(found, failures=[failure], duration="1h"))
+    result = make.workload(replicas=2, **{**make.service(mean=40), **more})
+    result["pod"]["apart"] = {"hard": False}
+    return make.start(make.document(result, failures=[failure], duration="1h"))
 
 
 def on(play: make.Play, node: str, name: str = "web") -> list[str]:
@@ -101,10 +101,10 @@ def test_a_pod_bound_to_a_node_that_is_dead_already_does_not_start() -> None:
         {"name": "a", "allocatable": make.NODE, "labels": {"disk": "ssd"}},
         {"name": "b", "allocatable": make.NODE},
     ]
-    found = make.workload(start=70, pod=make.pods(nodeSelector={"disk": "ssd"}), **make.service())
+    result = make.workload(start=70, pod=make.pods(nodeSelector={"disk": "ssd"}), **make.service())
     play = make.start(
         make.document(
-            found,
+            result,
             nodes=pools,
             failures=[{"node": "a", "at": 60, "duration": 600}],
             duration="1h",
@@ -121,9 +121,9 @@ def test_a_pod_bound_to_a_node_that_is_dead_already_does_not_start() -> None:
 
 def test_a_stateful_pod_on_a_dead_node_is_not_replaced_before_the_node_is_back() -> None:
     failure = {"node": "n-0", "at": 60, "duration": 1000}
-    found = make.workload("db", kind="StatefulSet", replicas=2)
-    found["pod"]["apart"] = {}
-    play = make.start(make.document(found, failures=[failure], duration="1h")).until(59)
+    result = make.workload("db", kind="StatefulSet", replicas=2)
+    result["pod"]["apart"] = {}
+    play = make.start(make.document(result, failures=[failure], duration="1h")).until(59)
     (victim,) = on(play, "n-0", "db")
     play.until(1059)
     assert play.times("taint-evicted", victim) == [410.0]
@@ -144,9 +144,9 @@ def test_a_node_that_was_given_back_does_not_recover() -> None:
 
 
 def test_daemons_stay_on_a_dead_node() -> None:
-    found = make.workload("agent", kind="DaemonSet")
+    result = make.workload("agent", kind="DaemonSet")
     failure = {"node": "n-0", "at": 60, "duration": 1000}
-    play = make.start(make.document(found, failures=[failure], duration="1h")).until(1000)
+    play = make.start(make.document(result, failures=[failure], duration="1h")).until(1000)
     assert play.phases("agent") == {"agent-n-0": "lost", "agent-n-1": "ready"}
     play.until(1100)
     assert play.phases("agent") == {"agent-n-0": "ready", "agent-n-1": "ready"}
@@ -199,12 +199,12 @@ def test_nothing_new_comes_to_a_node_under_pressure_for_five_minutes() -> None:
 
 def drained(**plan: object) -> make.Play:
     """Return three nodes; maintenance goes through them from 60 s on."""
-    found = make.workload(
+    result = make.workload(
         replicas=3, disruption={"maxUnavailable": 1}, pod=make.pods(cpu="3", grace=20)
     )
     agent = make.workload("agent", kind="DaemonSet", pod=make.pods(cpu="100m"))
     maintenance = {"start": 60, "hold": 40, "pause": 10, **plan}
-    document = make.document(agent, found, nodes=4, maintenance=[maintenance], duration="1h")
+    document = make.document(agent, result, nodes=4, maintenance=[maintenance], duration="1h")
     return make.start(document)
 
 
@@ -229,9 +229,9 @@ def test_draining_respects_budgets_until_the_time_out() -> None:
         {"name": "a", "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "20"}},
         {"name": "b", "allocatable": {"cpu": "1", "memory": "8Gi", "pods": "20"}},
     ]
-    found = make.workload(replicas=2, disruption={"minAvailable": 1}, pod=make.pods(cpu="2"))
+    result = make.workload(replicas=2, disruption={"minAvailable": 1}, pod=make.pods(cpu="2"))
     plan = {"start": 60, "pool": "a", "timeout": 120, "hold": 30}
-    play = make.start(make.document(found, nodes=pools, maintenance=[plan])).until(179)
+    play = make.start(make.document(result, nodes=pools, maintenance=[plan])).until(179)
     assert len(play.times("drained")) == 1
     assert play.workload().ready.value == 1.0
     play.until(181)

@@ -31,14 +31,14 @@ def write(folder: Path, *documents: str) -> str:
 
 
 def test_the_one_autoscaler_is_found_among_other_objects(tmp_path: Path) -> None:
-    found = autoscalers.read_autoscalers(write(tmp_path, DEPLOYMENT, V2))
-    assert found["metadata"]["name"].text() == "web"
-    assert found.place == "hpa.yaml#2"
+    result = autoscalers.read_autoscalers(write(tmp_path, DEPLOYMENT, V2))
+    assert result["metadata"]["name"].text() == "web"
+    assert result.place == "hpa.yaml#2"
 
 
 def test_v2beta2_has_the_same_shape(tmp_path: Path) -> None:
-    found = autoscalers.read_autoscalers(write(tmp_path, V2.replace("v2", "v2beta2")))
-    assert found["spec"]["maxReplicas"].integer() == 5
+    result = autoscalers.read_autoscalers(write(tmp_path, V2.replace("v2", "v2beta2")))
+    assert result["spec"]["maxReplicas"].integer() == 5
 
 
 def test_the_cpu_target_of_v1_becomes_a_metric(tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ def test_the_cpu_target_of_v1_becomes_a_metric(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["old", "default/old"])
 def test_one_of_several_is_chosen_by_name(tmp_path: Path, name: str) -> None:
-    found = autoscalers.read_autoscalers(write(tmp_path, V2, V1), name)
-    assert found["metadata"]["name"].text() == "old"
+    result = autoscalers.read_autoscalers(write(tmp_path, V2, V1), name)
+    assert result["metadata"]["name"].text() == "old"
 
 
 BAD = [

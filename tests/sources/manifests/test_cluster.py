@@ -120,10 +120,10 @@ def test_defaults_of_the_api_server_are_filled_in() -> None:
 
 def test_pod_level_requests_default_from_containers_and_limits() -> None:
     pod = changed(POD, "spec.resources", {"limits": {"cpu": "4", "memory": "2Gi"}})
-    found = build(pod).pods[0]
+    actual = build(pod).pods[0]
     # CPU from the containers (1), memory from the pod's limit, as no container states any.
-    assert found.spec.pod_requests == {"cpu": parse("1"), "memory": parse("2Gi")}
-    assert requests.pod_requests(found)["memory"] == parse("2Gi")
+    assert actual.spec.pod_requests == {"cpu": parse("1"), "memory": parse("2Gi")}
+    assert requests.pod_requests(actual)["memory"] == parse("2Gi")
 
 
 def test_label_keys_are_merged_into_selectors() -> None:

@@ -13,10 +13,10 @@ from kubestow.sources.manifests import documents
 
 def test_yaml_json_and_lists_become_single_documents() -> None:
     text = "a: 1\n---\n---\nkind: PodList\nitems:\n- {metadata: {name: x}}\n- {kind: Odd}\n"
-    found = documents.parse_documents(text, "f.yaml")
-    assert [d.place for d in found] == ["f.yaml#1", "f.yaml#2: items[0]", "f.yaml#2: items[1]"]
-    assert found[1].value == {"apiVersion": "", "kind": "Pod", "metadata": {"name": "x"}}
-    assert found[2].value == {"kind": "Odd"}
+    result = documents.parse_documents(text, "f.yaml")
+    assert [d.place for d in result] == ["f.yaml#1", "f.yaml#2: items[0]", "f.yaml#2: items[1]"]
+    assert result[1].value == {"apiVersion": "", "kind": "Pod", "metadata": {"name": "x"}}
+    assert result[2].value == {"kind": "Odd"}
     lines = documents.parse_documents('{"a": 1}\n{"a": 2}\n', "f.jsonl")
     assert [d.value["a"] for d in lines] == [1, 2]
 
@@ -30,8 +30,8 @@ def test_a_folder_is_read_recursively_in_order(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "x.json").write_text('{"n": 1}')
     (tmp_path / "notes.txt").write_text("not yaml: [")
-    found = documents.read_documents(str(tmp_path))
-    assert [(d.place, d.value["n"]) for d in found] == [("a/x.json#1", 1), ("b.yaml#1", 2)]
+    result = documents.read_documents(str(tmp_path))
+    assert [(d.place, d.value["n"]) for d in result] == [("a/x.json#1", 1), ("b.yaml#1", 2)]
 
 
 def test_standard_input_is_read_for_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,8 @@ from kubestow.sources.manifests import observations
 def test_lines_keep_their_numbers_and_blank_ones_are_passed_over(tmp_path: Path) -> None:
     file = tmp_path / "seen.jsonl"
     file.write_text('{"t": 1, "a": 1}\n\n{"t": 1.5}\n')
-    found = observations.read_observations(str(file))
-    assert [line.place for line in found] == ["seen.jsonl: line 1", "seen.jsonl: line 3"]
+    result = observations.read_observations(str(file))
+    assert [line.place for line in result] == ["seen.jsonl: line 1", "seen.jsonl: line 3"]
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,9 +132,9 @@ def test_pods_are_read_as_on_the_long_way_whatever_was_read_before(
         document["metadata"]["labels"] = labels
         if leaving:
             document["metadata"]["deletionTimestamp"] = "2026-01-31T12:00:00Z"
-        found = texts.read(_write(document))
-        assert _told(found.pod) == _told(_long_way(document))
-        assert (found.uid, found.version) == (f"uid-{number:05}", "17")
+        result = texts.read(_write(document))
+        assert _told(result.pod) == _told(_long_way(document))
+        assert (result.uid, result.version) == (f"uid-{number:05}", "17")
 
 
 def test_replicas_share_a_specification_though_their_token_differs() -> None:
@@ -225,8 +225,8 @@ def test_any_bytes_are_read_or_refused() -> None:
         except ValueError:
             document = None
         try:
-            found = texts.read(bytes(broken))
+            result = texts.read(bytes(broken))
         except errors.InputError:
             continue
         if document is not None:  # what is skipped is not looked at, and may be broken
-            assert _told(found.pod) == _told(_long_way(document))
+            assert _told(result.pod) == _told(_long_way(document))

@@ -161,8 +161,8 @@ def test_warnings_of_all_pages_are_kept_once() -> None:
         success(empty, warnings=["store a is away", "store b is away"]),
     )
     with server.client(page=3) as client:
-        found = client.query_range("up", 0.0, 75.0, 15.0)
-    assert found.warnings == ("store a is away", "store b is away")
+        actual = client.query_range("up", 0.0, 75.0, 15.0)
+    assert actual.warnings == ("store a is away", "store b is away")
 
 
 def test_names_are_written_as_promql_writes_them() -> None:

@@ -87,10 +87,10 @@ def test_the_answer_is_what_the_hand_computes(
 ) -> None:
     with history.client() as client:
         answer = client.query(query.promql, ASKED_S)
-    found = {sample.labels: sample.value for sample in answer.samples}
+    result = {sample.labels: sample.value for sample in answer.samples}
     wanted = {tuple(sorted(labels.items())): value for labels, value in expected}
-    assert found == pytest.approx(wanted, rel=1e-9)
-    assert {label for labels in found for label, _ in labels} == set(query.labels)
+    assert result == pytest.approx(wanted, rel=1e-9)
+    assert {label for labels in result for label, _ in labels} == set(query.labels)
     assert (query.unit, answer.warnings) == (unit, ())
 
 

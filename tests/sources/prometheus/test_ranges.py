@@ -32,10 +32,10 @@ def test_a_hole_is_seen_beyond_the_look_back(history: History) -> None:
     # The last sample before the hole is at 150 s; the server looks back 300 s. Of the moments at
     # 20 s distance 460, 480, ..., 580 have none: seven. The next sample is at 600 s.
     with history.client() as client:
-        found = client.query_range("holed", BEGIN_S, BEGIN_S + 720, 20)
-    assert found.gaps(0) == ranges.Gaps(points=7, stretches=1, longest=7, odd=0)
-    assert np.flatnonzero(np.isnan(found.values[0])).tolist() == list(range(23, 30))
-    grid = found.as_grid("here")
+        result = client.query_range("holed", BEGIN_S, BEGIN_S + 720, 20)
+    assert result.gaps(0) == ranges.Gaps(points=7, stretches=1, longest=7, odd=0)
+    assert np.flatnonzero(np.isnan(result.values[0])).tolist() == list(range(23, 30))
+    grid = result.as_grid("here")
     assert grid.names == ('holed{x="1"}',)
     assert (grid.start_s, grid.step_s, grid.mended.gaps, grid.mended.filled) == (BEGIN_S, 20, 1, 7)
     assert grid.values[0, 22:31].tolist() == [10.0] * 8 + [40.0]
@@ -43,20 +43,20 @@ def test_a_hole_is_seen_beyond_the_look_back(history: History) -> None:
 
 def test_values_that_are_no_numbers_are_gaps_and_counted(history: History) -> None:
     with history.client() as client:
-        found = client.query_range("odd", BEGIN_S - 30, BEGIN_S + 60, 15)
+        result = client.query_range("odd", BEGIN_S - 30, BEGIN_S + 60, 15)
     # Two moments before the first sample, then 1, NaN, +Inf, -Inf, 5.
-    assert found.gaps(0) == ranges.Gaps(points=5, stretches=2, longest=3, odd=3)
-    values = found.values[0]
+    assert result.gaps(0) == ranges.Gaps(points=5, stretches=2, longest=3, odd=3)
+    values = result.values[0]
     assert values[[2, 6]].tolist() == [1.0, 5.0]
 
 
 def test_a_long_range_comes_in_pages_with_different_series(history: History) -> None:
     shares: list[float] = []
     with history.client() as client:
-        found = client.query_range("long", BEGIN_S, BEGIN_S + 22_999, 1, shares.append)
+        result = client.query_range("long", BEGIN_S, BEGIN_S + 22_999, 1, shares.append)
     assert shares == pytest.approx([11_000 / 23_000, 22_000 / 23_000, 1.0])
-    assert [dict(labels)["part"] for labels in found.labels] == ["all", "early", "late"]
-    every, early, late = found.values
+    assert [dict(labels)["part"] for labels in result.labels] == ["all", "early", "late"]
+    every, early, late = result.values
     moments = np.arange(23_000)
     np.testing.assert_array_equal(every, moments // 60)
     # Early is known until its last sample, number 130 at 7800 s, is 300 s old.
@@ -64,7 +64,7 @@ def test_a_long_range_comes_in_pages_with_different_series(history: History) -> 
     assert np.isnan(early[8101:]).all()
     assert np.isnan(late[:12_000]).all()
     np.testing.assert_array_equal(late[12_000:], moments[12_000:] // 60)
-    assert found.gaps(2) == ranges.Gaps(12_000, 1, 12_000, 0)
+    assert result.gaps(2) == ranges.Gaps(12_000, 1, 12_000, 0)
 
 
 def test_without_pages_the_server_refuses(history: History) -> None:
@@ -79,26 +79,26 @@ def test_without_pages_the_server_refuses(history: History) -> None:
 
 def test_a_range_without_series_is_empty(history: History) -> None:
     with history.client() as client:
-        found = client.query_range("nowhere", BEGIN_S, BEGIN_S + 60, 15)
-    assert (found.labels, found.values.shape) == ((), (0, 5))
+        result = client.query_range("nowhere", BEGIN_S, BEGIN_S + 60, 15)
+    assert (result.labels, result.values.shape) == ((), (0, 5))
 
 
 def test_a_moment_on_two_pages_counts_once() -> None:
     answers = [matrix((A, {0: 1.0, 10: 2.0})), matrix((B, {20: 7.0}), (A, {10: 2.0, 20: 3.0}))]
-    found = ranges.assemble("here", pages.Steps(0, 10, 3), answers)
-    assert found.labels == (A, B)
-    np.testing.assert_array_equal(found.values, [[1.0, 2.0, 3.0], [np.nan, np.nan, 7.0]])
+    result = ranges.assemble("here", pages.Steps(0, 10, 3), answers)
+    assert result.labels == (A, B)
+    np.testing.assert_array_equal(result.values, [[1.0, 2.0, 3.0], [np.nan, np.nan, 7.0]])
 
 
 def test_a_grid_begins_with_the_first_number_of_its_series() -> None:
     answers = [matrix((A, {20: 4.0, 40: 5.0}), (B, {0: 1.0}))]
-    found = ranges.assemble("here", pages.Steps(0, 10, 6), answers)
-    grid = found.pick(0).as_grid("here")
+    result = ranges.assemble("here", pages.Steps(0, 10, 6), answers)
+    grid = result.pick(0).as_grid("here")
     assert (grid.names, grid.start_s, grid.values.tolist()) == (
         ('{x="a"}',), 0.02, [[4.0, 4.0, 5.0, 5.0]],
     )  # fmt: skip
     assert (grid.mended.gaps, grid.mended.filled) == (2, 2)
-    assert found.as_grid("here").values.shape == (2, 6)
+    assert result.as_grid("here").values.shape == (2, 6)
 
 
 @pytest.mark.parametrize("moment_ms", [5, -10, 30], ids=["between", "before", "after"])
@@ -109,9 +109,9 @@ def test_a_moment_beside_the_steps_is_refused(moment_ms: int) -> None:
 
 def test_a_series_without_numbers_makes_no_grid() -> None:
     answers = [matrix((A, {0: np.inf, 10: np.nan}))]
-    found = ranges.assemble("here", pages.Steps(0, 10, 2), answers)
+    result = ranges.assemble("here", pages.Steps(0, 10, 2), answers)
     with pytest.raises(errors.InputError, match=r'here: \{x="a"\}: has no values'):
-        found.as_grid("here")
+        result.as_grid("here")
 
 
 @given(st.lists(st.booleans(), max_size=60))

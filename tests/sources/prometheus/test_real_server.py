@@ -95,8 +95,8 @@ def test_a_series_that_ends_is_a_gap_at_once_and_a_failed_scrape_is_seen(tmp_pat
             (up,) = client.query("up").samples
             assert (both.value, left.value, up.value) == (3.0, 1.0, 0.0)
             assert client.query("load").samples == ()
-            found = client.query_range("load", both.time_s, up.time_s, 0.001)
-    names = [dict(labels)["pod"] for labels in found.labels]
-    gaps = {name: found.gaps(row) for row, name in enumerate(names)}
-    assert 0 < gaps["a"].longest < gaps["b"].longest < found.steps.count
+            result = client.query_range("load", both.time_s, up.time_s, 0.001)
+    names = [dict(labels)["pod"] for labels in result.labels]
+    gaps = {name: result.gaps(row) for row, name in enumerate(names)}
+    assert 0 < gaps["a"].longest < gaps["b"].longest < result.steps.count
     assert (gaps["a"].stretches, gaps["b"].stretches) == (1, 1)

@@ -32,41 +32,41 @@ def test_the_schema_has_eleven_columns() -> None:
 @pytest.mark.parametrize("name", ["usage.csv", "usage.csv.gz"], ids=["plain", "packed"])
 def test_containers_are_told_apart(tmp_path: Path, name: str) -> None:
     rows = [line("c_2", 10, 5, 50), line("c_1", 10, 7, 70), line("c_2", 20, 6, 51)]
-    found = alibaba.read(write(tmp_path / name, [*rows, line("c_1", 20, 8, 71)]))
-    assert list(found) == ["c_2", "c_1"]  # in the order of the file
-    assert found["c_2"].names == ("cpu_util_percent", "mem_util_percent")
-    assert found["c_2"].values.tolist() == [[5.0, 6.0], [50.0, 51.0]]
-    assert found["c_1"].values.tolist() == [[7.0, 8.0], [70.0, 71.0]]
-    assert (found["c_1"].start_s, found["c_1"].step_s) == (10.0, 10.0)
+    result = alibaba.read(write(tmp_path / name, [*rows, line("c_1", 20, 8, 71)]))
+    assert list(result) == ["c_2", "c_1"]  # in the order of the file
+    assert result["c_2"].names == ("cpu_util_percent", "mem_util_percent")
+    assert result["c_2"].values.tolist() == [[5.0, 6.0], [50.0, 51.0]]
+    assert result["c_1"].values.tolist() == [[7.0, 8.0], [70.0, 71.0]]
+    assert (result["c_1"].start_s, result["c_1"].step_s) == (10.0, 10.0)
 
 
 @pytest.mark.parametrize("mark", [-1, 101, "", "NaN"], ids=["-1", "101", "empty", "nan"])
 def test_samples_marked_invalid_repeat_the_last_value(tmp_path: Path, mark: float | str) -> None:
     rows = [line("c", 0, 10, 1), line("c", 10, mark, 2), line("c", 20, 30, mark)]
-    found = alibaba.read(write(tmp_path / "u.csv", rows))["c"]
-    assert found.values.tolist() == [[10.0, 10.0, 30.0], [1.0, 2.0, 2.0]]
-    assert (found.mended.gaps, found.mended.filled) == (2, 2)
+    result = alibaba.read(write(tmp_path / "u.csv", rows))["c"]
+    assert result.values.tolist() == [[10.0, 10.0, 30.0], [1.0, 2.0, 2.0]]
+    assert (result.mended.gaps, result.mended.filled) == (2, 2)
 
 
 def test_both_ends_of_the_range_are_valid(tmp_path: Path) -> None:
     rows = [line("c", 0, 0, 100), line("c", 10, 100, 0)]
-    found = alibaba.read(write(tmp_path / "u.csv", rows))["c"]
-    assert found.values.tolist() == [[0.0, 100.0], [100.0, 0.0]]
-    assert found.mended.filled == 0
+    result = alibaba.read(write(tmp_path / "u.csv", rows))["c"]
+    assert result.values.tolist() == [[0.0, 100.0], [100.0, 0.0]]
+    assert result.mended.filled == 0
 
 
 def test_rows_that_are_missing_are_gaps(tmp_path: Path) -> None:
     rows = [line("c", t, t, t) for t in (0, 10, 20, 50)]
-    found = alibaba.read(write(tmp_path / "u.csv", rows))["c"]
+    result = alibaba.read(write(tmp_path / "u.csv", rows))["c"]
     # Nothing of the value to come is told to the past.
-    assert found.values[0].tolist() == [0.0, 10.0, 20.0, 20.0, 20.0, 50.0]
-    assert (found.mended.gaps, found.mended.filled) == (2, 4)  # one stretch in each of two series
+    assert result.values[0].tolist() == [0.0, 10.0, 20.0, 20.0, 20.0, 50.0]
+    assert (result.mended.gaps, result.mended.filled) == (2, 4)  # one stretch in each of two series
 
 
 def test_steps_can_be_asked_for(tmp_path: Path) -> None:
     rows = [line("c", 10 * k, k, k) for k in range(6)]
-    found = alibaba.read(write(tmp_path / "u.csv", rows), step_s=30.0)["c"]
-    assert found.values[0].tolist() == [1.0, 4.0]  # means of 0 1 2 and of 3 4 5
+    result = alibaba.read(write(tmp_path / "u.csv", rows), step_s=30.0)["c"]
+    assert result.values[0].tolist() == [1.0, 4.0]  # means of 0 1 2 and of 3 4 5
 
 
 def test_another_number_of_columns_is_refused(tmp_path: Path) -> None:

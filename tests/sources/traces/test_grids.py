@@ -22,43 +22,43 @@ def make(
 
 
 def test_equal_steps_stay_as_they_are() -> None:
-    found = make([100.0, 160.0, 220.0], [1.0, 2.0, 3.0])
-    assert (found.start_s, found.step_s) == (100.0, 60.0)
-    assert found.values.tolist() == [[1.0, 2.0, 3.0]]
-    assert found.times_s().tolist() == [100.0, 160.0, 220.0]
-    assert found.mended == time_series.Mended(0, 0, 0)
+    result = make([100.0, 160.0, 220.0], [1.0, 2.0, 3.0])
+    assert (result.start_s, result.step_s) == (100.0, 60.0)
+    assert result.values.tolist() == [[1.0, 2.0, 3.0]]
+    assert result.times_s().tolist() == [100.0, 160.0, 220.0]
+    assert result.mended == time_series.Mended(0, 0, 0)
 
 
 def test_rows_belong_to_the_nearest_step() -> None:
-    found = make([0.0, 58.0, 123.0, 180.0, 240.0], [1.0, 2.0, 3.0, 4.0, 5.0])
+    result = make([0.0, 58.0, 123.0, 180.0, 240.0], [1.0, 2.0, 3.0, 4.0, 5.0])
     # distances 58, 65, 57, 60: the median is 59 s
-    assert found.step_s == 59.0
-    assert found.values.tolist() == [[1.0, 2.0, 3.0, 4.0, 5.0]]
+    assert result.step_s == 59.0
+    assert result.values.tolist() == [[1.0, 2.0, 3.0, 4.0, 5.0]]
 
 
 def test_a_gap_repeats_the_last_value_before_it() -> None:
-    found = make([0.0, 60.0, 120.0, 300.0, 360.0], [1.0, 2.0, 3.0, 9.0, 8.0])
-    assert found.values.tolist() == [[1.0, 2.0, 3.0, 3.0, 3.0, 9.0, 8.0]]
-    assert found.mended == time_series.Mended(gaps=1, filled=2, merged=0)
+    result = make([0.0, 60.0, 120.0, 300.0, 360.0], [1.0, 2.0, 3.0, 9.0, 8.0])
+    assert result.values.tolist() == [[1.0, 2.0, 3.0, 3.0, 3.0, 9.0, 8.0]]
+    assert result.mended == time_series.Mended(gaps=1, filled=2, merged=0)
 
 
 def test_each_column_has_gaps_of_its_own() -> None:
-    found = make([0.0, 60.0, 120.0, 180.0], [NAN, 2.0, NAN, 4.0], [5.0, 6.0, 7.0, NAN])
+    result = make([0.0, 60.0, 120.0, 180.0], [NAN, 2.0, NAN, 4.0], [5.0, 6.0, 7.0, NAN])
     # a begins late and has a hole, b ends early
-    assert found.values.tolist() == [[2.0, 2.0, 2.0, 4.0], [5.0, 6.0, 7.0, 7.0]]
-    assert found.mended == time_series.Mended(gaps=3, filled=3, merged=0)
+    assert result.values.tolist() == [[2.0, 2.0, 2.0, 4.0], [5.0, 6.0, 7.0, 7.0]]
+    assert result.mended == time_series.Mended(gaps=3, filled=3, merged=0)
 
 
 def test_rows_of_one_step_are_averaged_and_counted() -> None:
-    found = make([0.0, 60.0, 60.0, 120.0, 180.0], [1.0, 2.0, 4.0, 5.0, 6.0])
-    assert found.values.tolist() == [[1.0, 3.0, 5.0, 6.0]]
-    assert found.mended.merged == 1
+    result = make([0.0, 60.0, 60.0, 120.0, 180.0], [1.0, 2.0, 4.0, 5.0, 6.0])
+    assert result.values.tolist() == [[1.0, 3.0, 5.0, 6.0]]
+    assert result.mended.merged == 1
 
 
 def test_longer_steps_are_means_over_what_lies_in_them() -> None:
-    found = make([0.0, 60.0, 120.0, 180.0, 240.0], [1.0, 2.0, 3.0, 4.0, 5.0], step_s=120.0)
-    assert found.values.tolist() == [[1.5, 3.5, 5.0]]
-    assert found.mended == time_series.Mended(0, 0, 0)
+    result = make([0.0, 60.0, 120.0, 180.0, 240.0], [1.0, 2.0, 3.0, 4.0, 5.0], step_s=120.0)
+    assert result.values.tolist() == [[1.5, 3.5, 5.0]]
+    assert result.mended == time_series.Mended(0, 0, 0)
 
 
 def test_order_does_not_matter() -> None:
@@ -97,10 +97,10 @@ def test_several_columns_of_a_packed_file_are_read(tmp_path: Path) -> None:
     path = tmp_path / "s.csv.gz"
     text = "timestamp,web,db\n2024-01-01T00:00:00Z,1,10\n2024-01-01T00:01:00Z,2,\n"
     path.write_bytes(gzip.compress(text.encode()))
-    found = series.read_grid(path)
-    assert found.names == ("web", "db")
-    assert found.values.tolist() == [[1.0, 2.0], [10.0, 10.0]]
-    assert found.start_s == 1704067200.0
+    result = series.read_grid(path)
+    assert result.names == ("web", "db")
+    assert result.values.tolist() == [[1.0, 2.0], [10.0, 10.0]]
+    assert result.start_s == 1704067200.0
     assert series.read_grid(path, ("db",)).names == ("db",)
     assert series.read_series(path, "db").values.tolist() == [10.0]
 

@@ -26,11 +26,11 @@ def test_counts_with_a_head_line(tmp_path: Path, packed: bool) -> None:
         pack(path, COUNTS)
     else:
         path.write_text(COUNTS, encoding="utf-8")
-    found = public.read_counts(path)
-    assert found.names == ("rates",)
+    result = public.read_counts(path)
+    assert result.names == ("rates",)
     # 1998-04-30 21:30 UTC
-    assert (found.start_s, found.step_s) == (893971800.0, 60.0)
-    assert found.values.tolist() == [[2.0, 11.0, 7.0]]
+    assert (result.start_s, result.step_s) == (893971800.0, 60.0)
+    assert result.values.tolist() == [[2.0, 11.0, 7.0]]
 
 
 @pytest.mark.parametrize(
@@ -63,26 +63,26 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     ids=["crane", "cloud monitoring", "bizitobs", "nab"],
 )  # fmt: skip
 def test_times_under_any_name(tmp_path: Path, times: str, text: str) -> None:
-    found = public.read_table(pack(tmp_path / "t.csv.gz", text), times, ("value",))
-    assert found.values.tolist() == [[39.5, 40.5]]
-    assert (found.start_s, found.step_s) == (1628640000.0, 60.0)
+    result = public.read_table(pack(tmp_path / "t.csv.gz", text), times, ("value",))
+    assert result.values.tolist() == [[39.5, 40.5]]
+    assert (result.start_s, result.step_s) == (1628640000.0, 60.0)
 
 
 def test_columns_without_times(tmp_path: Path) -> None:
     path = pack(tmp_path / "a.csv.gz", "cpu,memory\n1.5,80\n2.5,\n3.5,82\n")
-    found = public.read_untimed(path, 300.0)
-    assert found.names == ("cpu", "memory")
-    assert found.values.tolist() == [[1.5, 2.5, 3.5], [80.0, 80.0, 82.0]]
-    assert (found.step_s, found.mended.gaps) == (300.0, 1)
+    result = public.read_untimed(path, 300.0)
+    assert result.names == ("cpu", "memory")
+    assert result.values.tolist() == [[1.5, 2.5, 3.5], [80.0, 80.0, 82.0]]
+    assert (result.step_s, result.mended.gaps) == (300.0, 1)
 
 
 def test_requests_are_counted_by_step(tmp_path: Path) -> None:
     stamps = ("18:15:46.6", "18:15:47.1", "18:15:50.9", "18:16:11.0", "18:16:27.0")
     rows = "".join(f"2023-11-16 {stamp},374,44\n" for stamp in stamps)
     path = pack(tmp_path / "r.csv.gz", "TIMESTAMP,ContextTokens,GeneratedTokens\n" + rows)
-    found = public.read_arrivals(path, "TIMESTAMP", 10.0)
+    result = public.read_arrivals(path, "TIMESTAMP", 10.0)
     # 0, 0.5, 4.3, 24.4, 40.4 s after the first; the last step may be cut short and is left out
-    assert found.values.tolist() == [[3.0, 0.0, 1.0, 0.0]]
+    assert result.values.tolist() == [[3.0, 0.0, 1.0, 0.0]]
     with pytest.raises(errors.InputError, match="has no column 'when'"):
         public.read_arrivals(path, "when", 10.0)
 
@@ -90,10 +90,10 @@ def test_requests_are_counted_by_step(tmp_path: Path) -> None:
 def test_days_of_machines(tmp_path: Path) -> None:
     path = tmp_path / "days.npz"
     np.savez(path, d1=np.array([[1, 2], [3, 4]], dtype=np.uint8), d2=np.zeros((1, 2)))
-    found = public.read_days(path)
-    assert found["d1"].names == ("d1/0", "d1/1")
-    assert found["d1"].values.tolist() == [[1.0, 2.0], [3.0, 4.0]]
-    assert found["d2"].step_s == 300.0
+    result = public.read_days(path)
+    assert result["d1"].names == ("d1/0", "d1/1")
+    assert result["d1"].values.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert result["d2"].step_s == 300.0
 
 
 def test_a_cube_of_measures(tmp_path: Path) -> None:

@@ -32,26 +32,26 @@ def write(folder: Path, text: str, name: str = "s.csv") -> Path:
 )
 def test_times_are_iso_or_seconds(tmp_path: Path, times: list[str]) -> None:
     rows = "".join(f"{time},{value}\n" for value, time in enumerate(times))
-    found = series.read_series(write(tmp_path, "timestamp,value\n" + rows))
-    assert found.times_s.tolist() == [0.0, 60.0, 120.0]
-    assert found.values.tolist() == [0.0, 1.0, 2.0]
-    assert (found.step_s, found.gaps, found.duplicates) == (60.0, 0, 0)
+    result = series.read_series(write(tmp_path, "timestamp,value\n" + rows))
+    assert result.times_s.tolist() == [0.0, 60.0, 120.0]
+    assert result.values.tolist() == [0.0, 1.0, 2.0]
+    assert (result.step_s, result.gaps, result.duplicates) == (60.0, 0, 0)
 
 
 def test_rows_are_brought_in_order_and_duplicates_are_averaged(tmp_path: Path) -> None:
-    found = series.read_series(write(tmp_path, "timestamp,value\n120,7\n0,1\n60,2\n60,4\n180,1\n"))
-    assert found.times_s.tolist() == [0.0, 60.0, 120.0, 180.0]
-    assert found.values.tolist() == [1.0, 3.0, 7.0, 1.0]
-    assert found.duplicates == 1
+    result = series.read_series(write(tmp_path, "timestamp,value\n120,7\n0,1\n60,2\n60,4\n180,1\n"))
+    assert result.times_s.tolist() == [0.0, 60.0, 120.0, 180.0]
+    assert result.values.tolist() == [1.0, 3.0, 7.0, 1.0]
+    assert result.duplicates == 1
 
 
 def test_gaps_and_holes_are_counted(tmp_path: Path) -> None:
     # 120 has no value, and from 180 to 360 two steps are missing
     text = "timestamp,value\n0,1\n30,1\n60,1\n90,1\n120,\n150,3\n360,2\n"
-    found = series.read_series(write(tmp_path, text))
-    assert found.step_s == 30.0
-    assert found.gaps == 3  # the hole, the 60 s it leaves, and the 210 s before the last
-    assert len(found.values) == 6
+    result = series.read_series(write(tmp_path, text))
+    assert result.step_s == 30.0
+    assert result.gaps == 3  # the hole, the 60 s it leaves, and the 210 s before the last
+    assert len(result.values) == 6
 
 
 def test_a_column_is_chosen_by_name(tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ def test_parquet_holds_the_same(tmp_path: Path) -> None:
 
 
 def test_a_single_row_has_no_step(tmp_path: Path) -> None:
-    found = series.read_series(write(tmp_path, "timestamp,value\n5,3\n"))
-    assert (found.step_s, found.times_s.tolist(), found.gaps) == (0.0, [0.0], 0)
+    result = series.read_series(write(tmp_path, "timestamp,value\n5,3\n"))
+    assert (result.step_s, result.times_s.tolist(), result.gaps) == (0.0, [0.0], 0)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,10 @@ WEB = ContainerKey("shop", "Deployment", "web", "app")
 
 
 def test_an_empty_folder_knows_nothing(tmp_path: Path) -> None:
-    found = inventory.read_inventory(tmp_path)
-    assert not any((found.containers, found.replicas, found.labels, found.nodes, found.autoscaled))
+    result = inventory.read_inventory(tmp_path)
+    assert not any(
+        (result.containers, result.replicas, result.labels, result.nodes, result.autoscaled)
+    )
 
 
 def test_everything_is_read_as_it_is_written(tmp_path: Path) -> None:
@@ -33,22 +35,22 @@ def test_everything_is_read_as_it_is_written(tmp_path: Path) -> None:
         "namespace,kind,workload,resource,target",
         "hpas.csv",
     )
-    found = inventory.read_inventory(tmp_path)
-    app = found.containers[WEB]
+    result = inventory.read_inventory(tmp_path)
+    app = result.containers[WEB]
     assert app.requests == {
         "cpu": quantities.parse("500m"), "memory": quantities.parse("1Gi")
     }  # fmt: skip
     assert app.limits == {"memory": quantities.parse("2Gi")}
     assert (app.image, app.command) == ("java:17", ("java", "-Xmx1g", "-jar", "a.jar"))
-    side = found.containers[WEB._replace(container="side")]
+    side = result.containers[WEB._replace(container="side")]
     assert (str(side.requests["cpu"]), str(side.limits["cpu"])) == ("1", "2")
     workload = WorkloadKey("shop", "Deployment", "web")
-    assert found.replicas == {workload: 3}
-    assert found.labels == {workload: {"app": "web", "tier": "x"}}
-    assert {name: sorted(given) for name, given in found.nodes.items()} == {
+    assert result.replicas == {workload: 3}
+    assert result.labels == {workload: {"app": "web", "tier": "x"}}
+    assert {name: sorted(given) for name, given in result.nodes.items()} == {
         "n1": ["cpu", "memory", "pods"], "n2": ["cpu", "memory"],
     }  # fmt: skip
-    assert found.autoscaled == {workload: {"cpu": 70}}
+    assert result.autoscaled == {workload: {"cpu": 70}}
 
 
 GOOD = "shop,Deployment,web,app,1,1Gi,,"

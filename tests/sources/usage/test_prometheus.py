@@ -186,13 +186,13 @@ def test_whoever_interrupts_has_the_newest_part(
         return genuine(client, *given)
 
     monkeypatch.setattr(prometheus_client.PrometheusClient, "query_range", interrupted)
-    found = ask(url)
-    assert found.table.end_s == reading.table.end_s
-    kept = dict(zip(found.table.pods, found.table.cpu_cores, strict=True))
+    actual = ask(url)
+    assert actual.table.end_s == reading.table.end_s
+    kept = dict(zip(actual.table.pods, actual.table.cpu_cores, strict=True))
     for pod, row in zip(reading.table.pods, reading.table.cpu_cores, strict=True):
         if pod in kept:
             np.testing.assert_array_equal(kept[pod], row[-points:])
-    assert any("reading was interrupted: only the last" in note for note in found.table.notes)
+    assert any("reading was interrupted: only the last" in note for note in actual.table.notes)
 
 
 def test_an_interrupt_before_anything_was_read_is_one(
@@ -212,11 +212,11 @@ def test_without_kube_state_metrics_pods_stand_for_themselves_and_notes_say_so(
     if not prometheus_servers.is_there():
         pytest.skip(prometheus_servers.MISSING)
     with scenes.serve(tmp_path_factory.mktemp("bare"), with_state=False) as url:
-        found = ask(url)
-    table = found.table
+        actual = ask(url)
+    table = actual.table
     assert {key.kind for key in table.keys} == {"Pod"}
     assert len(table.containers) == len(scenes.make_pods())
-    assert found.inventory == usage.Inventory()
+    assert actual.inventory == usage.Inventory()
     assert table.notes == (
         (
             "owners: none known to the server; every pod stands for itself (is kube-state-metrics "

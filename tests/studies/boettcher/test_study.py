@@ -82,13 +82,13 @@ def test_a_run_beyond_its_limit_is_repeated_until_it_fits() -> None:
 
 def test_only_the_present_run_tells_of_its_kill() -> None:
     scene = one([800.0, 100.0, 100.0], 750.0)
-    told = [
+    reported = [
         runs.make_batch(scene, scene.summaries(), run, np.array([killed]))
         for run, killed in enumerate((750.0, 0.0, 0.0))
     ]
-    assert [float(batch.oom_killed_bytes[0]) for batch in told] == [750e6, 0.0, 0.0]
-    assert [len(batch.owners) for batch in told] == [1, 2, 3]
-    assert all(batch.runs for batch in told)
+    assert [float(batch.oom_killed_bytes[0]) for batch in reported] == [750e6, 0.0, 0.0]
+    assert [len(batch.owners) for batch in reported] == [1, 2, 3]
+    assert all(batch.runs for batch in reported)
 
 
 def test_when_a_request_is_down_and_what_it_does_then() -> None:
@@ -98,9 +98,9 @@ def test_when_a_request_is_down_and_what_it_does_then() -> None:
 
 
 def test_the_printed_shock_is_missed_once_and_repaired() -> None:
-    found = courses.read_shock(np.array(tables.SHOCK_MAXIMA), np.array(tables.SHOCK_REQUESTS), 0.0)
-    assert found.missed == (False, True, False, False)
-    assert found.repaired
+    result = courses.read_shock(np.array(tables.SHOCK_MAXIMA), np.array(tables.SHOCK_REQUESTS), 0.0)
+    assert result.missed == (False, True, False, False)
+    assert result.repaired
 
 
 def test_the_rule_by_hand() -> None:
@@ -142,11 +142,11 @@ def test_all_ways_are_in_the_tables(report: Report) -> None:
 
 
 def test_printed_and_old_requests_stay_what_they_are(report: Report) -> None:
-    found = {row["way"]: row for row in report[1]["table"]}
-    assert found[contenders.THESIS]["memory_mb"]["mean"] == 75_200
-    assert found[contenders.THESIS]["cpu_in_band"]["mean"] == 16
-    assert found[contenders.KEEP]["cpu_cores"]["mean"] == 29
-    assert found[contenders.KEEP]["changes"]["mean"] == 0
+    result = {row["way"]: row for row in report[1]["table"]}
+    assert result[contenders.THESIS]["memory_mb"]["mean"] == 75_200
+    assert result[contenders.THESIS]["cpu_in_band"]["mean"] == 16
+    assert result[contenders.KEEP]["cpu_cores"]["mean"] == 29
+    assert result[contenders.KEEP]["changes"]["mean"] == 0
 
 
 def test_results_are_the_same_bytes_every_time(report: Report, tmp_path: pathlib.Path) -> None:
@@ -158,10 +158,10 @@ def test_the_page_opens_offline_and_its_figures_can_be_drawn(report: Report) -> 
     page = (report[0] / "report.html").read_text()
     assert "synthetic, calibrated to tables 5.3-5.8" in page
     assert 'src="http' not in page
-    told = report[1]
+    reported = report[1]
     for chart in (
-        boettcher_page.descent_chart(told["descents"]),
-        boettcher_page.shock_chart(told["shocks"]),
-        boettcher_page.rival_chart(told["table"], told["rule_curve"]),
+        boettcher_page.descent_chart(reported["descents"]),
+        boettcher_page.shock_chart(reported["shocks"]),
+        boettcher_page.rival_chart(reported["table"], reported["rule_curve"]),
     ):
         assert figures.render_png(chart.to_dict()).startswith(b"\x89PNG")

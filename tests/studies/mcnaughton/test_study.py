@@ -61,7 +61,7 @@ def make_cell(startup_s: float, way: str, seed: int) -> Cell:
 def make_grid(
     tweak: Tweak = leave, startups_s: Sequence[float] = STARTUPS_S
 ) -> mcnaughton_rows.ScalingGrid:
-    found = {}
+    result = {}
     for pattern in scenarios.PATTERNS:
         for startup_s in startups_s:
             for way in NAMES:
@@ -69,8 +69,8 @@ def make_grid(
                     cell = make_cell(startup_s, way, seed)
                     tweak(pattern, startup_s, way, seed, cell)
                     key = (mcnaughton.place(pattern, startup_s), way, 0.6, seed)
-                    found[key] = make_run(cell)
-    return mcnaughton_rows.ScalingGrid(found, startups_s, SEEDS, 0.6, mcnaughton.place)
+                    result[key] = make_run(cell)
+    return mcnaughton_rows.ScalingGrid(result, startups_s, SEEDS, 0.6, mcnaughton.place)
 
 
 def make_run(cell: Cell) -> scaling_runs.ScalingRun:
@@ -258,12 +258,12 @@ CURVES = [
     ("curve", "verdict", "found"), CURVES, ids=["below", "above", "no common cost"]
 )
 def test_curves_are_judged_at_equal_cost(
-    curve: tradeoffs.TradeoffCurve, verdict: str, found: str
+    curve: tradeoffs.TradeoffCurve, verdict: str, result: str
 ) -> None:
     curves = {"flash-crowd": {"hpa": BASE, "auto": curve}}
     (row,) = mcnaughton_rows.make_curve_rows(curves)
     assert row["verdict"] == verdict
-    assert row["found"].startswith(found)
+    assert row["found"].startswith(result)
     assert row["n"] == 3
     points = mcnaughton_rows.describe_curves(curves)
     assert [(p["way"], p["target"]) for p in points] == [

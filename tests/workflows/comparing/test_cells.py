@@ -50,10 +50,10 @@ def test_cells_come_variant_by_variant_with_common_seeds(
 ) -> None:
     records = run(make_tasks(tmp_path), None)
     assert counted == [3, 4, 3, 4]
-    found = [
+    result = [
         (r.measures["policies"]["scaling"]["target"]["cpu"], r.measures["seed"]) for r in records
     ]
-    assert found == [(0.5, 3), (0.5, 4), (0.8, 3), (0.8, 4)]
+    assert result == [(0.5, 3), (0.5, 4), (0.8, 3), (0.8, 4)]
 
 
 def test_a_cell_is_what_simulate_tells(tmp_path: Path) -> None:
@@ -156,9 +156,9 @@ def test_two_processes_write_the_same_bytes_as_one(tmp_path: Path) -> None:
 def test_time_lines_have_one_row_per_minute_or_per_look(
     tmp_path: Path, recording: str, times: list[float] | None
 ) -> None:
-    found = run(make_tasks(tmp_path, 1, [f"recording.workloads={recording}"]), None)[0].series
+    result = run(make_tasks(tmp_path, 1, [f"recording.workloads={recording}"]), None)[0].series
     expected = times or [60.0 * minute for minute in range(1, 21)]
-    assert found["time_s"][: len(expected)] == expected
+    assert result["time_s"][: len(expected)] == expected
 
 
 def test_finer_looks_do_not_change_the_means_of_a_minute(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from tests.studies import scenarios
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> comparison.Comparison:
+def result(tmp_path_factory: pytest.TempPathFactory) -> comparison.Comparison:
     return scenarios.compare(tmp_path_factory.mktemp("compare"), 4)
 
 
@@ -33,8 +33,8 @@ def values(one: comparison.ComparisonResult, path: str) -> np.ndarray[Any, np.dt
     return np.array([measures.value_of(record.measures, path) for record in one.records])
 
 
-def test_the_json_has_the_promised_shape(found: comparison.Comparison) -> None:
-    plain = found.as_json()
+def test_the_json_has_the_promised_shape(result: comparison.Comparison) -> None:
+    plain = result.as_json()
     assert (plain["scenario"], plain["baseline"], plain["seeds"]) == ("tiny", "0.5", [3, 4, 5, 6])
     first, second = plain["variants"]
     assert first["label"] == "0.5"
@@ -49,16 +49,16 @@ def test_the_json_has_the_promised_shape(found: comparison.Comparison) -> None:
 
 
 def test_a_higher_target_needs_fewer_pods_and_answers_slower(
-    found: comparison.Comparison,
+    result: comparison.Comparison,
 ) -> None:
-    against = found.results[1].against
+    against = result.results[1].against
     assert against["pod_hours"]["difference"] < 0.0
     assert against["eru.cpu"]["difference"] > 0.0
     assert against["response.mean"]["difference"] > 0.0
 
 
-def test_numbers_are_those_of_the_rows(found: comparison.Comparison) -> None:
-    base, other = found.results
+def test_numbers_are_those_of_the_rows(result: comparison.Comparison) -> None:
+    base, other = result.results
     seen, before = values(other, "pod_hours"), values(base, "pod_hours")
     assert other.summary["pod_hours"] == statistics.summarise_pairs(seen)
     expected = statistics.compare_pairs(seen, before)
@@ -80,8 +80,8 @@ def test_all_tests_of_all_variants_are_corrected_together(tmp_path: Path) -> Non
     assert "throttled_ratio" not in three.results[1].against
 
 
-def test_the_sum_score_is_one_mean_per_seed(found: comparison.Comparison) -> None:
-    base, other = found.results
+def test_the_sum_score_is_one_mean_per_seed(result: comparison.Comparison) -> None:
+    base, other = result.results
     means = []
     for one, before in zip(other.records, base.records, strict=True):
         runs = [
@@ -130,13 +130,13 @@ def test_without_services_quality_is_pending_time(tmp_path: Path) -> None:
     path = scenarios.write(tmp_path, text)
     sweep = grid.plan_grid(path, ["cluster.nodes[0].count=2,3"], seeds=2)
     records = cells.run_cells(cells.make_tasks(sweep), None, engines.run_local, 1, lambda *_: None)
-    found = comparison.make_comparison(sweep, records)
-    assert [axis.path for axis in found.axes] == ["cost", "pending_pod_seconds"]
-    assert comparison.SUM_SCORE not in found.results[1].against
+    result = comparison.make_comparison(sweep, records)
+    assert [axis.path for axis in result.axes] == ["cost", "pending_pod_seconds"]
+    assert comparison.SUM_SCORE not in result.results[1].against
     # Two nodes cost two thirds, and nothing is pending in either.
-    assert found.as_json()["pareto"] == ["2"]
+    assert result.as_json()["pareto"] == ["2"]
     # 20 minutes of 1 node at 1 per hour, alike in both seeds.
-    entry = found.results[1].against["cost"]
+    entry = result.results[1].against["cost"]
     assert (entry["difference"], entry["verdict"]) == (pytest.approx(1 / 3), "all alike")
 
 
@@ -153,8 +153,8 @@ AXES = (measures.COST, measures.LATE)
 def test_the_front_by_hand() -> None:
     # (2, 2) is beaten by (1, 2) at the same quality; (3, 1) is cheaper than (4, 1).
     points = [(1.0, 2.0), (2.0, 2.0), (3.0, 1.0), (4.0, 1.0), (5.0, 0.0), (5.0, 0.0)]
-    found = comparison.pareto([summary(*point) for point in points], AXES)
-    assert found == [True, False, True, False, True, True]
+    result = comparison.pareto([summary(*point) for point in points], AXES)
+    assert result == [True, False, True, False, True, True]
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12))
@@ -168,14 +168,16 @@ def test_nothing_on_the_front_is_beaten_and_everything_else_is(
         assert best != beaten
 
 
-def test_pod_hours_are_the_cost_of_a_fixed_cluster(found: comparison.Comparison) -> None:
-    assert not found.varies(measures.COST)
-    assert [axis.path for axis in found.axes] == ["pod_hours", "slo_violation_ratio"]
+def test_pod_hours_are_the_cost_of_a_fixed_cluster(result: comparison.Comparison) -> None:
+    assert not result.varies(measures.COST)
+    assert [axis.path for axis in result.axes] == ["pod_hours", "slo_violation_ratio"]
 
 
-def test_the_csv_is_long_and_whole(found: comparison.Comparison) -> None:
-    rows = list(csv.DictReader(io.StringIO(found.as_csv())))
+def test_the_csv_is_long_and_whole(result: comparison.Comparison) -> None:
+    rows = list(csv.DictReader(io.StringIO(result.as_csv())))
     chosen = [row for row in rows if row["measure"] == "pod_hours" and row["variant"] == "0.8"]
     assert [row["seed"] for row in chosen] == ["3", "4", "5", "6"]
-    assert [float(row["value"]) for row in chosen] == values(found.results[1], "pod_hours").tolist()
+    assert [float(row["value"]) for row in chosen] == values(
+        result.results[1], "pod_hours"
+    ).tolist()
     assert {row["policies.scaling.target.cpu"] for row in rows} == {"0.5", "0.8"}

@@ -35,8 +35,8 @@ def refuse(number: int) -> bytes:
 
 
 def collect(compute: Callable[[int], bytes], tasks: list[int], jobs: int) -> list[bytes]:
-    found = dict(engines.run_local(compute, tasks, jobs))
-    return [found[index] for index in range(len(tasks))]
+    result = dict(engines.run_local(compute, tasks, jobs))
+    return [result[index] for index in range(len(tasks))]
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 7])

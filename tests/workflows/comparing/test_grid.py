@@ -77,8 +77,8 @@ def test_variants_share_nothing(tmp_path: Path) -> None:
         "policies.scaling.target.cpu=0.6,0.9",
     ]
     sweep = grid.plan_grid(scenarios.write(tmp_path), varied)
-    found = [v.loaded.scenario.spec.policies.scaling.target["cpu"] for v in sweep.variants]
-    assert found == [0.6, 0.9, 0.6, 0.9]
+    result = [v.loaded.scenario.spec.policies.scaling.target["cpu"] for v in sweep.variants]
+    assert result == [0.6, 0.9, 0.6, 0.9]
     assert sweep.variants[0].changes["policies.scaling.target"] == {"cpu": 0.5}
 
 

@@ -24,11 +24,11 @@ def test_the_vector_of_the_thesis() -> None:
     waits, waits_before = sum_scores.standardise(PREDICTIVE.response_s, REACTIVE.response_s)
     assert eru - waits == pytest.approx([-0.41316, 0.63291], abs=1e-5)
     assert eru_before - waits_before == pytest.approx([0.10987, -0.32962], abs=1e-5)
-    found = sum_scores.differ_in_sum(PREDICTIVE, REACTIVE)
-    assert found.total == pytest.approx([-0.41316 - 0.10987, 0.63291 + 0.32962], abs=1e-5)
-    assert found.total.mean() == pytest.approx(0.21974, abs=1e-5)
-    assert found.total.std() == pytest.approx(0.74278, abs=1e-5)
-    assert found.eru + found.response == pytest.approx(found.total)
+    result = sum_scores.differ_in_sum(PREDICTIVE, REACTIVE)
+    assert result.total == pytest.approx([-0.41316 - 0.10987, 0.63291 + 0.32962], abs=1e-5)
+    assert result.total.mean() == pytest.approx(0.21974, abs=1e-5)
+    assert result.total.std() == pytest.approx(0.74278, abs=1e-5)
+    assert result.eru + result.response == pytest.approx(result.total)
 
 
 def test_the_legacy_test_gives_the_printed_z_and_p() -> None:
@@ -54,36 +54,36 @@ CORRECTED = {
 def test_printed_moments_give_the_corrected_test(
     mean: float, sd: float, n: int, t: float, greater: float, both: float
 ) -> None:
-    found = sum_scores.check_moments(mean, sd, n)
+    result = sum_scores.check_moments(mean, sd, n)
     # Moments are printed with three digits: half a unit of the last one moves t by 0.5 %.
-    assert found.t == pytest.approx(t, abs=0.012)
-    assert found.p_greater == pytest.approx(greater, abs=0.002)
-    assert found.p_two_sided == pytest.approx(both, abs=0.003)
+    assert result.t == pytest.approx(t, abs=0.012)
+    assert result.p_greater == pytest.approx(greater, abs=0.002)
+    assert result.p_two_sided == pytest.approx(both, abs=0.003)
 
 
 def test_the_printed_z_is_wrong_by_the_root_of_the_number() -> None:
     # Step-ladder: 0.522 / 1.084 = 0.482 printed; times sqrt(24 - 1) it is the t above.
-    found = sum_scores.check_moments(0.522, 1.084, 24)
-    assert found.t == pytest.approx(0.522 / 1.084 * 23**0.5)
+    result = sum_scores.check_moments(0.522, 1.084, 24)
+    assert result.t == pytest.approx(0.522 / 1.084 * 23**0.5)
 
 
 def test_minutes_are_paired_by_time_and_incomplete_ones_left_out() -> None:
     # The second run begins two minutes later; one of its minutes served nothing.
     first = minutes([0.1, 0.2, 0.3, 0.4, 0.5], [1.0, 1.0, 1.0, 1.0, 2.0])
     second = minutes([0.3, 0.4, 0.4], [1.0, float("nan"), 1.0], start=2)
-    found = sum_scores.differ_in_sum(first, second)
+    result = sum_scores.differ_in_sum(first, second)
     # Left: minutes 3 and 5. ERU 0.3, 0.5 against 0.3, 0.4: mean 0.375, sd 0.0829156.
     # Response 1, 2 against 1, 1: mean 1.25, sd 0.4330127.
-    assert found.eru == pytest.approx([0.0, 0.1 / 0.0829156], abs=1e-5)
-    assert found.response == pytest.approx([0.0, -1.0 / 0.4330127], abs=1e-5)
+    assert result.eru == pytest.approx([0.0, 0.1 / 0.0829156], abs=1e-5)
+    assert result.response == pytest.approx([0.0, -1.0 / 0.4330127], abs=1e-5)
 
 
 def test_what_does_not_vary_counts_nothing() -> None:
-    found = sum_scores.differ_in_sum(
+    result = sum_scores.differ_in_sum(
         minutes([0.5, 0.5], [1.0, 3.0]), minutes([0.5, 0.5], [2.0, 2.0])
     )
-    assert found.eru.tolist() == [0.0, 0.0]
-    assert found.response.tolist() != [0.0, 0.0]
+    assert result.eru.tolist() == [0.0, 0.0]
+    assert result.response.tolist() != [0.0, 0.0]
 
 
 def wandering(rng: np.random.Generator, n: int) -> arrays.Floats:

@@ -28,30 +28,34 @@ def advise(
 
 def test_steady_use_gets_its_percentile_and_the_margin() -> None:
     known = model_usage.Inventory({WEB: facts("500m", "512Mi")}, {WEB.of: 3})
-    found = advise(table({WEB: [steady()]}), known)
+    actual = advise(table({WEB: [steady()]}), known)
     # 0.1 cores and 15 % are 115 m; 100 MiB and 15 % are 115 MiB, the limit is the request.
-    assert found.requests == {"cpu": 115, "memory": 115 * MIB}
-    assert found.limits == {"memory": 115 * MIB}
-    assert (found.freed("cpu"), found.freed("memory")) == (3 * 385, 3 * 397 * MIB)
-    assert (found.usage.samples, found.suitable, found.replicas) == (5 * DAY, True, 3)
-    assert (found.usage.peak_bytes, found.usage.memory_mean_bytes) == (100 * MIB, 100 * MIB)
-    assert found.usage.cpu_p95_cores == pytest.approx(0.1)
+    assert actual.requests == {"cpu": 115, "memory": 115 * MIB}
+    assert actual.limits == {"memory": 115 * MIB}
+    assert (actual.freed("cpu"), actual.freed("memory")) == (3 * 385, 3 * 397 * MIB)
+    assert (actual.usage.samples, actual.suitable, actual.replicas) == (5 * DAY, True, 3)
+    assert (actual.usage.peak_bytes, actual.usage.memory_mean_bytes) == (100 * MIB, 100 * MIB)
+    assert actual.usage.cpu_p95_cores == pytest.approx(0.1)
     # Four days of five are judged: nothing is missed, 15 of 115 is slack.
-    assert (found.backtest.windows, found.backtest.miss_rate, found.backtest.cpu_over) == (4, 0, 0)
-    assert found.backtest.slack == pytest.approx(15 / 115)
-    assert found.backtest.cpu_slack == pytest.approx(15 / 115)
+    assert (actual.backtest.windows, actual.backtest.miss_rate, actual.backtest.cpu_over) == (
+        4,
+        0,
+        0,
+    )
+    assert actual.backtest.slack == pytest.approx(15 / 115)
+    assert actual.backtest.cpu_slack == pytest.approx(15 / 115)
 
 
 def test_growth_beyond_the_margin_is_a_missed_day() -> None:
     cpu, memory = steady()
     memory = memory.copy()
     memory[-DAY // 2] = 300 * MIB  # half a day before the end
-    found = advise(table({WEB: [(cpu, memory)]}), model_usage.Inventory())
-    assert found.backtest.miss_rate == 0.25
+    actual = advise(table({WEB: [(cpu, memory)]}), model_usage.Inventory())
+    assert actual.backtest.miss_rate == 0.25
     # Five days may have windows of 5 * 288 // 8 = 180 points; 300 MiB and 15 % are advised.
-    assert found.requests["memory"] == 345 * MIB
-    assert not found.suitable
-    assert "not suitable: peaks vary by" in found.why
+    assert actual.requests["memory"] == 345 * MIB
+    assert not actual.suitable
+    assert "not suitable: peaks vary by" in actual.why
 
 
 def test_pods_that_live_are_counted_where_nobody_tells() -> None:
@@ -70,30 +74,30 @@ def test_every_strategy_answers_and_is_judged(name: str) -> None:
     pods = [(cpu * rng.lognormal(0.0, 0.1, len(cpu)), memory * rng.lognormal(0.0, 0.02, len(cpu)))]
     known = model_usage.Inventory({WEB: facts("500m", "512Mi")})
     result = pipeline.recommend(table({WEB: pods}), known, RecommendRequest(name))
-    (found,) = result.recommendations
+    (actual,) = result.recommendations
     assert result.strategy == name
-    assert found.backtest.windows == 4
-    assert found.backtest.miss_rate is not None
-    assert 0.0 <= found.backtest.miss_rate <= 1.0
+    assert actual.backtest.windows == 4
+    assert actual.backtest.miss_rate is not None
+    assert 0.0 <= actual.backtest.miss_rate <= 1.0
     if name == "keep":
-        assert found.requests == {"cpu": 500, "memory": 512 * MIB}
-    assert found.requests["memory"] >= 80 * MIB
+        assert actual.requests == {"cpu": 500, "memory": 512 * MIB}
+    assert actual.requests["memory"] >= 80 * MIB
     (record,) = result.records
     assert (record.policy, record.subject) == (name, "container/shop/Deployment/web/app")
 
 
 def test_who_keeps_changes_neither_requests_nor_limits_but_is_judged() -> None:
     given = model_usage.ContainerFacts(amounts("50m", "90Mi"), amounts("1", "200Mi"))
-    found = advise(table({WEB: [steady()]}, {WEB: 1}), model_usage.Inventory({WEB: given}), "keep")
-    assert found.requests == {"cpu": 50, "memory": 90 * MIB}
-    assert found.limits == {"cpu": 1000, "memory": 200 * MIB}
+    actual = advise(table({WEB: [steady()]}, {WEB: 1}), model_usage.Inventory({WEB: given}), "keep")
+    assert actual.requests == {"cpu": 50, "memory": 90 * MIB}
+    assert actual.limits == {"cpu": 1000, "memory": 200 * MIB}
     # 100 MiB were needed every day, and 0.1 cores at every point.
-    assert (found.backtest.miss_rate, found.backtest.cpu_over) == (1.0, 1.0)
+    assert (actual.backtest.miss_rate, actual.backtest.cpu_over) == (1.0, 1.0)
 
 
 def test_who_keeps_nothing_known_has_nothing_to_say() -> None:
-    found = advise(table({WEB: [steady()]}), model_usage.Inventory(), "keep")
-    assert (found.requests, found.backtest.miss_rate) == ({}, None)
+    actual = advise(table({WEB: [steady()]}), model_usage.Inventory(), "keep")
+    assert (actual.requests, actual.backtest.miss_rate) == ({}, None)
 
 
 JAVA = ("java", "-Xmx1g")
@@ -127,18 +131,18 @@ def test_what_the_guards_do_is_told(
     why: str,
 ) -> None:
     known = replace(inventory, containers={WEB: given})
-    found = advise(table({WEB: [steady()]}, {WEB: kills}), known)
-    assert found.requests == requests
-    assert why in found.why
-    assert found.usage.oom_kills == kills
+    actual = advise(table({WEB: [steady()]}, {WEB: kills}), known)
+    assert actual.requests == requests
+    assert why in actual.why
+    assert actual.usage.oom_kills == kills
 
 
 def test_guaranteed_pods_stay_guaranteed() -> None:
     both = amounts("500m", "512Mi")
     known = model_usage.Inventory({WEB: model_usage.ContainerFacts(both, both)})
-    found = advise(table({WEB: [steady()]}), known)
-    assert found.limits == found.requests == {"cpu": 115, "memory": 115 * MIB}
-    assert "stays Guaranteed" in found.why
+    actual = advise(table({WEB: [steady()]}), known)
+    assert actual.limits == actual.requests == {"cpu": 115, "memory": 115 * MIB}
+    assert "stays Guaranteed" in actual.why
 
 
 def test_a_pod_with_a_container_nothing_is_known_of_is_not_guaranteed() -> None:
@@ -166,18 +170,18 @@ def test_containers_without_usage_are_noted() -> None:
 
 def test_one_sample_is_enough_to_answer_but_not_to_judge() -> None:
     one = np.array([0.1]), np.array([100.0 * MIB])
-    found = advise(table({WEB: [one]}), model_usage.Inventory())
-    assert found.requests == {"cpu": 115, "memory": 115 * MIB}
-    assert (found.backtest.windows, found.backtest.miss_rate) == (0, None)
-    assert not found.suitable
-    assert "windows: 1, 3 needed" in found.why
+    actual = advise(table({WEB: [one]}), model_usage.Inventory())
+    assert actual.requests == {"cpu": 115, "memory": 115 * MIB}
+    assert (actual.backtest.windows, actual.backtest.miss_rate) == (0, None)
+    assert not actual.suitable
+    assert "windows: 1, 3 needed" in actual.why
 
 
 def test_a_container_without_memory_samples_gets_advice_on_its_cpu_alone() -> None:
     cpu, memory = steady()
-    found = advise(table({WEB: [(cpu, np.full_like(memory, np.nan))]}), model_usage.Inventory())
-    assert found.requests == {"cpu": 115}
-    assert found.backtest.miss_rate is None
+    actual = advise(table({WEB: [(cpu, np.full_like(memory, np.nan))]}), model_usage.Inventory())
+    assert actual.requests == {"cpu": 115}
+    assert actual.backtest.miss_rate is None
 
 
 @pytest.mark.parametrize(

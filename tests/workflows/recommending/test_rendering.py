@@ -21,10 +21,10 @@ from tests.workflows.recommending.scenes import MIB, advice, amounts, facts, key
 WEB = key("web")
 
 
-def result(*found: Recommendation) -> pipeline.RecommendResult:
-    usage = table({one.key: [steady(1)] for one in found})
-    places = tuple(range(len(found)))
-    return pipeline.RecommendResult("auto", found, (), (), model_usage.Inventory(), usage, places)
+def result(*actual: Recommendation) -> pipeline.RecommendResult:
+    usage = table({one.key: [steady(1)] for one in actual})
+    places = tuple(range(len(actual)))
+    return pipeline.RecommendResult("auto", actual, (), (), model_usage.Inventory(), usage, places)
 
 
 def test_json_is_as_the_contract_says() -> None:
@@ -34,8 +34,8 @@ def test_json_is_as_the_contract_says() -> None:
         lower={"cpu": 100}, upper={"cpu": 2000, "memory": 2048 * MIB}, samples=20160,
         backtest=SizingBacktest(4, 0.25, 0.01, 0.5, 0.4), throttled=0.125,
     )  # fmt: skip
-    (found,) = texts.recommendations_as_json(result(one))
-    assert found == {
+    (actual,) = texts.recommendations_as_json(result(one))
+    assert actual == {
         "workload": "shop/Deployment/web", "container": "app", "strategy": "auto",
         "current": {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"memory": "1Gi"}},
         "recommended": {
@@ -53,8 +53,8 @@ def test_json_is_as_the_contract_says() -> None:
     }  # fmt: skip
 
 
-def documents(*found: Recommendation) -> list[Any]:
-    return list(yaml.safe_load_all(texts.recommendations_as_patches(result(*found))))
+def documents(*actual: Recommendation) -> list[Any]:
+    return list(yaml.safe_load_all(texts.recommendations_as_patches(result(*actual))))
 
 
 SIZED = {"cpu": 115, "memory": 115 * MIB}
@@ -80,8 +80,8 @@ def test_a_patch_reaches_the_containers_of_its_kind(
     kind: str, version: str, spec: dict[str, Any], command: str
 ) -> None:
     one = advice(key("web", kind=kind), facts("500m", "512Mi"), SIZED)
-    (found,) = documents(one)
-    assert found == {
+    (actual,) = documents(one)
+    assert actual == {
         "apiVersion": version, "kind": kind, "metadata": {"name": "web", "namespace": "shop"},
         "spec": spec,
     }  # fmt: skip
@@ -92,43 +92,45 @@ def test_a_patch_reaches_the_containers_of_its_kind(
 def test_a_limit_that_is_to_go_is_null() -> None:
     given = model_usage.ContainerFacts(amounts("500m", "512Mi"), amounts("1", "512Mi"))
     one = advice(WEB, given, SIZED, {"memory": 115 * MIB})
-    (found,) = documents(one)
-    (container,) = found["spec"]["template"]["spec"]["containers"]
+    (actual,) = documents(one)
+    (container,) = actual["spec"]["template"]["spec"]["containers"]
     assert container["resources"]["limits"] == {"cpu": None, "memory": "115Mi"}
 
 
 def test_containers_of_a_workload_share_a_patch_and_what_stays_has_none() -> None:
     same = facts("115m", "115Mi")
-    found = documents(
+    actual = documents(
         advice(key("db"), same, SIZED),
         advice(WEB, facts("1", "1Gi"), SIZED),
         advice(key("web", "same"), same, SIZED),
         advice(key("web", "side"), facts(), {"cpu": 10}),
         advice(key("x"), facts("1"), {}),
     )
-    (document,) = found
+    (document,) = actual
     names = [one["name"] for one in document["spec"]["template"]["spec"]["containers"]]
     assert (document["metadata"]["name"], names) == ("web", ["app", "side"])
 
 
 def test_a_kind_that_kubectl_cannot_merge_into_is_only_named() -> None:
-    found = texts.recommendations_as_patches(
+    actual = texts.recommendations_as_patches(
         result(
             advice(key("a", kind="Rollout"), facts("1"), SIZED),
             advice(WEB, facts("1"), SIZED),
         )
     )
-    assert found.startswith("# shop/Rollout/a: kubectl cannot merge into Rollout; change it at its")
-    (document,) = yaml.safe_load_all(found)
+    assert actual.startswith(
+        "# shop/Rollout/a: kubectl cannot merge into Rollout; change it at its"
+    )
+    (document,) = yaml.safe_load_all(actual)
     assert document["metadata"]["name"] == "web"
 
 
 def test_odd_names_break_neither_the_document_nor_the_command() -> None:
     odd = ContainerKey("shop", "Deployment", "a; rm -r b\nkind: Pod", "app")
     one = advice(odd, facts("1"), SIZED, why="first\nkind: Secret")
-    (found,) = documents(one)
-    assert found["kind"] == "Deployment"
-    assert found["metadata"]["name"] == odd.workload
+    (actual,) = documents(one)
+    assert actual["kind"] == "Deployment"
+    assert actual["metadata"]["name"] == odd.workload
     assert (
         "patch deployment 'a; rm -r b kind: Pod' --patch-file"
         in texts.recommendations_as_patches(result(one))
@@ -158,15 +160,15 @@ def test_usage_is_chosen_by_namespace_and_label(
     namespaces: tuple[str, ...], labels: dict[str, str], expected: list[str]
 ) -> None:
     whole = table({key("web"): [steady(1), steady(1)], key("db"): [steady(1, cores=0.7)]})
-    found = texts.select_usage(whole, LABELS, namespaces, labels)
-    assert [one.workload for one in found.keys] == expected
+    actual = texts.select_usage(whole, LABELS, namespaces, labels)
+    assert [one.workload for one in actual.keys] == expected
     rows = {"db": 1, "web": 2}
-    assert len(found.pods) == len(found.cpu_cores) == sum(rows[name] for name in expected)
-    assert found.owners[0] == 0
-    assert np.unique(found.owners).tolist() == list(range(len(expected)))
-    assert len(found.throttled) == len(found.oom_kills) == len(expected)
+    assert len(actual.pods) == len(actual.cpu_cores) == sum(rows[name] for name in expected)
+    assert actual.owners[0] == 0
+    assert np.unique(actual.owners).tolist() == list(range(len(expected)))
+    assert len(actual.throttled) == len(actual.oom_kills) == len(expected)
     if expected == ["db"]:
-        assert found.cpu_cores.max() == 0.7
+        assert actual.cpu_cores.max() == 0.7
 
 
 def test_a_choice_of_nothing_is_refused() -> None:
@@ -182,8 +184,8 @@ def test_severity_shortens_advice_and_what_goes_with_it() -> None:
         pipeline.RecommendRequest("percentile"),
     )  # fmt: skip
     whole = dataclasses.replace(whole, recommendations=(low, high))
-    found = texts.filter_by_severity(whole, Severity.MEDIUM)
-    assert found.recommendations == (high,)
-    assert found.places == (1,)
-    assert [record.subject for record in found.records] == ["container/shop/Deployment/b/app"]
+    actual = texts.filter_by_severity(whole, Severity.MEDIUM)
+    assert actual.recommendations == (high,)
+    assert actual.places == (1,)
+    assert [record.subject for record in actual.records] == ["container/shop/Deployment/b/app"]
     assert texts.filter_by_severity(whole, Severity.NONE) is whole

@@ -36,8 +36,8 @@ GIB = 1024 * MIB
 def test_severity_follows_the_change_unless_something_fails_now(
     now: tuple[str, str], requests: dict[str, int], more: dict[str, Any], expected: Severity
 ) -> None:
-    found = advice(key("web"), facts(*now), requests, **more)
-    assert totals.severity(found) is expected
+    result = advice(key("web"), facts(*now), requests, **more)
+    assert totals.severity(result) is expected
 
 
 def test_urgency_is_compared_by_rank() -> None:
@@ -59,38 +59,38 @@ NODES = usage.Inventory(
 
 
 def test_amounts_are_added_over_all_pods() -> None:
-    found = totals.add_up([WEB, SIDE, DB], usage.Inventory())
+    result = totals.add_up([WEB, SIDE, DB], usage.Inventory())
     # web 4 * 1500, side 4 * 500, db 2 * -500.
-    assert found.cpu_freed_m == 6000 + 2000 - 1000
-    assert found.memory_freed_bytes == 4 * GIB // 2
-    assert found.cpu_now_m == 8000 + 4000 + 6000
-    assert found.memory_now_bytes == (4 + 4 + 8) * GIB
-    assert (found.containers, found.suitable, found.unknown) == (3, 3, 0)
-    assert (found.nodes_now, found.nodes_then) == (None, None)
+    assert result.cpu_freed_m == 6000 + 2000 - 1000
+    assert result.memory_freed_bytes == 4 * GIB // 2
+    assert result.cpu_now_m == 8000 + 4000 + 6000
+    assert result.memory_now_bytes == (4 + 4 + 8) * GIB
+    assert (result.containers, result.suitable, result.unknown) == (3, 3, 0)
+    assert (result.nodes_now, result.nodes_then) == (None, None)
 
 
 def test_pods_are_packed_as_they_are_and_as_they_would_be() -> None:
-    found = totals.add_up([WEB, SIDE, DB], NODES)
+    result = totals.add_up([WEB, SIDE, DB], NODES)
     # Now: four pods of 3 cores and two of 3 cores, one per node of 4. Then: four pods of 1 core on
     # one node, or beside nothing else, and two of 3.5 cores.
-    assert (found.nodes_now, found.nodes_then) == (6, 3)
+    assert (result.nodes_now, result.nodes_then) == (6, 3)
 
 
 def test_pods_whose_advice_is_not_followed_stay_on_their_nodes() -> None:
-    found = totals.add_up([WEB, SIDE], NODES, others=[DB])
+    result = totals.add_up([WEB, SIDE], NODES, others=[DB])
     # Four pods of 1 core: one fits beside each of the two of 3 cores, two share a third node.
-    assert (found.nodes_now, found.nodes_then) == (6, 3)
-    assert found.cpu_freed_m == 8000
+    assert (result.nodes_now, result.nodes_then) == (6, 3)
+    assert result.cpu_freed_m == 8000
 
 
 def test_a_pod_larger_than_any_node_takes_one_of_its_own() -> None:
     huge = advice(key("huge"), facts("9", "1Gi"), {"cpu": 1000, "memory": GIB})
-    found = totals.add_up([huge], NODES)
-    assert (found.nodes_now, found.nodes_then) == (1, 1)
+    result = totals.add_up([huge], NODES)
+    assert (result.nodes_now, result.nodes_then) == (1, 1)
 
 
 def test_what_requests_nothing_now_is_counted_apart() -> None:
     unset = advice(key("new"), facts(), {"cpu": 100, "memory": GIB})
-    found = totals.add_up([unset, WEB], NODES)
-    assert (found.containers, found.unknown, found.cpu_freed_m) == (2, 1, 6000)
+    result = totals.add_up([unset, WEB], NODES)
+    assert (result.containers, result.unknown, result.cpu_freed_m) == (2, 1, 6000)
     assert totals.add_up([unset], NODES).nodes_now is None

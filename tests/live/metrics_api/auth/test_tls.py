@@ -91,11 +91,11 @@ def test_groups_come_several_times(scene: make.Scene) -> None:
 def test_who_has_no_right_is_told_which(scene: make.Scene) -> None:
     scene.api.may = lambda _: False
     with scene.as_user("me") as client:
-        found = client.get(PATH)
+        result = client.get(PATH)
         assert client.get("/metrics").status_code == httpx.codes.FORBIDDEN
-    assert found.status_code == httpx.codes.FORBIDDEN
-    assert found.json()["reason"] == "Forbidden"
-    assert found.json()["message"] == (
+    assert result.status_code == httpx.codes.FORBIDDEN
+    assert result.json()["reason"] == "Forbidden"
+    assert result.json()["message"] == (
         'pods.custom.metrics.k8s.io "a" is forbidden: User "me" cannot get resource "pods/rate" '
         'in API group "custom.metrics.k8s.io" in the namespace "default": no rule'
     )
@@ -104,8 +104,8 @@ def test_who_has_no_right_is_told_which(scene: make.Scene) -> None:
 def test_nothing_is_answered_while_the_api_server_is_away(scene: make.Scene) -> None:
     scene.api.broken = True
     with scene.as_user() as client:
-        found = client.get(PATH)
-    assert found.status_code == httpx.codes.SERVICE_UNAVAILABLE
+        result = client.get(PATH)
+    assert result.status_code == httpx.codes.SERVICE_UNAVAILABLE
     assert code(scene.client(headers=TOKEN)) == httpx.codes.SERVICE_UNAVAILABLE
 
 

@@ -68,10 +68,10 @@ def test_the_configuration_is_read() -> None:
         "requestheader-allowed-names": '["a", "b"]',
         "requestheader-username-headers": '["X-User"]',
     }
-    found = users.read_front_proxy({"data": data})
-    assert found.allowed == {"a", "b"}
-    assert found.user_headers == ("x-user",)
-    assert found.group_headers == ("x-remote-group",)
+    result = users.read_front_proxy({"data": data})
+    assert result.allowed == {"a", "b"}
+    assert result.user_headers == ("x-user",)
+    assert result.group_headers == ("x-remote-group",)
 
 
 @pytest.mark.parametrize(

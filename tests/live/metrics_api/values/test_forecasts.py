@@ -39,28 +39,28 @@ def rising(count: int = 60) -> Floats:
 
 def test_a_rise_is_foretold() -> None:
     values = rising()
-    found = forecasts.serve(learn(values), values[-1])
-    assert (found.basis, found.closed) == (FORECAST_BASIS, "")
+    result = forecasts.serve(learn(values), values[-1])
+    assert (result.basis, result.closed) == (FORECAST_BASIS, "")
     # 12 steps of 5, damped by 0.9 each: 5 * (0.9 + ... + 0.9^12) = 5 * 6.46 = 32.3.
-    assert found.value == pytest.approx(values[-1] + 32.3, abs=4.0)
+    assert result.value == pytest.approx(values[-1] + 32.3, abs=4.0)
 
 
 @pytest.mark.parametrize("count", [1, 5, 20])
 def test_without_evidence_the_measured_value_is_served(count: int) -> None:
     values = rising(count)
-    found = forecasts.serve(learn(values), values[-1])
-    assert (found.value, found.basis) == (values[-1], MEASURED_BASIS)
-    assert "of 10 forecasts judged" in found.closed
+    result = forecasts.serve(learn(values), values[-1])
+    assert (result.value, result.basis) == (values[-1], MEASURED_BASIS)
+    assert "of 10 forecasts judged" in result.closed
 
 
 def test_a_random_walk_is_not_foretold() -> None:
     draws = np.random.default_rng(7).normal(size=400)
     values = 500.0 + np.cumsum(draws)
     known = learn(values)
-    found = forecasts.serve(known, values[-1])
-    assert found.basis == MEASURED_BASIS
-    assert found.value == values[-1]
-    assert "skill" in found.closed
+    result = forecasts.serve(known, values[-1])
+    assert result.basis == MEASURED_BASIS
+    assert result.value == values[-1]
+    assert "skill" in result.closed
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_what_is_served_is_never_below_what_was_measured(values: Floats) -> None
     known = None
     for step, value in enumerate(values):
         known = forecasts.take(RULE, known, float(value), step * RULE.step_s)
-        found = forecasts.serve(known, float(value))
-        assert math.isfinite(found.value)
-        assert found.value >= value
+        result = forecasts.serve(known, float(value))
+        assert math.isfinite(result.value)
+        assert result.value >= value
 
 
 def test_a_quantile_is_above_the_expected_value() -> None:

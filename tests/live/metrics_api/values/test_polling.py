@@ -55,14 +55,14 @@ def poller(
 
 def test_values_of_objects_are_put_where_their_labels_say() -> None:
     book = MetricTable(telemetry.Telemetry("test"))
-    found = [
+    actual = [
         scalar("0.25", __name__="x", namespace="shop", pod="a", verb="get"),
         scalar("NaN", namespace="shop", pod="b"),
         scalar("+Inf", namespace="shop", pod="c"),
         scalar("1", namespace="shop"),
         scalar("1", pod="d"),
     ]
-    made, results = poller(PODS, answering("vector", found), book)
+    made, results = poller(PODS, answering("vector", actual), book)
     asyncio.run(made.look())
     ((labels, reading),) = book.find(Subject("pods", "shop", "a", "rate"), ALL, NOW_S)
     assert labels == (("verb", "get"),)
@@ -89,17 +89,17 @@ def test_the_time_of_the_measurement_is_asked_for_where_a_rule_says_how() -> Non
 
     def answer(request: httpx.Request) -> httpx.Response:
         if "timestamp" not in request.content.decode():
-            found = [scalar("7", __name__="depth", queue=each) for each in "abc"]
+            actual = [scalar("7", __name__="depth", queue=each) for each in "abc"]
         else:
             late, odd = str(NOW_S - 200.0), str(NOW_S + 9.0)
-            found = [scalar(late, queue="a"), scalar(odd, queue="b")]
-        return answering("vector", found)(request)
+            actual = [scalar(late, queue="a"), scalar(odd, queue="b")]
+        return answering("vector", actual)(request)
 
     book = MetricTable(telemetry.Telemetry("test"))
     made, _ = poller(rule, answer, book)
     asyncio.run(made.look())
-    found = book.find(Subject("", "shop", "", "depth"), ALL, NOW_S)
-    times_s = {labels[0][1]: reading.time_s for labels, reading in found}
+    actual = book.find(Subject("", "shop", "", "depth"), ALL, NOW_S)
+    times_s = {labels[0][1]: reading.time_s for labels, reading in actual}
     assert times_s == {"a": NOW_S - 200.0, "b": NOW_S - 1.0, "c": NOW_S - 1.0}
 
 

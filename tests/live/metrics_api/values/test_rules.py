@@ -20,13 +20,13 @@ def read(folder: Path, text: str) -> rules.MetricRules:
 
 def test_the_example_of_the_module_is_read(tmp_path: Path) -> None:
     assert rules.__doc__ is not None
-    found = read(tmp_path, rules.__doc__.split("```yaml\n")[1].split("```")[0])
-    pods, queue = found.polls
+    result = read(tmp_path, rules.__doc__.split("```yaml\n")[1].split("```")[0])
+    pods, queue = result.polls
     assert (pods.resource, pods.object_label, pods.interval_s) == ("pods", "pod", 15.0)
     assert queue == PollRule("queue_depth", "sum by (queue) (queue_depth)", namespace="shop")
-    assert found.forecasts == (ForecastRule("queue_depth", "", 90.0, 15.0, 0.9),)
-    assert found.forecast_of(queue) is found.forecasts[0]
-    assert found.forecast_of(pods) is None
+    assert result.forecasts == (ForecastRule("queue_depth", "", 90.0, 15.0, 0.9),)
+    assert result.forecast_of(queue) is result.forecasts[0]
+    assert result.forecast_of(pods) is None
 
 
 @pytest.mark.parametrize(

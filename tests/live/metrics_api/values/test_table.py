@@ -66,7 +66,7 @@ def test_there_is_room_for_so_many_series() -> None:
 
 def test_listeners_hear_of_late_values_too() -> None:
     kept, heard = book(), list[float]()
-    kept.listen(lambda _subject, _labels, found: heard.append(found.time_s))
+    kept.listen(lambda _subject, _labels, result: heard.append(result.time_s))
     assert kept.put(A, (), reading(2.0), 2.0)
     assert not kept.put(A, (), reading(1.0), 2.0)
     assert heard == [2.0, 1.0]

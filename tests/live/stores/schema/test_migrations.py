@@ -36,15 +36,15 @@ def test_an_empty_database_gets_all_tables(store: engines.Store) -> None:
 
 
 def test_migrated_tables_are_those_the_program_knows(store: engines.Store) -> None:
-    found = sa.inspect(store.engine)
-    assert set(found.get_table_names()) == set(current.metadata.tables)
+    result = sa.inspect(store.engine)
+    assert set(result.get_table_names()) == set(current.metadata.tables)
     for name, table in current.metadata.tables.items():
-        columns = {column["name"]: column["nullable"] for column in found.get_columns(name)}
+        columns = {column["name"]: column["nullable"] for column in result.get_columns(name)}
         assert columns == {column.name: column.nullable for column in table.columns}
-        unique = {index["name"] for index in found.get_unique_constraints(name)}
-        indexes = {index["name"] for index in found.get_indexes(name)} - unique
+        unique = {index["name"] for index in result.get_unique_constraints(name)}
+        indexes = {index["name"] for index in result.get_indexes(name)} - unique
         assert indexes == {index.name for index in table.indexes}
-        keys = [key["referred_table"] for key in found.get_foreign_keys(name)]
+        keys = [key["referred_table"] for key in result.get_foreign_keys(name)]
         assert keys == [key.column.table.name for key in table.foreign_keys]
 
 

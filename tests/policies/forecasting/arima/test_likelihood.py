@@ -61,10 +61,10 @@ def edges_of(ar: tuple[float, ...], ma: tuple[float, ...]) -> Floats:
 
 @given(PARTIALS)
 def test_partial_autocorrelations_come_back_from_coefficients(partials: list[float]) -> None:
-    found = np.zeros(len(partials) + 1)
+    result = np.zeros(len(partials) + 1)
     phi = np.append(coefficients(partials), 0.0)
-    assert polynomials.write_partials(phi, len(partials), found)
-    assert found[: len(partials)] == pytest.approx(partials, abs=1e-8)
+    assert polynomials.write_partials(phi, len(partials), result)
+    assert result[: len(partials)] == pytest.approx(partials, abs=1e-8)
 
 
 @given(PARTIALS)
@@ -125,8 +125,8 @@ def test_the_best_mean_is_that_of_generalised_least_squares(
     innovations.write_innovations(
         w, len(ar), len(ma), padded(ar), padded(ma), edges_of(ar, ma), out
     )
-    found, total, logs = innovations.concentrate(out, True, scaled)
-    assert found == pytest.approx(mean, abs=1e-8)
+    result, total, logs = innovations.concentrate(out, True, scaled)
+    assert result == pytest.approx(mean, abs=1e-8)
     assert logs == pytest.approx(np.linalg.slogdet(matrix)[1], abs=1e-8)
     # The density at that mean and at the best variance, written out.
     square = (w - mean) @ np.linalg.solve(matrix, w - mean)
@@ -199,8 +199,8 @@ def test_more_parameters_never_fit_worse() -> None:
 def test_sc_decides_among_orders_within_the_slack(slack: float, chosen: tuple[int, int]) -> None:
     aic = np.array([[10.0, 7.0], [8.0, 4.5]])
     parameters = np.array([[1.0, 2.0], [2.0, 3.0]])
-    found = search.choose(parameters - aic / 2.0, 100, 1, slack)
-    assert found == chosen
+    result = search.choose(parameters - aic / 2.0, 100, 1, slack)
+    assert result == chosen
 
 
 def test_of_equals_the_fewest_coefficients_are_chosen() -> None:
@@ -235,8 +235,8 @@ def test_predictions_are_those_of_the_covariance_matrix(seed: int, d: int, seen:
     )
     states = arima_states.make_states(1, 4)
     arima_states.advance(path[None, : seen + d], models, states)
-    found = arima_states.look_ahead_all(3, models, states)
-    assert found[0] == pytest.approx(path[seen + d :], abs=1e-8)
+    result = arima_states.look_ahead_all(3, models, states)
+    assert result[0] == pytest.approx(path[seen + d :], abs=1e-8)
 
 
 def test_a_level_that_explains_everything_gives_an_infinite_statistic() -> None:

@@ -59,9 +59,9 @@ def test_likelihood_at_given_parameters_equals_statsmodels(
 ) -> None:
     row = make_row(order, ar, ma)[0]
     mean = 37.0 if order[1] == 0 else 0.0
-    found = models.log_likelihood(row, order, np.array(ar), np.array(ma), mean, 20.0)
+    result = models.log_likelihood(row, order, np.array(ar), np.array(ma), mean, 20.0)
     parameters = [*([mean] if order[1] == 0 else []), *ar, *ma, 20.0]
-    assert found == pytest.approx(reference(row, order).loglike(parameters), rel=1e-6)
+    assert result == pytest.approx(reference(row, order).loglike(parameters), rel=1e-6)
 
 
 @pytest.mark.parametrize(("order", "ar", "ma"), ORDERS)
@@ -152,8 +152,8 @@ def test_residuals_are_errors_of_one_step_and_white() -> None:
     for k in (5, 60, 399):
         before = fitted.restart(rows[:, :k]).means(1)[:, 0]
         assert errors_found[:, k] == pytest.approx(rows[:, k] - before, abs=1e-9)
-    found = diagnostics.diagnose(errors_found[:, 5:])
-    assert min(one.autocorrelation_p for one in found) > 0.01
+    result = diagnostics.diagnose(errors_found[:, 5:])
+    assert min(one.autocorrelation_p for one in result) > 0.01
 
 
 def test_a_model_that_has_seen_all_points_is_the_same_whether_fitted_or_restarted() -> None:
@@ -175,8 +175,8 @@ def test_a_drift_goes_on_only_if_asked_for() -> None:
 @pytest.mark.parametrize("drift", [False, True])
 def test_a_straight_line_goes_on(drift: bool) -> None:
     line = np.arange(50.0)[None] * 0.3 + 2.0
-    found = models.Arima(models.ArimaOptions(drift=drift)).fit(line).means(4)
-    assert found[0] == pytest.approx(2.0 + 0.3 * np.arange(50, 54))
+    result = models.Arima(models.ArimaOptions(drift=drift)).fit(line).means(4)
+    assert result[0] == pytest.approx(2.0 + 0.3 * np.arange(50, 54))
 
 
 def test_a_series_that_stands_still_is_followed_once_it_moves() -> None:

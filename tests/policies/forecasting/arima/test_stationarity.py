@@ -27,21 +27,21 @@ def mixed_rows(points: int) -> Floats:
 @pytest.mark.parametrize("points", [30, 120, 1000])
 def test_statistics_and_p_values_equal_statsmodels_with_lags_by_aic(points: int) -> None:
     rows = mixed_rows(points)
-    found = stationarity.find_unit_roots(rows)
+    result = stationarity.find_unit_roots(rows)
     for s, row in enumerate(rows):
         wanted = stattools.adfuller(row, maxlag=stationarity.schwert_lags(points), autolag="AIC")
-        assert found.statistics[s] == pytest.approx(wanted[0], abs=1e-6)
-        assert found.p_values[s] == pytest.approx(wanted[1], abs=1e-8)
-        assert found.lags[s] == wanted[2]
+        assert result.statistics[s] == pytest.approx(wanted[0], abs=1e-6)
+        assert result.p_values[s] == pytest.approx(wanted[1], abs=1e-8)
+        assert result.lags[s] == wanted[2]
 
 
 @pytest.mark.parametrize("lags", [0, 1, 5])
 def test_statistics_equal_statsmodels_with_given_lags(lags: int) -> None:
     rows = mixed_rows(100)
-    found = stationarity.find_unit_roots(rows, lags)
+    result = stationarity.find_unit_roots(rows, lags)
     wanted = [stattools.adfuller(row, maxlag=lags, autolag=None)[0] for row in rows]
-    assert found.statistics == pytest.approx(wanted, abs=1e-6)
-    assert found.lags.tolist() == [lags] * len(rows)
+    assert result.statistics == pytest.approx(wanted, abs=1e-6)
+    assert result.lags.tolist() == [lags] * len(rows)
 
 
 def test_statistics_do_not_depend_on_place_and_scale() -> None:
@@ -56,13 +56,13 @@ def test_statistics_do_not_depend_on_place_and_scale() -> None:
 def test_p_values_equal_statsmodels(statistic: float) -> None:
     from statsmodels.tsa.adfvalues import mackinnonp
 
-    found = stationarity.unit_root_p_values(np.array([statistic]))
-    assert found[0] == pytest.approx(mackinnonp(statistic, regression="c"), abs=1e-12)
+    result = stationarity.unit_root_p_values(np.array([statistic]))
+    assert result[0] == pytest.approx(mackinnonp(statistic, regression="c"), abs=1e-12)
 
 
 def test_an_unknown_statistic_speaks_for_a_unit_root_and_an_infinite_one_against() -> None:
-    found = stationarity.unit_root_p_values(np.array([math.nan, -math.inf, math.inf]))
-    assert found.tolist() == [1.0, 0.0, 1.0]
+    result = stationarity.unit_root_p_values(np.array([math.nan, -math.inf, math.inf]))
+    assert result.tolist() == [1.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize("level", [0.01, 0.05, 0.1])
@@ -75,11 +75,11 @@ def test_critical_values_equal_statsmodels(level: float) -> None:
 @pytest.mark.parametrize("lags", [0, 4, 12])
 def test_the_kpss_test_equals_statsmodels(lags: int) -> None:
     rows = mixed_rows(150)
-    found = stationarity.measure_levels(rows, lags)
+    result = stationarity.measure_levels(rows, lags)
     for s, row in enumerate(rows):
         wanted = stattools.kpss(row, nlags=lags)
-        assert found.statistics[s] == pytest.approx(wanted[0], abs=1e-9)
-        assert found.p_values[s] == pytest.approx(wanted[1], abs=1e-9)
+        assert result.statistics[s] == pytest.approx(wanted[0], abs=1e-9)
+        assert result.p_values[s] == pytest.approx(wanted[1], abs=1e-9)
 
 
 def test_noise_walks_and_walks_of_walks_need_0_1_and_2_differences() -> None:

@@ -38,8 +38,8 @@ def test_one_unit_follows_equations_3_5_to_3_8() -> None:
     r = sigmoid(wr * x + ur * h)
     candidate = math.tanh(r * (u * h) + w * x)
     wanted = (1.0 - z) * candidate + z * h
-    found = cells.step(weights, np.array([[x]]), np.array([[h]]))
-    assert found[0, 0] == pytest.approx(wanted, abs=1e-15)
+    result = cells.step(weights, np.array([[x]]), np.array([[h]]))
+    assert result[0, 0] == pytest.approx(wanted, abs=1e-15)
 
 
 def test_an_update_gate_of_one_keeps_the_state() -> None:
@@ -47,8 +47,8 @@ def test_an_update_gate_of_one_keeps_the_state() -> None:
     biases = weights.biases.copy()
     biases[:5] = 50.0
     states = np.full((6, 5), 0.3)
-    found = cells.step(weights._replace(biases=biases), windows[:, 0], states)
-    assert found == pytest.approx(states, abs=1e-12)
+    result = cells.step(weights._replace(biases=biases), windows[:, 0], states)
+    assert result == pytest.approx(states, abs=1e-12)
 
 
 def test_the_compiled_network_equals_the_plain_one() -> None:

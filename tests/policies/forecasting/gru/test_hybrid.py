@@ -41,8 +41,8 @@ def strict(rows: Floats) -> hybrid.FittedArimaGru:
 
 def step_errors(rolled: Floats, points: Floats, step: int) -> Floats:
     """Return the mean squared error of one step ahead, by series."""
-    told = rolled[:, :-step, step - 1]
-    return np.asarray(((told - points[:, step:]) ** 2).mean(axis=1))
+    forecasts = rolled[:, :-step, step - 1]
+    return np.asarray(((forecasts - points[:, step:]) ** 2).mean(axis=1))
 
 
 @pytest.mark.parametrize("kind", KINDS)

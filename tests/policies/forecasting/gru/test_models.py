@@ -135,11 +135,11 @@ def test_the_robust_loss_is_led_astray_less_by_spikes() -> None:
     past = synthetic_series.threshold(4, 700, seed=7)
     past[:, 50:600:60] += 15.0
     fresh = synthetic_series.threshold(4, 300, seed=8)
-    found = {}
+    result = {}
     for loss in ("mse", "huber"):
         network = gru_models.Gru(replace(SMALL, loss=loss)).fit(past).restart(fresh[:, :30])
-        found[loss] = one_step_errors(network.roll(fresh[:, 30:], 1), fresh[:, 30:]).mean()
-    assert found["huber"] < found["mse"]
+        result[loss] = one_step_errors(network.roll(fresh[:, 30:], 1), fresh[:, 30:]).mean()
+    assert result["huber"] < result["mse"]
 
 
 def test_too_few_points_are_refused() -> None:

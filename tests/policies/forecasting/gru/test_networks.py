@@ -14,24 +14,24 @@ from kubestow.policies.forecasting.gru import options as gru_options
 
 def test_windows_end_at_each_point_oldest_first() -> None:
     channels = np.arange(5.0)[None, :, None] * np.array([1.0, 10.0])
-    found = networks.cut_windows(channels, 3)
-    assert found.shape == (1, 3, 3, 2)
-    assert found[0, 1].tolist() == [[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]
+    result = networks.cut_windows(channels, 3)
+    assert result.shape == (1, 3, 3, 2)
+    assert result[0, 1].tolist() == [[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]
 
 
 def test_gates_are_the_best_share_and_close_where_nothing_is_gained() -> None:
     # Said 1 and 1 where 0.5 and 0.5 was right: half of it. Said the contrary: nothing. Said four
     # times too little: all of it, not more. Said what does not matter: nothing.
-    found = np.array([[[1.0, 1.0, 0.25, 1.0], [1.0, 1.0, 0.25, -1.0]]])
+    result = np.array([[[1.0, 1.0, 0.25, 1.0], [1.0, 1.0, 0.25, -1.0]]])
     targets = np.array([[[0.5, -1.0, 1.0, 1.0], [0.5, -1.0, 1.0, 1.0]]])
-    assert networks.set_gates(found, targets, 0.005).tolist() == [[0.5, 0.0, 1.0, 0.0]]
+    assert networks.set_gates(result, targets, 0.005).tolist() == [[0.5, 0.0, 1.0, 0.0]]
 
 
 def test_a_gain_below_the_least_closes_the_gate() -> None:
     # Share 0.1 of 1 against targets 1.1 and -0.9: squared error 2.02 -> 2.00, 1 % less.
-    found, targets = np.ones((1, 2, 1)), np.array([[[1.1], [-0.9]]])
-    assert networks.set_gates(found, targets, 0.005)[0, 0] == pytest.approx(0.1)
-    assert networks.set_gates(found, targets, 0.02)[0, 0] == 0.0
+    result, targets = np.ones((1, 2, 1)), np.array([[[1.1], [-0.9]]])
+    assert networks.set_gates(result, targets, 0.005)[0, 0] == pytest.approx(0.1)
+    assert networks.set_gates(result, targets, 0.02)[0, 0] == 0.0
 
 
 @pytest.mark.parametrize(("points", "shape"), [(24, (6, 4)), (60, (15, 10)), (1000, (30, 12))])

@@ -12,8 +12,8 @@ from tests.policies.forecasting import synthetic_series
 
 
 def error(model: protocols.PointForecaster, rows: arrays.Floats, begin: int, h: int) -> float:
-    found = backtests.run(model, rows, begin, (h,))
-    return float(np.nanmean(np.abs(found.actual - found.predicted)))
+    result = backtests.run(model, rows, begin, (h,))
+    return float(np.nanmean(np.abs(result.actual - result.predicted)))
 
 
 def test_an_autoregression_is_learnt_to_the_noise() -> None:
@@ -64,8 +64,8 @@ def test_logarithms_suit_growth_by_factors() -> None:
     shares = []
     for logarithmic in (False, True):
         model = models.Regression(logarithmic=logarithmic)
-        found = backtests.run(model, rows, 2000, (1,))
-        shares.append(float(np.nanmedian(np.abs(found.predicted / found.actual - 1.0))))
+        result = backtests.run(model, rows, 2000, (1,))
+        shares.append(float(np.nanmedian(np.abs(result.predicted / result.actual - 1.0))))
     plain, logs = shares
     assert logs < 0.97 * plain
 

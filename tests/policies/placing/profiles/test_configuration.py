@@ -99,10 +99,10 @@ profiles:
           - {utilization: 86,  score: 0}
           - {utilization: 100, score: 0}
 """
-    (found,) = recorded.read_profiles(text)
+    (result,) = recorded.read_profiles(text)
     shipped = catalog.make_profile("schubert-85")
-    assert found.fit == shipped.fit
-    assert dict(found.scores) == dict(shipped.scores)
+    assert result.fit == shipped.fit
+    assert dict(result.scores) == dict(shipped.scores)
 
 
 CONFIGS = [
@@ -115,10 +115,10 @@ CONFIGS = [
 def test_what_is_written_reads_back_the_same() -> None:
     assert len(CONFIGS) > 100
     for config in CONFIGS:
-        found = recorded.read_profiles(config)
-        written = yaml.safe_load(yaml.safe_dump(configuration.write_configuration(found)))
+        result = recorded.read_profiles(config)
+        written = yaml.safe_load(yaml.safe_dump(configuration.write_configuration(result)))
         again = configuration.read_configuration(fields.Field(written, "c.yaml"))
-        for old, new in zip(found, again, strict=True):
+        for old, new in zip(result, again, strict=True):
             assert dict(old.scores) == dict(new.scores)
             assert set(old.filters) == set(new.filters)
             assert (old.name, old.prefilters, old.fit, old.balanced) == (

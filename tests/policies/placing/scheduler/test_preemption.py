@@ -32,8 +32,8 @@ class Case:
     def __init__(self, case: dict[str, Any]) -> None:
         capacity = {k: quantities.parse(v) for k, v in UPSTREAM["capacity"].items()}
         self.names: list[str] = case["nodes"]
-        found = tuple(nodes.Node(name, capacity) for name in self.names)
-        self.state = states.from_cluster(clusters.Cluster(nodes=found))
+        result = tuple(nodes.Node(name, capacity) for name in self.names)
+        self.state = states.from_cluster(clusters.Cluster(nodes=result))
         self.pod = _pod(case["pod"])
         self.allowed = {} if case.get("allowed") is None else {"foo": int(case["allowed"])}
         self.running: dict[int, list[preemption.Running]] = {}
@@ -60,9 +60,9 @@ def _pod(entry: dict[str, Any]) -> pods.Pod:
 @pytest.mark.parametrize("case", UPSTREAM["select_best"], ids=ids("select_best"))
 def test_the_node_is_the_one_upstream_chooses(case: dict[str, Any]) -> None:
     made = Case(case)
-    found = made.choose()
-    assert found is not None
-    assert made.names[found.row] in case["expected"]
+    result = made.choose()
+    assert result is not None
+    assert made.names[result.row] in case["expected"]
 
 
 @pytest.mark.parametrize("case", UPSTREAM["dry_run"], ids=ids("dry_run"))
@@ -71,15 +71,15 @@ def test_the_victims_on_every_node_are_those_of_upstream(case: dict[str, Any]) -
     for row, name in enumerate(made.names):
         # Only this node has pods to give, so that it is the one that is chosen, if any.
         made.running, everything = {row: made.running.get(row, [])}, made.running
-        found = made.choose()
+        result = made.choose()
         made.running = everything
         expected = case["candidates"].get(name)
         if expected is None:
-            assert found is None
+            assert result is None
             continue
-        assert found is not None
-        assert sorted(v.pod.name for v in found.victims) == sorted(expected["victims"])
-        assert found.broken_budgets == expected["violations"]
+        assert result is not None
+        assert sorted(v.pod.name for v in result.victims) == sorted(expected["victims"])
+        assert result.broken_budgets == expected["violations"]
 
 
 @pytest.mark.parametrize("case", UPSTREAM["dry_run"], ids=ids("dry_run"))
@@ -98,8 +98,8 @@ def crowded(count: int, budgets: dict[int, str]) -> Case:
     """Return nodes of one core, each with one pod of low priority."""
     made = Case({"nodes": [], "pods": [], "pod": UPSTREAM["dry_run"][0]["pod"]})
     made.names = [f"n{i}" for i in range(count)]
-    found = tuple(make.node(name, cpu="1", memory="9") for name in made.names)
-    made.state = states.from_cluster(clusters.Cluster(nodes=found))
+    result = tuple(make.node(name, cpu="1", memory="9") for name in made.names)
+    made.state = states.from_cluster(clusters.Cluster(nodes=result))
     made.pod = small("p", 10)
     for row in range(count):
         running = preemption.Running(small(f"v{row}", 0), 0.0, budgets.get(row, ""))
@@ -117,9 +117,9 @@ def test_candidates_are_looked_for_until_one_breaks_no_budget(
     monkeypatch.setattr(preemption, "LEAST_PERCENTAGE", 40)
     made = crowded(5, {0: "foo", 1: "foo", 4: "foo"})
     made.allowed = {"foo": 0}
-    found = made.choose(offset=4)
-    assert found is not None
-    assert (made.names[found.row], found.broken_budgets) == ("n2", 0)
+    result = made.choose(offset=4)
+    assert result is not None
+    assert (made.names[result.row], result.broken_budgets) == ("n2", 0)
 
 
 def test_enough_candidates_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,9 +127,9 @@ def test_enough_candidates_end_the_search(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(preemption, "LEAST_PERCENTAGE", 40)
     made = crowded(5, {})
     made.running[2] = [preemption.Running(small("better", -5), 0.0)]
-    found = made.choose(offset=4)  # n4 and n0 are enough; n2 would have been better
-    assert found is not None
-    assert made.names[found.row] == "n4"
+    result = made.choose(offset=4)  # n4 and n0 are enough; n2 would have been better
+    assert result is not None
+    assert made.names[result.row] == "n4"
 
 
 def test_a_budget_is_spent_once() -> None:
@@ -144,9 +144,9 @@ def test_a_budget_is_spent_once() -> None:
     for running in made.running[0]:
         made.state.place(running.pod, 0)
     made.pod = make.pod(make.container(cpu="2", memory="1"), name="p", priority=10)
-    found = made.choose()
-    assert found is not None
-    assert (len(found.victims), found.broken_budgets) == (2, 1)
+    result = made.choose()
+    assert result is not None
+    assert (len(result.victims), result.broken_budgets) == (2, 1)
 
 
 def test_a_node_whose_pods_are_too_small_is_no_candidate() -> None:

@@ -37,12 +37,12 @@ def test_batches_choose_the_same_nodes(chunk: list[recorded.Json]) -> None:
         if case["answer"].get("error"):
             continue
         cluster = recorded.build(case["objects"])
-        found = recorded.read_profiles(case.get("config"))
-        if len(found) > 1:
+        result = recorded.read_profiles(case.get("config"))
+        if len(result) > 1:
             continue  # a batch serves one profile
         state = states.from_cluster(cluster)
-        wanted = [p for p in cluster.pending if p.spec.scheduler_name == found[0].name]
-        rows = scheduler.place_batch(wanted, state, found[0], FEATURES)
+        wanted = [p for p in cluster.pending if p.spec.scheduler_name == result[0].name]
+        rows = scheduler.place_batch(wanted, state, result[0], FEATURES)
         nodes = [None if row < 0 else state.nodes[row].name for row in rows]
         assert nodes == [pod["node"] for pod in case["answer"]["pods"]], case["id"]
 

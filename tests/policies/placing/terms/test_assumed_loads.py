@@ -37,9 +37,9 @@ def make_book(**entries: tuple[int, float]) -> assumed_loads.AssumedLoads:
     ],
 )
 def test_what_metrics_show_is_not_assumed(measured_s: float, cpu: float, memory: float) -> None:
-    found = make_book(a=(1, 100.0)).at(100.0, measured_s)
-    assert found[1] == pytest.approx((cpu, memory))
-    assert not found[[0, 2]].any()
+    result = make_book(a=(1, 100.0)).at(100.0, measured_s)
+    assert result[1] == pytest.approx((cpu, memory))
+    assert not result[[0, 2]].any()
 
 
 def test_measured_and_assumed_load_add_up_to_what_a_pod_uses() -> None:
@@ -53,8 +53,8 @@ def test_measured_and_assumed_load_add_up_to_what_a_pod_uses() -> None:
 
 def test_nodes_may_be_measured_at_different_times() -> None:
     book = make_book(a=(0, 100.0), b=(1, 100.0))
-    found = book.at(130.0, np.array([130.0, 115.0, 0.0]))
-    assert found[:, 0].tolist() == [50.0, 75.0, 0.0]
+    result = book.at(130.0, np.array([130.0, 115.0, 0.0]))
+    assert result[:, 0].tolist() == [50.0, 75.0, 0.0]
 
 
 def test_entries_expire_though_nothing_is_measured() -> None:

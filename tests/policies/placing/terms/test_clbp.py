@@ -42,10 +42,10 @@ def weigh(
 
 @pytest.mark.parametrize("kind", PODS)
 def test_the_golden_example(kind: str) -> None:
-    found = weigh(PODS[kind], LOADS, strict=True)
-    assert found.passes.all()
-    assert found.scores == pytest.approx(SCORES[kind], abs=5e-5)
-    assert found.parts["type"].tolist() == [clbp_parameters.TYPES.index(kind)] * 3
+    result = weigh(PODS[kind], LOADS, strict=True)
+    assert result.passes.all()
+    assert result.scores == pytest.approx(SCORES[kind], abs=5e-5)
+    assert result.parts["type"].tolist() == [clbp_parameters.TYPES.index(kind)] * 3
 
 
 def test_deviations_of_the_golden_example() -> None:
@@ -82,16 +82,16 @@ def test_eighty_percent_of_any_resource_is_too_much(resource: int, strict: bool)
     capacity, pod = (1000,) * 5, (10, 10, 10, 10, 10)
     right_at, below = [0.0] * 5, [0.0] * 5
     right_at[resource], below[resource] = 790.0, 789.0
-    found = weigh(pod, (tuple(right_at), tuple(below)), (capacity, capacity), strict=strict)
-    assert found.passes.tolist() == [False, True]
-    assert found.scores[0] == 0.0
-    assert found.explain(0) == f"{FIVE[resource]} would be at 80.0%, must stay below 80%"
+    result = weigh(pod, (tuple(right_at), tuple(below)), (capacity, capacity), strict=strict)
+    assert result.passes.tolist() == [False, True]
+    assert result.scores[0] == 0.0
+    assert result.explain(0) == f"{FIVE[resource]} would be at 80.0%, must stay below 80%"
 
 
 def test_rounding_does_not_let_eighty_percent_pass() -> None:
     # 0.7 + 0.1 is 0.7999999999999999 in floating point.
-    found = weigh((1, 0, 0, 0, 0), ((7, 0, 0, 0, 0),), ((10, 10, 10, 10, 10),), strict=True)
-    assert found.passes.tolist() == [False]
+    result = weigh((1, 0, 0, 0, 0), ((7, 0, 0, 0, 0),), ((10, 10, 10, 10, 10),), strict=True)
+    assert result.passes.tolist() == [False]
 
 
 def test_thresholds_are_set_per_resource() -> None:
@@ -130,14 +130,14 @@ def test_the_type_follows_the_largest_share_of_what_is_free(
 ) -> None:
     cpu, disk_io, network = demand
     pod = (cpu, 500, network, disk_io, 500)  # memory and disk space never decide
-    found = weigh(pod, ((1000,) * 5,), ((2000,) * 5,), strict=True)
-    assert clbp_parameters.TYPES[int(found.parts["type"][0])] == kind
+    result = weigh(pod, ((1000,) * 5,), ((2000,) * 5,), strict=True)
+    assert clbp_parameters.TYPES[int(result.parts["type"][0])] == kind
 
 
 def test_the_type_depends_on_the_node() -> None:
     # 100 of 1000 free is no compute pod, 100 of 500 free is one.
-    found = weigh((100, 1, 1, 1, 1), ((0,) * 5, (500, 0, 0, 0, 0)), ((1000,) * 5,) * 2)
-    assert found.parts["type"].tolist() == [clbp_parameters.ORDINARY, clbp_parameters.COMPUTE]
+    result = weigh((100, 1, 1, 1, 1), ((0,) * 5, (500, 0, 0, 0, 0)), ((1000,) * 5,) * 2)
+    assert result.parts["type"].tolist() == [clbp_parameters.ORDINARY, clbp_parameters.COMPUTE]
 
 
 def test_a_full_node_makes_every_pod_one_of_its_type() -> None:
@@ -151,37 +151,37 @@ def test_a_full_node_makes_every_pod_one_of_its_type() -> None:
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_equal_nodes_all_have_ten(strict: bool) -> None:
-    found = weigh(PODS["compute"], (LOADS[0],) * 4, strict=strict)
-    assert found.scores.tolist() == [10.0] * 4
+    result = weigh(PODS["compute"], (LOADS[0],) * 4, strict=strict)
+    assert result.scores.tolist() == [10.0] * 4
 
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_where_no_node_passes_nobody_is_scored(strict: bool) -> None:
-    found = weigh((3300, 400, 2, 10, 45), LOADS, strict=strict)
-    assert not found.passes.any()
-    assert found.scores.tolist() == [0.0] * 3
+    result = weigh((3300, 400, 2, 10, 45), LOADS, strict=strict)
+    assert not result.passes.any()
+    assert result.scores.tolist() == [0.0] * 3
 
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_resources_a_node_does_not_offer_are_left_out(strict: bool) -> None:
     half = (4000, 8192, 0, 0, 1000)
     pod, loads = (400, 400, 0, 0, 45), ((1000, 1000, 0, 0, 100), (1000, 1000, 9, 9, 100))
-    found = weigh(pod, loads, (half, NODE), strict=strict)
-    assert found.parts["left out"].tolist() == [2.0, 0.0]
-    assert found.passes.all()
-    assert found.scores[0] > 9.9  # what both offer is used alike
+    result = weigh(pod, loads, (half, NODE), strict=strict)
+    assert result.parts["left out"].tolist() == [2.0, 0.0]
+    assert result.passes.all()
+    assert result.scores[0] > 9.9  # what both offer is used alike
 
 
 def test_a_resource_nobody_offers_has_no_part() -> None:
     names = ("cpu", "memory")
     state = make_state((4000, 8192), (4000, 8192), names=names)
     loads = make_loads(state, [(1000, 100), (2000, 100)], names)
-    found = registry.make_term("clbp").weigh(
+    result = registry.make_term("clbp").weigh(
         make_pod(100, 100, names=names), state, loads, every(state)
     )
-    assert found.scores.tolist() == [10.0, 0.0]
-    assert set(found.parts) == {"cpu", "memory", "type", "left out"}
-    assert found.parts["left out"].tolist() == [3.0, 3.0]
+    assert result.scores.tolist() == [10.0, 0.0]
+    assert set(result.parts) == {"cpu", "memory", "type", "left out"}
+    assert result.parts["left out"].tolist() == [3.0, 3.0]
 
 
 def test_stretching_blows_up_what_does_not_matter_unless_it_is_sound() -> None:
@@ -214,9 +214,9 @@ def test_hot_nodes_count_in_the_sound_balance_though_they_do_not_pass() -> None:
     loads = ((950, 0, 0, 0, 0), (200, 0, 0, 0, 0), (600, 0, 0, 0, 0))
     pod = (300, 0, 0, 0, 0)
     for strict, best in ((True, 2), (False, 1)):
-        found = weigh(pod, loads, capacities, strict=strict)
-        assert found.passes.tolist() == [False, True, True]
-        assert found.scores.argmax() == best
+        result = weigh(pod, loads, capacities, strict=strict)
+        assert result.passes.tolist() == [False, True, True]
+        assert result.scores.argmax() == best
 
 
 def test_pods_that_metrics_do_not_show_count_in_the_sound_form() -> None:
@@ -241,8 +241,8 @@ def test_nodes_without_metrics_are_judged_by_requests() -> None:
     loads = make_loads(state, [(np.nan,) * 5, (1600, 400, 2, 10, 45), (1200, 400, 2, 10, 45)])
     for strict in (True, False):
         term = registry.make_term("clbp", {"strict": strict})
-        found = term.weigh(make_pod(*PODS["compute"]), state, loads, every(state))
-        assert np.argsort(-found.scores).tolist() == [2, 1, 0]
+        result = term.weigh(make_pod(*PODS["compute"]), state, loads, every(state))
+        assert np.argsort(-result.scores).tolist() == [2, 1, 0]
 
 
 def test_weights_come_from_the_judgements_and_sum_to_one() -> None:
@@ -263,8 +263,8 @@ def test_only_some_rows_are_candidates() -> None:
     state = make_state(*[NODE] * 3)
     loads = make_loads(state, LOADS)
     term = registry.make_term("clbp", {"strict": True})
-    found = term.weigh(make_pod(*PODS["compute"]), state, loads, np.array([2, 0]))
-    assert found.scores == pytest.approx((10.0, 0.0))  # the worst of two is at 0 in all resources
+    result = term.weigh(make_pod(*PODS["compute"]), state, loads, np.array([2, 0]))
+    assert result.scores == pytest.approx((10.0, 0.0))  # the worst of two is at 0 in all resources
 
 
 @given(st.data())
@@ -273,9 +273,9 @@ def test_parts_of_the_sound_score_add_up(data: st.DataObject) -> None:
     loads = tuple(
         tuple(data.draw(st.integers(0, int(0.7 * whole))) for whole in NODE) for _ in range(count)
     )
-    found = weigh(PODS["compute"], loads)
-    if found.passes.sum() < 2:
+    result = weigh(PODS["compute"], loads)
+    if result.passes.sum() < 2:
         return
-    total = np.sum([found.parts[name] for name in FIVE], axis=0)[found.passes]
-    scores = found.scores[found.passes]
+    total = np.sum([result.parts[name] for name in FIVE], axis=0)[result.passes]
+    scores = result.scores[result.passes]
     assert total - total.max() == pytest.approx(scores - 10.0, abs=1e-6)

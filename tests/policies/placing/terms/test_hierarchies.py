@@ -15,21 +15,21 @@ PUBLISHED = ((3.16, 1.796, 0.871, 0.684, 0.296), (46.426, 26.382, 12.791, 10.054
 
 
 def test_the_recovered_matrix_gives_the_published_numbers() -> None:
-    found = clbp_parameters.judge(clbp_parameters.RECOVERED, strict=True)
-    assert found.means == pytest.approx(PUBLISHED[0], abs=6e-4)
-    assert 100 * found.weights == pytest.approx(PUBLISHED[1], abs=5e-4)
-    assert found.largest == pytest.approx(5.169, abs=5e-4)
-    assert found.index == pytest.approx(0.0422, abs=5e-5)
-    assert found.ratio == pytest.approx(0.0380, abs=5e-5)
+    result = clbp_parameters.judge(clbp_parameters.RECOVERED, strict=True)
+    assert result.means == pytest.approx(PUBLISHED[0], abs=6e-4)
+    assert 100 * result.weights == pytest.approx(PUBLISHED[1], abs=5e-4)
+    assert result.largest == pytest.approx(5.169, abs=5e-4)
+    assert result.index == pytest.approx(0.0422, abs=5e-5)
+    assert result.ratio == pytest.approx(0.0380, abs=5e-5)
 
 
 def test_the_printed_matrix_does_not() -> None:
-    found = clbp_parameters.judge(clbp_parameters.PRINTED, strict=True)
-    assert found.means == pytest.approx((3.1598, 1.7956, 1.1487, 0.5493, 0.2793), abs=5e-5)
-    assert found.weights == pytest.approx((0.4558, 0.2590, 0.1657, 0.0792, 0.0403), abs=5e-5)
-    assert found.largest == pytest.approx(5.195, abs=5e-4)
-    assert found.index == pytest.approx(0.0488, abs=5e-5)
-    assert found.ratio == pytest.approx(0.0440, abs=5e-5)
+    result = clbp_parameters.judge(clbp_parameters.PRINTED, strict=True)
+    assert result.means == pytest.approx((3.1598, 1.7956, 1.1487, 0.5493, 0.2793), abs=5e-5)
+    assert result.weights == pytest.approx((0.4558, 0.2590, 0.1657, 0.0792, 0.0403), abs=5e-5)
+    assert result.largest == pytest.approx(5.195, abs=5e-4)
+    assert result.index == pytest.approx(0.0488, abs=5e-5)
+    assert result.ratio == pytest.approx(0.0440, abs=5e-5)
 
 
 def test_the_usual_random_index_of_five_is_the_default() -> None:
@@ -66,6 +66,6 @@ def test_what_is_no_matrix_of_judgements_is_refused(
 def test_consistent_judgements_give_back_their_weights(weights: list[float]) -> None:
     given_weights = np.array(weights)
     matrix = given_weights[:, None] / given_weights[None, :]
-    found = clbp_parameters.judge(tuple(map(tuple, matrix.tolist())))
-    assert found.weights == pytest.approx(given_weights / given_weights.sum())
-    assert found.ratio == pytest.approx(0.0, abs=1e-9)
+    result = clbp_parameters.judge(tuple(map(tuple, matrix.tolist())))
+    assert result.weights == pytest.approx(given_weights / given_weights.sum())
+    assert result.ratio == pytest.approx(0.0, abs=1e-9)

@@ -22,11 +22,11 @@ def walk(
     parameters: high_load.HighLoadParameters, *looks: tuple[float, tuple[float, ...]]
 ) -> list[bool]:
     """Return whether one node has the taint after each look at (time, shares)."""
-    memory, found = high_load.begin(1), []
+    memory, result = high_load.begin(1), []
     for time_s, shares in looks:
         memory, _ = high_load.update_high_load(memory, np.array([shares]), time_s, parameters)
-        found.append(bool(memory.tainted[0]))
-    return found
+        result.append(bool(memory.tainted[0]))
+    return result
 
 
 def test_any_resource_at_eighty_percent_taints_and_all_below_seventy_clear() -> None:
@@ -91,8 +91,8 @@ def test_levels_that_exclude_each_other_are_refused() -> None:
 def test_shares_leave_out_what_a_node_does_not_offer() -> None:
     state = make_state(CAPACITY, (4000, 8192, 0, 120, 100))
     total = state.allocatable.astype(np.float64) / 2
-    found = high_load.load_shares(state, total, (*FIVE, "unknown"))
-    assert found.tolist() == [[0.5] * 5, [0.5, 0.5, 0.0, 0.5, 0.5]]
+    result = high_load.load_shares(state, total, (*FIVE, "unknown"))
+    assert result.tolist() == [[0.5] * 5, [0.5, 0.5, 0.0, 0.5, 0.5]]
 
 
 class Tainting(RuleBasedStateMachine):

@@ -27,23 +27,23 @@ def weigh(
 
 def test_the_score_is_the_mean_of_what_is_left_free() -> None:
     # Means in use with the pod: 30, 40, 50 %.
-    found = weigh([(200, 200), (200, 400), (400, 400)])
-    assert found.scores == pytest.approx((10.0, 5.0, 0.0))
-    assert found.parts["cpu"] == pytest.approx((0.7, 0.7, 0.5))
+    result = weigh([(200, 200), (200, 400), (400, 400)])
+    assert result.scores == pytest.approx((10.0, 5.0, 0.0))
+    assert result.parts["cpu"] == pytest.approx((0.7, 0.7, 0.5))
 
 
 def test_weights_say_which_resource_counts() -> None:
-    found = weigh([(200, 400), (400, 200)], weights={"memory": 1})
-    assert found.scores == pytest.approx((0.0, 10.0))
+    result = weigh([(200, 400), (400, 200)], weights={"memory": 1})
+    assert result.scores == pytest.approx((0.0, 10.0))
 
 
 def test_uneven_use_can_be_held_against_a_node() -> None:
     # Means are 40 and 41 %, deviations 20 and 0 %.
     loads = [(100, 500), (310, 310)]
     assert weigh(loads).scores.argmax() == 0
-    found = weigh(loads, uneven=1.0)
-    assert found.scores.argmax() == 1
-    assert found.parts["uneven"] == pytest.approx((0.2, 0.0))
+    result = weigh(loads, uneven=1.0)
+    assert result.scores.argmax() == 1
+    assert result.parts["uneven"] == pytest.approx((0.2, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_thresholds_are_those_of_koordinator(load: tuple[int, int], passes: bool
 
 
 def test_the_reason_names_resource_and_share() -> None:
-    found = weigh([(600, 900), (0, 0)])
-    assert found.passes.tolist() == [False, True]
-    assert found.explain(0) == (
+    result = weigh([(600, 900), (0, 0)])
+    assert result.passes.tolist() == [False, True]
+    assert result.explain(0) == (
         "cpu load would be at 70.0%, at most 65% is allowed, "
         "memory load would be at 100.0%, at most 95% is allowed"
     )
@@ -69,8 +69,8 @@ def test_without_metrics_requests_count() -> None:
     state.place(make_pod(500, 100, names=TWO), 0)
     loads = make_loads(state, [(np.nan, np.nan), (300, 100)], TWO)
     term = registry.make_term("load-aware")
-    found = term.weigh(make_pod(100, 100, names=TWO), state, loads, every(state))
-    assert found.parts["cpu"] == pytest.approx((0.4, 0.6))
+    result = term.weigh(make_pod(100, 100, names=TWO), state, loads, every(state))
+    assert result.parts["cpu"] == pytest.approx((0.4, 0.6))
 
 
 @pytest.mark.parametrize(("assume", "best"), [(True, 1), (False, 0)])
@@ -79,8 +79,8 @@ def test_pods_that_metrics_do_not_show_count_unless_told_otherwise(assume: bool,
     loads = make_loads(state, [(100, 100), (200, 200)], TWO)
     loads.assumed[0] = 200.0
     term = registry.make_term("load-aware", {"assume": assume})
-    found = term.weigh(make_pod(50, 50, names=TWO), state, loads, every(state))
-    assert found.scores.argmax() == best
+    result = term.weigh(make_pod(50, 50, names=TWO), state, loads, every(state))
+    assert result.scores.argmax() == best
 
 
 def test_by_default_the_fuller_of_two_resources_counts() -> None:
@@ -89,13 +89,13 @@ def test_by_default_the_fuller_of_two_resources_counts() -> None:
     state = make_state(NODE, NODE, names=TWO)
     loads = make_loads(state, [(200, 400), (350, 350)], TWO)
     term = registry.make_term("load-aware")
-    found = term.weigh(make_pod(100, 100, names=TWO), state, loads, every(state))
-    assert found.scores == pytest.approx((0.0, 10.0))
+    result = term.weigh(make_pod(100, 100, names=TWO), state, loads, every(state))
+    assert result.scores == pytest.approx((0.0, 10.0))
 
 
 def test_negligible_differences_fade_out() -> None:
-    found = weigh([(100, 100), (102, 102)])  # 0.2 % of a node, a fifth of what matters
-    assert found.scores == pytest.approx((10.0, 8.0))
+    result = weigh([(100, 100), (102, 102)])  # 0.2 % of a node, a fifth of what matters
+    assert result.scores == pytest.approx((10.0, 8.0))
 
 
 def test_resources_nobody_offers_are_left_out() -> None:

@@ -48,15 +48,15 @@ def test_the_best_candidate_is_the_choice_of_the_heuristic(name: str, seed: int)
     state = draw_state(rng, filled=name != "adaptive")
     demand = rng.integers(1, 120, 3).tolist()
     pod = make_pod(*demand, names=THREE)
-    found = registry.make_term(name).weigh(
+    result = registry.make_term(name).weigh(
         pod, state, protocol.Loads.by_requests(state), every(state)
     )
-    assert found.passes.all()
+    assert result.passes.all()
     chosen = pack_one(name, state, demand)
-    whole = protocol.whole_scores(found.scores)
+    whole = protocol.whole_scores(result.scores)
     assert np.flatnonzero(whole == 10).tolist() == [chosen]
-    assert found.scores.min() == pytest.approx(0.0, abs=1e-9)
-    assert (np.argsort(found.scores) == np.argsort(found.parts["raw"])).all()
+    assert result.scores.min() == pytest.approx(0.0, abs=1e-9)
+    assert (np.argsort(result.scores) == np.argsort(result.parts["raw"])).all()
 
 
 def test_adaptive_goes_by_the_pods_on_the_nodes() -> None:
@@ -65,10 +65,10 @@ def test_adaptive_goes_by_the_pods_on_the_nodes() -> None:
         state.place(make_pod(share, share, share, names=THREE), row)
     term = VectorTerm(heuristics.HEURISTICS.get("adaptive"), THREE, 0.5)
     columns = np.array([state.columns[name] for name in THREE])
-    found = term._seen(state, columns, np.full(3, 1000.0))
+    result = term._seen(state, columns, np.full(3, 1000.0))
     # Three pods of 0.2 on average: sum of means 0.6, of squares 3 x 0.04 x 1.5.
-    assert found[: adaptive.ADAPTIVE_COLUMNS] == pytest.approx((3.0, 3.0, 0.6, 0.18))
-    assert found[adaptive.ADAPTIVE_COLUMNS :] == pytest.approx((0.6, 0.6, 0.6))
+    assert result[: adaptive.ADAPTIVE_COLUMNS] == pytest.approx((3.0, 3.0, 0.6, 0.18))
+    assert result[adaptive.ADAPTIVE_COLUMNS :] == pytest.approx((0.6, 0.6, 0.6))
     # Without a variation given nodes show 0.4^2 / 2 + 0.2^2 at least.
     least = VectorTerm(heuristics.HEURISTICS.get("adaptive"), THREE, 0.0)._seen(
         state, columns, np.full(3, 1000.0)
@@ -86,10 +86,10 @@ def test_adaptive_fills_where_pods_are_large_and_balances_where_they_are_small(
         state.place(make_pod(200 // count, 800 // count, names=THREE[:2]), 0)
         state.place(make_pod(800 // count, 200 // count, names=THREE[:2]), 2)
     pod = make_pod(200 // count, 200 // count, names=THREE[:2])
-    found = registry.make_term("adaptive").weigh(
+    result = registry.make_term("adaptive").weigh(
         pod, state, protocol.Loads.by_requests(state), np.array([0, 1])
     )
-    assert found.scores.argmax() == chosen
+    assert result.scores.argmax() == chosen
 
 
 def test_resources_can_be_named() -> None:
@@ -98,8 +98,8 @@ def test_resources_can_be_named() -> None:
     state.place(make_pod(100, 500, 9, names=THREE), 1)
     pod = make_pod(10, 100, 1, names=THREE)
     by_two = registry.make_term("vector-dot", {"resources": ["cpu", "memory"]})
-    found = by_two.weigh(pod, state, protocol.Loads.by_requests(state), every(state))
-    assert found.scores.tolist() == [10.0, 0.0]
+    result = by_two.weigh(pod, state, protocol.Loads.by_requests(state), every(state))
+    assert result.scores.tolist() == [10.0, 0.0]
     nothing = registry.make_term("vector-dot", {"resources": ["unknown"]})
-    found = nothing.weigh(pod, state, protocol.Loads.by_requests(state), every(state))
-    assert found.scores.tolist() == [10.0, 10.0]
+    result = nothing.weigh(pod, state, protocol.Loads.by_requests(state), every(state))
+    assert result.scores.tolist() == [10.0, 10.0]

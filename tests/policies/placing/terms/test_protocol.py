@@ -33,10 +33,10 @@ def test_what_is_no_number_counts_as_nothing() -> None:
 
 @given(st.lists(FLOATS, min_size=1))
 def test_whole_scores_keep_the_order(scores: list[float]) -> None:
-    found = protocol.whole_scores(np.array(scores))
+    result = protocol.whole_scores(np.array(scores))
     order = np.argsort(scores, kind="stable")
-    assert (np.diff(found[order]) >= 0).all()
-    assert ((found >= 0) & (found <= 10)).all()
+    assert (np.diff(result[order]) >= 0).all()
+    assert ((result >= 0) & (result <= 10)).all()
 
 
 @pytest.mark.parametrize(
@@ -73,23 +73,23 @@ def test_pods_with_preferences_leave_ties_to_the_scheduler() -> None:
 def test_scores_are_sent_with_a_single_best(scores: list[float]) -> None:
     state = make_state(*[CAPACITY] * len(scores))
     given_scores, pod = np.array(scores), make_pod(2, 2, 2, 2, 2)
-    found = protocol.sent_scores(pod, state, every(state), given_scores)
+    result = protocol.sent_scores(pod, state, every(state), given_scores)
     whole = protocol.whole_scores(given_scores)
-    assert found.max() == whole.max()
-    assert ((whole - found >= 0) & (whole - found <= 1)).all()
+    assert result.max() == whole.max()
+    assert ((whole - result >= 0) & (whole - result <= 1)).all()
     if whole.max() > 0:
-        assert (found == found.max()).sum() == 1
+        assert (result == result.max()).sum() == 1
 
 
 @given(st.lists(FLOATS, min_size=1), st.floats(0.0, 3.0))
 def test_stretching_gives_ten_to_the_best_alone(values: list[float], least: float) -> None:
     given_values = np.array(values)
-    found = protocol.stretch(given_values, least)
-    assert found[given_values.argmax()] == 10.0
-    assert ((found >= -1e-9) & (found <= 10.0)).all()
+    result = protocol.stretch(given_values, least)
+    assert result[given_values.argmax()] == 10.0
+    assert ((result >= -1e-9) & (result <= 10.0)).all()
     spread = given_values.max() - given_values.min()
     if spread > max(least, 1e-3):
-        assert found.min() == pytest.approx(0.0, abs=1e-9)
+        assert result.min() == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_range_that_does_not_matter_is_stretched_less() -> None:
@@ -125,18 +125,18 @@ def test_every_term_has_its_name_and_copes_with_nobody(name: str) -> None:
     state = make_state(CAPACITY)
     nobody = np.zeros(0, dtype=np.int64)
     loads = make_loads(state, [(0, 0, 0, 0, 0)])
-    found = term.weigh(make_pod(600, 400, 2, 10, 5), state, loads, nobody)
-    assert len(found.passes) == len(found.scores) == 0
+    result = term.weigh(make_pod(600, 400, 2, 10, 5), state, loads, nobody)
+    assert len(result.passes) == len(result.scores) == 0
 
 
 @pytest.mark.parametrize("name", registry.TERMS)
 def test_one_node_has_ten(name: str) -> None:
     state = make_state(CAPACITY)
-    found = registry.make_term(name).weigh(
+    result = registry.make_term(name).weigh(
         make_pod(600, 400, 2, 10, 5), state, protocol.Loads.by_requests(state), every(state)
     )
-    assert found.passes.tolist() == [True]
-    assert found.scores.tolist() == [10.0]
+    assert result.passes.tolist() == [True]
+    assert result.scores.tolist() == [10.0]
 
 
 @pytest.mark.parametrize("entry", registry.TERMS.entries(), ids=registry.TERMS.names())

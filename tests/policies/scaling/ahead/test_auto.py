@@ -14,12 +14,12 @@ from tests.policies.scaling import make, scenes
 
 def play(loads: Any, replicas: int = 10, scaler: Any = None, **more: Any) -> list[Any]:
     scaler = scaler or scenes.scaler("auto", **more)
-    memory, found = scaler.start(), []
+    memory, result = scaler.start(), []
     for tick, load in enumerate(loads):
         seen = scenes.spread(15.0 * tick, float(load), replicas, startup_s=45.0)
         decision, memory = scaler.decide(seen, memory)
-        found.append(decision)
-    return found
+        result.append(decision)
+    return result
 
 
 @pytest.mark.parametrize(
@@ -33,19 +33,19 @@ def play(loads: Any, replicas: int = 10, scaler: Any = None, **more: Any) -> lis
     ],
 )
 def test_the_first_look_staffs_the_load_it_sees(load: float, pool: float, pods: int) -> None:
-    found = play([load], replicas=pods, pool=pool)[0]
-    assert found.desired == pods
-    assert found.reason.startswith("reactive: nothing beats persistence")
-    assert found.record().numbers["mean"] == pytest.approx(load, rel=2e-3)  # whole millicores
+    result = play([load], replicas=pods, pool=pool)[0]
+    assert result.desired == pods
+    assert result.reason.startswith("reactive: nothing beats persistence")
+    assert result.record().numbers["mean"] == pytest.approx(load, rel=2e-3)  # whole millicores
 
 
 def test_a_target_beyond_the_request_needs_fewer_pods_than_the_load() -> None:
     metric = dataclasses.replace(make.CPU, amount=150)
     scaler = scenes.scaler("auto", metric, calm_s=0.0)
-    found, _ = scaler.decide(scenes.look(0.0, [75.0] * 4), scaler.start())
-    assert found.proposed == 2  # 3 / 1.5
-    found, _ = scaler.decide(scenes.look(0.0, [75.0]), scaler.start())
-    assert found.record().candidates[0].total == 0.5  # the root of a small load is no help here
+    result, _ = scaler.decide(scenes.look(0.0, [75.0] * 4), scaler.start())
+    assert result.proposed == 2  # 3 / 1.5
+    result, _ = scaler.decide(scenes.look(0.0, [75.0]), scaler.start())
+    assert result.record().candidates[0].total == 0.5  # the root of a small load is no help here
 
 
 def test_the_upper_end_takes_the_room_between_target_and_request() -> None:
@@ -53,40 +53,40 @@ def test_the_upper_end_takes_the_room_between_target_and_request() -> None:
     # rest in reserve, 10 / 0.8 = 12.5 pods, beyond the 10 that the mean of 6 takes.
     loads = np.full(400, 6.0)
     loads[7::8] = 10.0
-    found = play(loads, replicas=13)
-    late = [one for one in found[300:] if one.record().candidates[0].name == "upper"]
+    result = play(loads, replicas=13)
+    late = [one for one in result[300:] if one.record().candidates[0].name == "upper"]
     assert len(late) > 80
     totals = [one.record().candidates[0].total for one in late]
     assert np.median(totals) == pytest.approx(10.0 / 0.8, abs=0.3)
-    assert all(one.desired >= 12 for one in found[300:])
+    assert all(one.desired >= 12 for one in result[300:])
 
 
 def test_a_ramp_is_met_before_it_is_there() -> None:
     ramp = 3.0 + 0.1 * np.arange(60)
-    found = play(ramp, replicas=12)
+    result = play(ramp, replicas=12)
     reactive = [int(np.ceil(round(load / 0.6, 9))) for load in ramp]
-    ahead = [one.proposed - now for one, now in zip(found, reactive, strict=True)]
+    ahead = [one.proposed - now for one, now in zip(result, reactive, strict=True)]
     assert min(ahead[20:]) >= 0
     assert np.mean(ahead[20:]) > 0.5
-    assert found[-1].reason.startswith("forecast")
-    assert found[-1].record().backtest["skill"] > 0.0
+    assert result[-1].reason.startswith("forecast")
+    assert result[-1].record().backtest["skill"] > 0.0
 
 
 def test_what_was_needed_of_late_is_held_on_to_within_reason() -> None:
     # 12 pods of work, then 6: needs of 20 and 10; 10 x 1.4 + 1 = 15 stay for five minutes.
     loads = [12.0] * 20 + [6.0] * 24
-    found = play(loads, replicas=20)
-    assert found[20].proposed == 15
-    assert "some spared" in found[20].reason
-    assert found[-1].proposed == 10
+    result = play(loads, replicas=20)
+    assert result[20].proposed == 15
+    assert "some spared" in result[20].reason
+    assert result[-1].proposed == 10
 
 
 def test_what_was_found_at_first_stays_for_five_minutes() -> None:
     # 3 pods of work take 3 + 0.667 x sqrt(3 x 4) = 5.3; somebody had set 20, perhaps with reason.
-    found = play([3.0] * 22, replicas=20)
-    assert {one.proposed for one in found[:20]} == {20}
-    assert "some spared" in found[0].reason
-    assert found[20].proposed == 6
+    result = play([3.0] * 22, replicas=20)
+    assert {one.proposed for one in result[:20]} == {20}
+    assert "some spared" in result[0].reason
+    assert result[20].proposed == 6
 
 
 def test_to_hold_on_orders_nothing_new() -> None:
@@ -103,10 +103,10 @@ def test_to_hold_on_orders_nothing_new() -> None:
 def test_after_a_window_of_the_autoscaler_nothing_is_held_twice() -> None:
     rules = dataclasses.replace(specs.DEFAULT_DOWN, window_s=30)
     spec = {"behavior": specs.Behavior(down=rules)}
-    found = play([12.0] * 4 + [6.0] * 4, replicas=20, spec=spec)
+    result = play([12.0] * 4 + [6.0] * 4, replicas=20, spec=spec)
     # The need of now at once; then only the autoscaler's 30 s hold it back.
-    assert [one.proposed for one in found[4:]] == [10, 10, 10, 10]
-    assert [one.desired for one in found[4:6]] == [20, 10]
+    assert [one.proposed for one in result[4:]] == [10, 10, 10, 10]
+    assert [one.desired for one in result[4:6]] == [20, 10]
 
 
 def test_needs_of_a_time_to_come_are_forgotten_when_the_clock_is_set_back() -> None:
@@ -120,6 +120,6 @@ def test_needs_of_a_time_to_come_are_forgotten_when_the_clock_is_set_back() -> N
 def test_changes_within_the_tolerance_are_not_made() -> None:
     # 20 pods; 11.7 / 0.6 = 19.5 and 12.5 / 0.6 = 20.8 are within a tenth.
     for load in (11.7, 12.5):
-        found = play([load], replicas=20, spec={"max_replicas": 30})[0]
-        assert (found.proposed, found.desired) == (20 if load < 12.0 else 21, 20)
+        result = play([load], replicas=20, spec={"max_replicas": 30})[0]
+        assert (result.proposed, result.desired) == (20 if load < 12.0 else 21, 20)
     assert play([13.5], replicas=20, spec={"max_replicas": 30})[0].desired == 23

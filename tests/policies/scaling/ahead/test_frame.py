@@ -36,8 +36,8 @@ class Wish:
 
 
 def decide(wish: int | None, seen: Any, *metrics: Any, **spec: Any) -> Any:
-    told = make.spec(*(metrics or (make.CPU,)), **spec)
-    scaler = frame.Framed("wish", told, hpa.HpaParameters(), Wish(wish))
+    given = make.spec(*(metrics or (make.CPU,)), **spec)
+    scaler = frame.Framed("wish", given, hpa.HpaParameters(), Wish(wish))
     return scaler.decide(seen, scaler.start())[0]
 
 
@@ -62,8 +62,8 @@ def look(count: int, percent: float = 60.0) -> Any:
 def test_a_proposal_is_followed_as_far_as_rules_allow(
     current: int, wish: int, desired: int, reason: str
 ) -> None:
-    found = decide(wish, look(current), min_replicas=2)
-    assert (found.desired, found.reason, found.proposed) == (desired, reason, wish)
+    result = decide(wish, look(current), min_replicas=2)
+    assert (result.desired, result.reason, result.proposed) == (desired, reason, wish)
 
 
 def test_the_reactive_proposal_is_not_held_back_by_a_second_tolerance() -> None:
@@ -75,9 +75,9 @@ def test_the_reactive_proposal_is_not_held_back_by_a_second_tolerance() -> None:
 
 
 def test_without_proposal_the_fallback_says_why() -> None:
-    found = decide(None, look(5, 100.0))
-    assert (found.desired, found.reason) == (9, "reactive: no wish")
-    record = found.record()
+    result = decide(None, look(5, 100.0))
+    assert (result.desired, result.reason) == (9, "reactive: no wish")
+    record = result.record()
     assert record.rejected == {"forecast": "no wish"}
     assert (record.numbers["reactive"], record.outcome) == (9.0, "9")
     nothing = decide(None, make.external(0.0, 5, 1.0))

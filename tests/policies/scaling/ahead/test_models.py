@@ -64,11 +64,11 @@ def scaler(model: Fixed, *metrics: specs.MetricSpec, **more: Any) -> Any:
 
 
 def play(made: Any, looks: list[observations.ScalingObservation]) -> tuple[list[Any], Any]:
-    memory, found = made.start(), []
+    memory, result = made.start(), []
     for seen in looks:
         decision, memory = made.decide(seen, memory)
-        found.append(decision)
-    return found, memory
+        result.append(decision)
+    return result, memory
 
 
 def ramp(count: int, slope: float = 0.1, replicas: int = 10) -> list[Any]:
@@ -78,8 +78,8 @@ def ramp(count: int, slope: float = 0.1, replicas: int = 10) -> list[Any]:
 
 
 def test_a_model_with_skill_orders_ahead() -> None:
-    found, _ = play(scaler(Fixed(slope=0.1)), ramp(16))
-    last = found[-1]
+    result, _ = play(scaler(Fixed(slope=0.1)), ramp(16))
+    last = result[-1]
     # 90 s ahead are 6 steps: 3 + 1.5 + 0.6 = 5.1 pods of work, at 0.6 of a request each.
     assert (last.proposed, last.reason) == (9, "forecast: model")
     record = last.record()
@@ -89,8 +89,8 @@ def test_a_model_with_skill_orders_ahead() -> None:
 
 
 def test_before_the_gate_opens_reasons_are_given_in_turn() -> None:
-    found, _ = play(scaler(Fixed(slope=0.1)), ramp(12))
-    reasons = [one.record().rejected.get("forecast") for one in found]
+    result, _ = play(scaler(Fixed(slope=0.1)), ramp(12))
+    reasons = [one.record().rejected.get("forecast") for one in result]
     assert reasons[0] == "the model is not fitted yet"
     assert reasons[3] == "0 of 2 forecasts judged"
     assert reasons[-1] is None
@@ -108,11 +108,11 @@ def test_before_the_gate_opens_reasons_are_given_in_turn() -> None:
 )
 def test_a_bad_model_is_never_worse_than_reactive(model: Fixed, why: str) -> None:
     looks = ramp(40, slope=0.05)
-    found, _ = play(scaler(model), looks)
+    result, _ = play(scaler(model), looks)
     reactive, _ = play(scenes.scaler("hpa"), looks)
-    assert [one.proposed for one in found] == [one.proposed for one in reactive]
-    assert [one.desired for one in found] == [one.desired for one in reactive]
-    assert found[-1].record().rejected["forecast"].startswith(why)
+    assert [one.proposed for one in result] == [one.proposed for one in reactive]
+    assert [one.desired for one in result] == [one.desired for one in reactive]
+    assert result[-1].record().rejected["forecast"].startswith(why)
 
 
 @pytest.mark.parametrize("name", ["gru", "arima-gru", "arima", "holt-winters"])
@@ -122,9 +122,9 @@ def test_a_bad_model_is_never_worse_than_reactive(model: Fixed, why: str) -> Non
 def test_with_the_gate_closed_it_decides_as_hpa_does(
     name: str, behavior: specs.Behavior | None, seed: int
 ) -> None:
-    told = {"behavior": behavior, "min_replicas": 2}
-    closed = scenes.scaler(name, make.CPU, MEMORY, spec=told, least_points=10**6)
-    reactive = scenes.scaler("hpa", make.CPU, MEMORY, spec=told)
+    bounds = {"behavior": behavior, "min_replicas": 2}
+    closed = scenes.scaler(name, make.CPU, MEMORY, spec=bounds, least_points=10**6)
+    reactive = scenes.scaler("hpa", make.CPU, MEMORY, spec=bounds)
     looks = scenes.draw_looks(seed, 15)
     pairs = zip(looks, play(closed, looks)[0], play(reactive, looks)[0], strict=True)
     for seen, mine, theirs in pairs:
@@ -135,24 +135,24 @@ def test_with_the_gate_closed_it_decides_as_hpa_does(
 
 def test_a_model_downwards_waits_for_the_reactive_rule() -> None:
     looks = [scenes.spread(15.0 * k, 6.0 - 0.1 * k, 10, startup_s=45.0) for k in range(20)]
-    found, _ = play(scaler(Fixed(slope=-0.1)), looks)
+    result, _ = play(scaler(Fixed(slope=-0.1)), looks)
     reactive, _ = play(scenes.scaler("hpa"), looks)
-    assert [one.proposed for one in found] == [one.proposed for one in reactive]
-    assert found[-1].reason.startswith("forecast: model")
+    assert [one.proposed for one in result] == [one.proposed for one in reactive]
+    assert result[-1].reason.startswith("forecast: model")
 
 
 def test_a_missed_read_is_filled_with_what_is_seen_next() -> None:
     looks = ramp(8)
     gap = replace(looks[5], metrics={"cpu": observations.FailedRead("gone")})
-    found, memory = play(scaler(Fixed()), [*looks[:5], gap, *looks[6:]])
-    assert found[5].record().rejected == {"forecast": "cpu: gone"}
+    result, memory = play(scaler(Fixed()), [*looks[:5], gap, *looks[6:]])
+    assert result[5].record().rejected == {"forecast": "cpu: gone"}
     assert memory.inner.values[0] == pytest.approx([3.0, 3.1, 3.2, 3.3, 3.4, 3.6, 3.6, 3.7])
 
 
 def test_a_long_gap_begins_the_series_and_its_skill_anew() -> None:
     looks = [*ramp(12), scenes.spread(5000.0, 4.0, 10)]
-    found, memory = play(scaler(Fixed(slope=0.1)), looks)
-    assert found[-1].record().rejected == {"forecast": "the model is not fitted yet"}
+    result, memory = play(scaler(Fixed(slope=0.1)), looks)
+    assert result[-1].record().rejected == {"forecast": "the model is not fitted yet"}
     assert (memory.inner.values.tolist(), memory.inner.gate.judged) == ([[4.0]], 0)
 
 
@@ -277,9 +277,9 @@ def test_strict_golden_cases(replicas: int, cpu: float, memory: float, desired: 
 def test_strict_goes_by_the_predicted_use() -> None:
     # 600 + 2 steps of 30 s / 15 s at 150 each are 900 of 600: 3 for 2.
     made = strict(Fixed(slope=1500.0))
-    found, _ = play(made, [pods(15.0 * k, 2, 600) for k in range(3)])
-    assert (found[-1].proposed, found[-1].reason) == (3, "forecast: model")
-    assert found[0].proposed == 2
+    result, _ = play(made, [pods(15.0 * k, 2, 600) for k in range(3)])
+    assert (result[-1].proposed, result[-1].reason) == (3, "forecast: model")
+    assert result[0].proposed == 2
 
 
 @pytest.mark.parametrize(
@@ -306,9 +306,9 @@ def test_strict_shrinks_again_after_five_minutes_only() -> None:
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_strict_falls_back_to_the_current_use(bad: float) -> None:
     made = strict(Fixed(constant=bad))
-    found, _ = play(made, [pods(15.0 * k, 4, 900, current=4) for k in range(5)])
-    assert found[-1].proposed == 6
-    assert found[-1].record().rejected == {"forecast": "the forecast is not a number"}
+    result, _ = play(made, [pods(15.0 * k, 4, 900, current=4) for k in range(5)])
+    assert result[-1].proposed == 6
+    assert result[-1].record().rejected == {"forecast": "the forecast is not a number"}
 
 
 def test_strict_waits_for_a_resource_that_is_missing() -> None:

@@ -21,14 +21,14 @@ def play(scaler: Any, count: int, load: float, replicas: int, rps: float | None)
 
 def test_the_queue_meets_its_response_time_with_the_fewest_pods() -> None:
     # 3 pods of work at 30 requests a second: 0.1 s each; 95 % within 0.2 s.
-    found = play(scenes.scaler("queueing", slo_s=0.2), 6, 3.0, 6, rps=30.0)
-    numbers = found.record().numbers
+    result = play(scenes.scaler("queueing", slo_s=0.2), 6, 3.0, 6, rps=30.0)
+    numbers = result.record().numbers
     assert (numbers["arrivals"], numbers["service_s"]) == (
         pytest.approx(30.0), pytest.approx(0.1),
     )  # fmt: skip
-    assert queueing.quantile(found.proposed, 30.0, 0.1, 0.95) <= 0.2
-    assert queueing.quantile(found.proposed - 1, 30.0, 0.1, 0.95) > 0.2
-    assert found.reason.startswith("queue meets 0.2 s")
+    assert queueing.quantile(result.proposed, 30.0, 0.1, 0.95) <= 0.2
+    assert queueing.quantile(result.proposed - 1, 30.0, 0.1, 0.95) > 0.2
+    assert result.reason.startswith("queue meets 0.2 s")
 
 
 @pytest.mark.parametrize(
@@ -43,18 +43,18 @@ def test_the_queue_meets_its_response_time_with_the_fewest_pods() -> None:
 def test_without_a_queue_to_reckon_with_it_is_reactive(
     rps: float | None, load: float, slo_s: float, why: str
 ) -> None:
-    found = play(scenes.scaler("queueing", slo_s=slo_s), 3, load, 6, rps)
+    result = play(scenes.scaler("queueing", slo_s=slo_s), 3, load, 6, rps)
     reactive = play(scenes.scaler("hpa"), 3, load, 6, rps)
-    assert (found.proposed, found.desired) == (reactive.proposed, reactive.desired)
-    assert found.record().rejected == {"forecast": why}
+    assert (result.proposed, result.desired) == (reactive.proposed, reactive.desired)
+    assert result.record().rejected == {"forecast": why}
 
 
 def test_receding_reaches_the_target_and_stays() -> None:
     # 6 pods of work at 0.6 each: ten pods, and nothing to gain from a change.
     for replicas in (9, 10, 12):
-        found = play(scenes.scaler("receding"), 40, 6.0, replicas, None)
-        assert found.proposed == 10
-        assert found.record().numbers["cost"] >= 10.0  # per step, in pods
+        result = play(scenes.scaler("receding"), 40, 6.0, replicas, None)
+        assert result.proposed == 10
+        assert result.record().numbers["cost"] >= 10.0  # per step, in pods
 
 
 def test_receding_pays_for_changes_only_where_they_are_worth_it() -> None:

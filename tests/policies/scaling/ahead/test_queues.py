@@ -37,9 +37,9 @@ def test_the_probability_of_waiting(servers: int, load: float, expected: float) 
 
 @given(SERVERS, LOADS)
 def test_the_recursion_equals_the_sum(servers: int, load: float) -> None:
-    found = queueing.waiting_probability(servers, load)
+    result = queueing.waiting_probability(servers, load)
     expected = 1.0 if load >= servers else erlang_c(servers, load)
-    assert found == pytest.approx(expected, rel=1e-8, abs=1e-300)
+    assert result == pytest.approx(expected, rel=1e-8, abs=1e-300)
 
 
 def test_nothing_waits_for_nothing_and_an_overload_never_ends() -> None:
@@ -72,12 +72,12 @@ def test_the_fewest_servers_that_meet_a_time_are_found(
             return queueing.quantile(servers, arrivals, service_s, level) <= slo_s
         return queueing.response(servers, arrivals, service_s) <= slo_s
 
-    found = queueing.servers_needed(arrivals, service_s, slo_s, level, 10_000)
-    assert found == 10_000 or meets(found)
-    assert found == 1 or not meets(found - 1)
+    result = queueing.servers_needed(arrivals, service_s, slo_s, level, 10_000)
+    assert result == 10_000 or meets(result)
+    assert result == 1 or not meets(result - 1)
 
 
 @pytest.mark.parametrize("arrivals", [0.0, -3.0, 1e30])
 def test_the_most_is_never_exceeded(arrivals: float) -> None:
-    found = queueing.servers_needed(arrivals, 0.1, 0.2, 0.95, 7)
-    assert found == (7 if arrivals > 0.0 else 1)
+    result = queueing.servers_needed(arrivals, 0.1, 0.2, 0.95, 7)
+    assert result == (7 if arrivals > 0.0 else 1)

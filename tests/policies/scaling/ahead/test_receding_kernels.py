@@ -37,11 +37,11 @@ def cost(
 def test_no_other_plan_is_cheaper(
     needs: list[float], excesses: list[float], now: int, short: float, switch: float
 ) -> None:
-    first, found = receding.plan(np.array(needs), np.array(excesses), now, 1, 5, short, switch)
+    first, result = receding.plan(np.array(needs), np.array(excesses), now, 1, 5, short, switch)
     plans = itertools.product(range(1, 6), repeat=len(needs))
     costs = {plan: cost(plan, needs, excesses, now, short, switch) for plan in plans}
     best = min(costs.values())
-    assert found * len(needs) == pytest.approx(best, abs=1e-9)
+    assert result * len(needs) == pytest.approx(best, abs=1e-9)
     mine = min(value for plan, value in costs.items() if plan[0] == first)
     assert mine == pytest.approx(best, abs=1e-9)
 

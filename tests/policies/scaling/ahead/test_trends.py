@@ -23,11 +23,11 @@ def play(name: str, loads: list[float], replicas: int = 10, **more: Any) -> Any:
 @pytest.mark.parametrize("name", ["derivative", "line-fit"])
 def test_demand_is_followed_to_the_horizon(name: str) -> None:
     # 0.04 pods a second; 45 s start-up, 30 s half a window, 15 s to the next look: 3 + 1.8 + 3.6
-    found = play(name, [3.0, 3.6, 4.2, 4.8])
-    assert found.record().numbers["horizon_s"] == 90.0
-    assert found.record().numbers["mean"] == pytest.approx(4.8 + 0.04 * 90.0)
-    assert found.proposed == 14  # 8.4 / 0.6
-    assert found.reason == "forecast: trend"
+    result = play(name, [3.0, 3.6, 4.2, 4.8])
+    assert result.record().numbers["horizon_s"] == 90.0
+    assert result.record().numbers["mean"] == pytest.approx(4.8 + 0.04 * 90.0)
+    assert result.proposed == 14  # 8.4 / 0.6
+    assert result.reason == "forecast: trend"
 
 
 @pytest.mark.parametrize("name", ["derivative", "line-fit"])
@@ -41,10 +41,10 @@ def test_demand_is_followed_to_the_horizon(name: str) -> None:
     ids=["first", "falling", "level"],
 )
 def test_otherwise_it_is_reactive(name: str, loads: list[float], why: str) -> None:
-    found = play(name, loads)
+    result = play(name, loads)
     reactive = play("hpa", loads)
-    assert (found.proposed, found.desired) == (reactive.proposed, reactive.desired)
-    assert found.record().rejected == {"forecast": why}
+    assert (result.proposed, result.desired) == (reactive.proposed, reactive.desired)
+    assert result.record().rejected == {"forecast": why}
 
 
 def test_the_larger_of_prediction_and_reaction_counts() -> None:

@@ -33,9 +33,9 @@ def read(spec: dict[str, Any], version: str = "1.37", **more: Any) -> specs.Auto
 
 
 def test_without_metrics_cpu_is_held_at_80_percent() -> None:
-    found = read({})
-    assert found.metrics == (specs.MetricSpec("Resource", "cpu", "Utilization", 80),)
-    assert (found.min_replicas, found.behavior) == (1, None)
+    result = read({})
+    assert result.metrics == (specs.MetricSpec("Resource", "cpu", "Utilization", 80),)
+    assert (result.min_replicas, result.behavior) == (1, None)
 
 
 def test_an_empty_behavior_is_one_with_defaults() -> None:
@@ -60,7 +60,7 @@ def test_metrics_of_all_sources_are_read() -> None:
     pods = {"type": "AverageValue", "averageValue": "100m"}
     described = {"kind": "Service", "name": "front"}
     container = {**CPU["resource"], "container": "app"}
-    found = read(
+    result = read(
         {
             "metrics": [
                 {"type": "Pods", "pods": {"metric": metric, "target": pods}},
@@ -73,17 +73,17 @@ def test_metrics_of_all_sources_are_read() -> None:
             ]
         }
     ).metrics
-    assert [(m.key, m.target, m.amount) for m in found] == [
+    assert [(m.key, m.target, m.amount) for m in result] == [
         ("m", "AverageValue", 100),
         ("m", "Value", 2_000_000),
         ("app/cpu", "Utilization", 60),
         ("rps", "AverageValue", 33_300),
     ]
-    assert found[0].selector == (
+    assert result[0].selector == (
         "&LabelSelector{MatchLabels:map[string]string{a: 1,b: 2,},"
         "MatchExpressions:[]LabelSelectorRequirement{},}"
     )
-    assert (found[1].object_kind, found[1].single, found[2].single) == ("Service", True, False)
+    assert (result[1].object_kind, result[1].single, result[2].single) == ("Service", True, False)
 
 
 def test_an_object_target_of_the_wrong_type_is_left_for_the_controller_to_report() -> None:

@@ -21,11 +21,11 @@ SECOND_NS = 10**9
 def decide(
     scaler: hpa.Hpa, *seen: observations.ScalingObservation
 ) -> list[tuple[int | None, int, str]]:
-    memory, found = scaler.start(), []
+    memory, result = scaler.start(), []
     for line in seen:
         decision, memory = scaler.decide(line, memory)
-        found.append((decision.proposed, decision.desired, decision.reason))
-    return found
+        result.append((decision.proposed, decision.desired, decision.reason))
+    return result
 
 
 def test_replicas_follow_the_ratio_rounded_up() -> None:
@@ -89,21 +89,21 @@ def test_with_behavior_an_entry_as_old_as_the_window_does_not_count() -> None:
 def test_a_window_upwards_takes_the_lowest_recent_recommendation() -> None:
     up = replace(specs.DEFAULT_UP, window_s=60)
     scaler = hpa.Hpa(make.spec(behavior=specs.Behavior(up=up)))
-    found = decide(scaler, make.external(0.0, 2, 20.0), make.external(30.0, 2, 60.0))
-    assert found[1] == (6, 2, "ScaleUpStabilized")
+    result = decide(scaler, make.external(0.0, 2, 20.0), make.external(30.0, 2, 60.0))
+    assert result[1] == (6, 2, "ScaleUpStabilized")
 
 
 def test_policies_count_what_was_changed_within_their_period() -> None:
     up = replace(specs.DEFAULT_UP, policies=(specs.HpaScalingPolicy("Pods", 2, 60),))
     scaler = hpa.Hpa(make.spec(behavior=specs.Behavior(up=up)))
-    found = decide(
+    result = decide(
         scaler,
         make.external(0.0, 2, 90.0),  # 2 + 2
         make.external(30.0, 4, 90.0),  # 2 were added within 60 s: 4 - 2 + 2
         make.external(60.0, 4, 90.0),  # the event is exactly 60 s old and gone: 4 + 2
     )
-    assert [d for _, d, _ in found] == [4, 4, 6]
-    assert found[1][2] == "ScaleUpLimit"
+    assert [d for _, d, _ in result] == [4, 4, 6]
+    assert result[1][2] == "ScaleUpLimit"
 
 
 def test_replicas_out_of_bounds_are_brought_back_without_asking_metrics() -> None:
@@ -247,8 +247,8 @@ def test_external_sums_stop_at_the_largest_number_or_overflow_by_release() -> No
 
 def test_an_object_metric_without_a_usable_target_is_reported() -> None:
     metric = specs.MetricSpec("Object", "m", "", 0, object_kind="Service", object_name="front")
-    found = decide(hpa.Hpa(make.spec(metric)), make.external(0.0, 2, 5.0, "m"))
-    assert found == [(None, 2, "FailedGetObjectMetric")]
+    result = decide(hpa.Hpa(make.spec(metric)), make.external(0.0, 2, 5.0, "m"))
+    assert result == [(None, 2, "FailedGetObjectMetric")]
 
 
 def test_the_message_of_a_failed_object_read_names_the_object_by_release() -> None:

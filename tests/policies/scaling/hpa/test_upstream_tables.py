@@ -26,33 +26,33 @@ SECOND_NS = 10**9
 
 def cases(function: str) -> list[Json]:
     """Return the calls of a function; those of one test that loops inside are numbered."""
-    found = recorded.load(f"upstream_{function}.json.gz")
+    result = recorded.load(f"upstream_{function}.json.gz")
     seen: Counter[str] = Counter()
-    for case in found:
+    for case in result:
         seen[case["test"]] += 1
         number = seen[case["test"]]
         case["id"] = case["test"] if number == 1 else f"{case['test']}#{number}"
-    return found
+    return result
 
 
 def name_of(case: Json) -> str:
     return str(case["id"])
 
 
-def rules(told: Json | None) -> specs.ScalingRules:
-    policies = (told or {}).get("policies") or []
+def rules(given: Json | None) -> specs.ScalingRules:
+    policies = (given or {}).get("policies") or []
     return specs.ScalingRules(
-        window_s=(told or {}).get("stabilizationWindowSeconds", 0),
-        select=(told or {}).get("selectPolicy", "Max"),
+        window_s=(given or {}).get("stabilizationWindowSeconds", 0),
+        select=(given or {}).get("selectPolicy", "Max"),
         policies=tuple(
             specs.HpaScalingPolicy(p["type"], p["value"], p["periodSeconds"]) for p in policies
         ),
     )
 
 
-def events(told: Json) -> hpa_memory.HpaMemory:
+def events(given: Json) -> hpa_memory.HpaMemory:
     return hpa_memory.HpaMemory(
-        up_events=recorded.stamps(told["up"]), down_events=recorded.stamps(told["down"])
+        up_events=recorded.stamps(given["up"]), down_events=recorded.stamps(given["down"])
     )
 
 
@@ -68,27 +68,27 @@ SERVED = {
 
 
 def check_proposal(function: str, case: Json) -> None:
-    told, expected = case["in"], case["out"]
+    given, expected = case["in"], case["out"]
     source, target = SERVED[function]
-    features = recorded.gated(told["gates"])
-    container = told.get("container", "")
+    features = recorded.gated(given["gates"])
+    container = given.get("container", "")
     if container:
         source = specs.CONTAINER_RESOURCE
-    kind = (told.get("object") or {}).get("kind", "")
+    kind = (given.get("object") or {}).get("kind", "")
     metric = specs.MetricSpec(
-        source, told["name"], target, told["target"], container, object_kind=kind
+        source, given["name"], target, given["target"], container, object_kind=kind
     )
-    down, up = told["tolerances"]
+    down, up = given["tolerances"]
     calculator = replica_calculator.Calculator(
         low=1.0 - down,
         high=1.0 + up,
         distance=None,
-        initialisation_ns=told["init"],
-        delay_ns=told["delay"],
+        initialisation_ns=given["init"],
+        delay_ns=given["delay"],
         features=features,
         namespace="default",
     )
-    seen = recorded.make_observation(told, features)
+    seen = recorded.make_observation(given, features)
     if "error" in expected:
         with pytest.raises(replica_calculator.Unavailable) as caught:
             calculator.propose(metric, seen, 0)
@@ -132,26 +132,26 @@ def test_an_external_average_gives_upstreams_replicas(case: Json) -> None:
 
 @pytest.mark.parametrize("case", cases("group_pods"), ids=name_of)
 def test_pods_are_grouped_like_upstream(case: Json) -> None:
-    told, expected = case["in"], case["out"]
-    table = recorded.make_table(told["pods"], [], recorded.STOCK)
-    found = recorded.make_samples(told["metrics"], table)
+    given, expected = case["in"], case["out"]
+    table = recorded.make_table(given["pods"], [], recorded.STOCK)
+    result = recorded.make_samples(given["metrics"], table)
     groups = pod_groups.Groups._make(
         pod_groups.group(
             0,
-            told["name"] == "cpu",
-            told["init"],
-            told["delay"],
+            given["name"] == "cpu",
+            given["init"],
+            given["delay"],
             100,
             table.phases,
             table.readies,
             table.deleted,
             table.started_s,
             table.ready_since_s,
-            found.values_milli,
-            found.present,
-            found.sampled_s,
-            found.window_s,
-            found.values_milli,
+            result.values_milli,
+            result.present,
+            result.sampled_s,
+            result.window_s,
+            result.values_milli,
         )
     )
     counts = (groups.ready, groups.unready, groups.missing)
@@ -161,27 +161,29 @@ def test_pods_are_grouped_like_upstream(case: Json) -> None:
 
 @pytest.mark.parametrize("case", cases("calculate_requests"), ids=name_of)
 def test_requests_are_counted_like_upstream(case: Json) -> None:
-    told, expected = case["in"], case["out"]
-    features = recorded.gated(told["gates"])
-    found = {
+    given, expected = case["in"], case["out"]
+    features = recorded.gated(given["gates"])
+    result = {
         pod["name"]: requests.request_milli(
-            recorded.make_pod(pod), told["name"], told["container"], features
+            recorded.make_pod(pod), given["name"], given["container"], features
         )
-        for pod in told["pods"]
+        for pod in given["pods"]
     }
     if "error" in expected:
-        assert min(found.values()) < 0
-        assert ("not found" in expected["error"]) == (min(found.values()) == -2)
+        assert min(result.values()) < 0
+        assert ("not found" in expected["error"]) == (min(result.values()) == -2)
     else:
-        assert found == expected["requests"]
+        assert result == expected["requests"]
 
 
 @pytest.mark.parametrize("case", cases("convert_desired_replicas_with_rules"), ids=name_of)
 def test_fixed_limits_equal_upstream(case: Json, monkeypatch: pytest.MonkeyPatch) -> None:
-    told, expected = case["in"], case["out"]
+    given, expected = case["in"], case["out"]
     monkeypatch.setattr(hpa_behavior, "UP_FACTOR", 8.0)  # as upstream's tests set it
-    found = hpa_behavior.limit_by_rules(told["current"], told["desired"], told["min"], told["max"])
-    assert (found.replicas, found.reason) == (
+    result = hpa_behavior.limit_by_rules(
+        given["current"], given["desired"], given["min"], given["max"]
+    )
+    assert (result.replicas, result.reason) == (
         expected["replicas"],
         (expected["reason"], expected["message"]),
     )
@@ -189,13 +191,13 @@ def test_fixed_limits_equal_upstream(case: Json, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("case", cases("convert_desired_replicas_with_behavior_rate"), ids=name_of)
 def test_limits_of_a_behavior_equal_upstream(case: Json) -> None:
-    told, expected = case["in"], case["out"]
-    behavior = specs.Behavior(rules(told["scaleUp"]), rules(told["scaleDown"]))
-    spec = specs.AutoscalerSpec(told["max"], (), told["min"], behavior)
-    found = hpa_behavior.limit_by_behavior(
-        spec, behavior, events(told), told["current"], told["desired"], 0
+    given, expected = case["in"], case["out"]
+    behavior = specs.Behavior(rules(given["scaleUp"]), rules(given["scaleDown"]))
+    spec = specs.AutoscalerSpec(given["max"], (), given["min"], behavior)
+    result = hpa_behavior.limit_by_behavior(
+        spec, behavior, events(given), given["current"], given["desired"], 0
     )
-    assert (found.replicas, found.reason) == (
+    assert (result.replicas, result.reason) == (
         expected["replicas"],
         (expected["reason"], expected["message"]),
     )
@@ -203,44 +205,44 @@ def test_limits_of_a_behavior_equal_upstream(case: Json) -> None:
 
 @pytest.mark.parametrize("case", cases("calculate_scale_up_limit_with_scaling_rules"), ids=name_of)
 def test_the_limit_upwards_equals_upstream(case: Json) -> None:
-    told = case["in"]
-    found = hpa_behavior.up_limit(told["current"], rules(told["rules"]), events(told), 0)
-    assert found == case["out"]["replicas"]
+    given = case["in"]
+    result = hpa_behavior.up_limit(given["current"], rules(given["rules"]), events(given), 0)
+    assert result == case["out"]["replicas"]
 
 
 @pytest.mark.parametrize("case", cases("calculate_scale_down_limit_with_behaviors"), ids=name_of)
 def test_the_limit_downwards_equals_upstream(case: Json) -> None:
-    told = case["in"]
-    found = hpa_behavior.down_limit(told["current"], rules(told["rules"]), events(told), 0)
-    assert found == case["out"]["replicas"]
+    given = case["in"]
+    result = hpa_behavior.down_limit(given["current"], rules(given["rules"]), events(given), 0)
+    assert result == case["out"]["replicas"]
 
 
 @pytest.mark.parametrize("case", cases("get_replicas_change_per_period"), ids=name_of)
 def test_changes_of_a_period_are_summed_like_upstream(case: Json) -> None:
-    told = case["in"]
-    cutoff_ns = -told["period"] * SECOND_NS
-    found = hpa_behavior.changed_since(recorded.stamps(told["events"]), cutoff_ns)
-    assert found == case["out"]["replicas"]
+    given = case["in"]
+    cutoff_ns = -given["period"] * SECOND_NS
+    result = hpa_behavior.changed_since(recorded.stamps(given["events"]), cutoff_ns)
+    assert result == case["out"]["replicas"]
 
 
 @pytest.mark.parametrize("case", cases("stabilize_recommendation"), ids=name_of)
 def test_the_largest_recent_recommendation_wins_like_upstream(case: Json) -> None:
-    told, expected = case["in"], case["out"]
-    entries = recorded.stamps(told["recommendations"])
-    replicas, after = hpa_behavior.stabilize_by_rules(entries, told["desired"], told["window"], 0)
+    given, expected = case["in"], case["out"]
+    entries = recorded.stamps(given["recommendations"])
+    replicas, after = hpa_behavior.stabilize_by_rules(entries, given["desired"], given["window"], 0)
     assert replicas == expected["replicas"]
     assert recorded.amounts(after) == recorded.amounts(expected["recommendations"])
 
 
 @pytest.mark.parametrize("case", cases("stabilize_recommendation_with_behaviors"), ids=name_of)
 def test_both_windows_stabilize_like_upstream(case: Json) -> None:
-    told, expected = case["in"], case["out"]
+    given, expected = case["in"], case["out"]
     replicas, after = hpa_behavior.stabilize_by_behavior(
-        recorded.stamps(told["recommendations"]),
-        told["current"],
-        told["desired"],
-        told["up"] * SECOND_NS,
-        told["down"] * SECOND_NS,
+        recorded.stamps(given["recommendations"]),
+        given["current"],
+        given["desired"],
+        given["up"] * SECOND_NS,
+        given["down"] * SECOND_NS,
         0,
     )
     assert replicas == expected["replicas"]
@@ -249,12 +251,12 @@ def test_both_windows_stabilize_like_upstream(case: Json) -> None:
 
 @pytest.mark.parametrize("case", cases("store_scale_event"), ids=name_of)
 def test_scale_events_are_stored_like_upstream(case: Json) -> None:
-    told, expected = case["in"], case["out"]
-    change = told["new"] - told["previous"]
+    given, expected = case["in"], case["out"]
+    change = given["new"] - given["previous"]
     direction, key = ("up", "scaleUp") if change > 0 else ("down", "scaleDown")
-    stored = recorded.stamps(told[direction])
-    if told.get("behavior") is not None:
-        policies = (told["behavior"].get(key) or {}).get("policies") or []
+    stored = recorded.stamps(given[direction])
+    if given.get("behavior") is not None:
+        policies = (given["behavior"].get(key) or {}).get("policies") or []
         longest = max((policy["periodSeconds"] for policy in policies), default=0)
         stored = hpa_memory.store_event(stored, abs(change), longest * SECOND_NS, 0)
     assert recorded.amounts(stored) == recorded.amounts(expected[direction])
@@ -280,42 +282,42 @@ def is_expressible(case: Json) -> bool:
 SYNCS = [case for case in cases("reconcile_autoscaler") if is_expressible(case)]
 
 
-def read_lenient(told: Json) -> specs.AutoscalerSpec:
+def read_lenient(given: Json) -> specs.AutoscalerSpec:
     """Read an autoscaler that an API server would refuse for scaling a CPU metric to zero."""
-    spec = {**told["spec"]}
+    spec = {**given["spec"]}
     least = spec.get("minReplicas", 1)
-    document = {**told, "spec": {**spec, "minReplicas": max(least, 1)}}
+    document = {**given, "spec": {**spec, "minReplicas": max(least, 1)}}
     for metric in spec["metrics"]:
         for source in metric.values():
             if isinstance(source, dict) and not source["target"]["type"]:
                 # The controller does not come to look at it.
                 source["target"] = {"type": "Utilization", "averageUtilization": 50}
-    found = configuration.read_autoscaler(fields.Field(document, "hpa"), recorded.STOCK)
-    return replace(found, min_replicas=least)
+    result = configuration.read_autoscaler(fields.Field(document, "hpa"), recorded.STOCK)
+    return replace(result, min_replicas=least)
 
 
 @pytest.mark.parametrize("case", SYNCS, ids=name_of)
 def test_whole_syncs_equal_upstream(case: Json, monkeypatch: pytest.MonkeyPatch) -> None:
-    told, expected = case["in"], case["out"]
+    given, expected = case["in"], case["out"]
     monkeypatch.setattr(hpa_behavior, "UP_FACTOR", 8.0)  # as upstream's tests set it
-    features = recorded.gated(told["gates"])
-    spec = read_lenient(told["hpa"])
+    features = recorded.gated(given["gates"])
+    spec = read_lenient(given["hpa"])
     parameters = hpa.HpaParameters(
-        tolerance=told["tolerance"],
-        downscale_stabilization_s=told["window"] / 1e9,
-        cpu_initialization_period_s=told["init"] / 1e9,
-        initial_readiness_delay_s=told["delay"] / 1e9,
+        tolerance=given["tolerance"],
+        downscale_stabilization_s=given["window"] / 1e9,
+        cpu_initialization_period_s=given["init"] / 1e9,
+        initial_readiness_delay_s=given["delay"] / 1e9,
     )
     scaler = hpa.Hpa(spec, parameters, features)
     memory = hpa_memory.HpaMemory(
-        recommendations=recorded.stamps(told["recommendations"])
-        if "recommendations" in told
+        recommendations=recorded.stamps(given["recommendations"])
+        if "recommendations" in given
         else None,
-        up_events=recorded.stamps(told["up"]),
-        down_events=recorded.stamps(told["down"]),
+        up_events=recorded.stamps(given["up"]),
+        down_events=recorded.stamps(given["down"]),
         scaled_to_zero=spec.scaled_to_zero,
     )
-    decision, after = scaler.decide(recorded.make_observation(told, features), memory)
+    decision, after = scaler.decide(recorded.make_observation(given, features), memory)
     assert decision.proposed == expected["proposed"]
     for condition in decision.conditions:
         assert [condition.status, condition.reason] == expected["conditions"][condition.kind][:2]
@@ -338,8 +340,8 @@ SHARES = [
 def test_a_share_is_whole_percent(
     total: int, requested: int, target: int, ratio: float, percent: int
 ) -> None:
-    found, whole = replica_calculator._share(total, requested, target)
-    assert found == pytest.approx(ratio)
+    result, whole = replica_calculator._share(total, requested, target)
+    assert result == pytest.approx(ratio)
     assert whole == percent
 
 

@@ -50,8 +50,8 @@ def test_each_direction_has_a_cool_down_of_its_own() -> None:
 def test_golden_cases(
     replicas: int, used: list[int], requested: list[int], wanted: int, result: int
 ) -> None:
-    found = printed_models.desired(replicas, used, requested)
-    assert found == wanted
+    actual = printed_models.desired(replicas, used, requested)
+    assert actual == wanted
     for strict in (True, False):
         low, high = printed_models.bounds(2, 8, 0.1, strict=strict)
         assert printed_models.clamp(wanted, low, high) == result
@@ -75,10 +75,10 @@ def test_resources_without_a_request_do_not_count() -> None:
 def test_the_result_is_the_fewest_replicas_that_carry_the_use(
     replicas: int, used: int, requested: int
 ) -> None:
-    found = printed_models.desired(replicas, [used], [requested])
-    assert found is not None
-    assert found * requested >= replicas * used
-    assert (found - 1) * requested < replicas * used or found == 0
+    actual = printed_models.desired(replicas, [used], [requested])
+    assert actual is not None
+    assert actual * requested >= replicas * used
+    assert (actual - 1) * requested < replicas * used or actual == 0
 
 
 @given(st.integers(1, 1000), st.integers(0, 1000), st.floats(0.0, 0.99), COUNTS)

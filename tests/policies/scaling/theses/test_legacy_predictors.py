@@ -26,19 +26,19 @@ def strict(name: str, target: int = 60, most: int = 30, **more: Any) -> Any:
 
 
 def play(scaler: Any, looks: list[observations.ScalingObservation]) -> list[Any]:
-    memory, found = scaler.start(), []
+    memory, result = scaler.start(), []
     for seen in looks:
         decision, memory = scaler.decide(seen, memory)
-        found.append(decision)
-    return found
+        result.append(decision)
+    return result
 
 
 def test_v4_a_rise_orders_what_the_reactive_rule_does_not() -> None:
     # 50 + 135 x 0.2 = 77 each, 154 / 60 = 2.57, so 3; now 100 / 60 = 1.67, so 2.
     looks = [scenes.look(t, [p] * 2, startup_s=135.0) for t, p in ((0.0, 44.0), (30.0, 50.0))]
-    found = play(strict("derivative"), looks)[-1]
-    assert found.desired == 3
-    assert found.record().numbers == {"current": 2.0, "target": 60.0, "level": 77.0, "now": 50.0}
+    result = play(strict("derivative"), looks)[-1]
+    assert result.desired == 3
+    assert result.record().numbers == {"current": 2.0, "target": 60.0, "level": 77.0, "now": 50.0}
     assert play(strict("derivative", enabled=False), looks)[-1].desired == 2
 
 
@@ -95,8 +95,8 @@ def test_the_line_goes_through_the_samples_of_its_window(
         np.array([t for t, _ in recent]), np.array([v for _, v in recent])
     )
     expected = intercept + slope * (samples[-1][0] + startup_s)
-    found = legacy_predictors.line_of_best_fit(samples, startup_s, cap_s)
-    assert found == pytest.approx(expected)
+    result = legacy_predictors.line_of_best_fit(samples, startup_s, cap_s)
+    assert result == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_the_line_goes_through_the_samples_of_its_window(
 def test_edges_of_the_line(
     samples: tuple[tuple[float, float], ...], expected: float | None
 ) -> None:
-    found = legacy_predictors.line_of_best_fit(samples, 50.0)
-    assert found == (None if expected is None else pytest.approx(expected))
+    result = legacy_predictors.line_of_best_fit(samples, 50.0)
+    assert result == (None if expected is None else pytest.approx(expected))
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_edges_of_the_line(
 def test_edges_of_the_derivative(
     samples: tuple[tuple[float, float], ...], count: int, expected: float | None
 ) -> None:
-    found = legacy_predictors.derivative(samples, 100.0, count)
-    assert found == (None if expected is None else pytest.approx(expected))
+    result = legacy_predictors.derivative(samples, 100.0, count)
+    assert result == (None if expected is None else pytest.approx(expected))
 
 
 def test_samples_are_kept_once_per_time_and_not_for_ever() -> None:
@@ -174,11 +174,11 @@ def test_a_longer_cap_keeps_longer() -> None:
 def test_what_lacks_means_the_reactive_value(
     name: str, looks: list[observations.ScalingObservation], why: str
 ) -> None:
-    found, reactive = play(strict(name), looks)[-1], play(strict(name, enabled=False), looks)[-1]
-    assert found.proposed == reactive.proposed == 2
-    assert found.desired == reactive.desired
-    assert found.reason == f"{reactive.reason}; reactive: {why}"
-    assert found.record().rejected == {"forecast": why}
+    result, reactive = play(strict(name), looks)[-1], play(strict(name, enabled=False), looks)[-1]
+    assert result.proposed == reactive.proposed == 2
+    assert result.desired == reactive.desired
+    assert result.reason == f"{reactive.reason}; reactive: {why}"
+    assert result.record().rejected == {"forecast": why}
 
 
 def test_outliers_among_start_ups_can_be_left_out() -> None:
@@ -202,8 +202,8 @@ def test_switched_off_it_is_the_legacy_autoscaler_to_the_bit(name: str, seed: in
         strict(name, enabled=False),
         legacy_hpa.LegacyHpa(make.spec(make.CPU, max_replicas=30)),
     )
-    for found, expected in zip(play(off, looks), play(legacy, looks), strict=True):
-        assert found.as_json() == expected.as_json()
+    for result, expected in zip(play(off, looks), play(legacy, looks), strict=True):
+        assert result.as_json() == expected.as_json()
 
 
 def test_it_can_be_switched_on_and_off_at_any_time() -> None:
@@ -219,12 +219,12 @@ def test_it_can_be_switched_on_and_off_at_any_time() -> None:
 @pytest.mark.parametrize("metric", [specs.RESOURCE, specs.EXTERNAL])
 def test_other_metrics_take_the_same_way(metric: str) -> None:
     # 60 requests a second per pod are the target of either kind.
-    told = (
+    target = (
         dataclasses.replace(make.RPS, amount=60_000)
         if metric == specs.EXTERNAL
         else dataclasses.replace(make.CPU, name="memory")
     )
-    scaler = scenes.scaler("derivative", told, strict=True)
+    scaler = scenes.scaler("derivative", target, strict=True)
     memory = scaler.start()
     for time_s, level in ((0.0, 60.0), (60.0, 66.0)):
         seen = scenes.look(time_s, [1.0] * 2, rps=level, memory=[level] * 2, startup_s=120.0)

@@ -20,17 +20,17 @@ RULES = conformal_features.FeatureRules(history=8, half_life=1.0, shift_factor=1
 
 def test_only_what_lies_before_a_window_is_known_about_it() -> None:
     logs = np.array([[1.0, 3.0, 2.0]])
-    found = conformal_features.look_back(logs, RULES)
-    assert found.shape == (1, 4, conformal_features.KINDS)
-    assert np.isnan(found[0, 0]).all()
+    result = conformal_features.look_back(logs, RULES)
+    assert result.shape == (1, 4, conformal_features.KINDS)
+    assert np.isnan(result[0, 0]).all()
     last, largest = conformal_features.LAST, conformal_features.MAX2
-    assert found[0, 1:, last].tolist() == [1.0, 3.0, 2.0]
-    assert found[0, 1:, largest].tolist() == [1.0, 3.0, 3.0]
-    assert found[0, 1:, conformal_features.COUNT].tolist() == [1.0, 2.0, 3.0]
+    assert result[0, 1:, last].tolist() == [1.0, 3.0, 2.0]
+    assert result[0, 1:, largest].tolist() == [1.0, 3.0, 3.0]
+    assert result[0, 1:, conformal_features.COUNT].tolist() == [1.0, 2.0, 3.0]
     # Weights 1, 1/2, 1/4 from the newest: (2 + 1.5 + 0.25) / 1.75.
-    assert found[0, 3, conformal_features.RECENT] == pytest.approx(3.75 / 1.75)
+    assert result[0, 3, conformal_features.RECENT] == pytest.approx(3.75 / 1.75)
     # Steps 2 and -1: the root of (4 + 1) / 2.
-    assert found[0, 3, conformal_features.STEP] == pytest.approx(np.sqrt(2.5))
+    assert result[0, 3, conformal_features.STEP] == pytest.approx(np.sqrt(2.5))
 
 
 def test_windows_without_a_measurement_are_passed_over() -> None:
@@ -64,9 +64,9 @@ def test_later_windows_change_nothing_that_was_known(
     ],
 )
 def test_a_shift_is_a_lasting_move_beyond_all_that_was(logs: list[float], left: int) -> None:
-    found = conformal_features.look_back(np.array([logs]), RULES)
-    assert found[0, -1, conformal_features.COUNT] == left
-    assert found[0, -1, conformal_features.SHIFTED] == float(left < len(logs))
+    result = conformal_features.look_back(np.array([logs]), RULES)
+    assert result[0, -1, conformal_features.COUNT] == left
+    assert result[0, -1, conformal_features.SHIFTED] == float(left < len(logs))
 
 
 def test_quantiles_without_a_prior_are_ranks() -> None:
@@ -85,9 +85,9 @@ def test_a_prior_of_as_many_scores_has_half_a_say() -> None:
 
 
 def test_without_scores_the_prior_answers() -> None:
-    found = conformal_scores.weighted_quantile(np.empty(0), conformal_scores.SCORES[0], 60.0, 0.9)
+    result = conformal_scores.weighted_quantile(np.empty(0), conformal_scores.SCORES[0], 60.0, 0.9)
     place = conformal_scores.LEVELS.tolist().index(0.9)
-    assert found == conformal_scores.SCORES[0, place]
+    assert result == conformal_scores.SCORES[0, place]
 
 
 def test_the_built_in_scores_fit_the_rules() -> None:
@@ -125,8 +125,8 @@ def test_the_rule_is_the_one_that_would_have_reserved_least() -> None:
             logs, conformal_features.FeatureRules(28, 4.0, 1.5, 4.0)
         )
         past = conformal_scores.Past(logs, features, -np.inf, 60.0, 200, 5.0)
-        found = conformal_scores.answer(past, (0.1,))
-        chosen.append(conformal_scores.RULES[int(found.rules[0])])
+        result = conformal_scores.answer(past, (0.1,))
+        chosen.append(conformal_scores.RULES[int(result.rules[0])])
     assert {chosen[0].first, chosen[0].second} <= {
         conformal_features.LAST, conformal_features.RECENT, conformal_features.MAX4,
     }  # fmt: skip
@@ -140,16 +140,16 @@ def test_windows_below_the_least_amount_are_never_missed() -> None:
     logs = np.tile(np.array([0.0, 1.0]), (100, 10))
     features = conformal_features.look_back(logs, RULES)
     past = conformal_scores.Past(logs, features, 1.0, 0.0, 50, 5.0)
-    found = conformal_scores.answer(past, (0.1,))
-    assert found.amounts[:, 0].tolist() == [1.0] * 100
+    result = conformal_scores.answer(past, (0.1,))
+    assert result.amounts[:, 0].tolist() == [1.0] * 100
 
 
 def test_runs_are_collected_by_container() -> None:
     logs = np.array([1.0, 3.0, NAN, 5.0])
-    found = conformal_runs.collect(logs, np.array([0, 0, 1, 2]), 3)
-    assert found.counts.tolist() == [2, 0, 1]
-    np.testing.assert_array_equal(found.means, [2.0, NAN, 5.0])
-    assert found.variances.tolist() == [2.0, 0.0, 0.0]
+    result = conformal_runs.collect(logs, np.array([0, 0, 1, 2]), 3)
+    assert result.counts.tolist() == [2, 0, 1]
+    np.testing.assert_array_equal(result.means, [2.0, NAN, 5.0])
+    assert result.variances.tolist() == [2.0, 0.0, 0.0]
 
 
 def draw_runs(spreads: np.ndarray, runs: int, seed: int) -> conformal_runs.RunPeaks:
@@ -168,8 +168,8 @@ def test_a_fleet_that_agrees_is_trusted_and_one_that_differs_is_not() -> None:
 
 
 def test_few_containers_say_nothing_about_the_fleet() -> None:
-    found = conformal_runs.find_spread(draw_runs(np.full(4, 0.3), 5, 3))
-    assert found == conformal_runs.PeakSpread(0.02, 1.0)
+    result = conformal_runs.find_spread(draw_runs(np.full(4, 0.3), 5, 3))
+    assert result == conformal_runs.PeakSpread(0.02, 1.0)
 
 
 def test_the_bound_of_runs_is_missed_as_often_as_asked() -> None:

@@ -75,8 +75,8 @@ def test_restless_containers_get_more_beyond_their_level_than_steady_ones() -> N
     rng = np.random.default_rng(5)
     spreads = np.where(np.arange(100) < 50, 0.01, 0.3)
     values = np.exp(spreads[:, None] * rng.standard_normal((100, 24))) * 10.0 * GIB
-    found = hourly().estimate(make_usage(values)).memory_bytes / values.mean(axis=1)
-    assert found[:50].mean() < 1.15 < 1.4 < found[50:].mean()
+    result = hourly().estimate(make_usage(values)).memory_bytes / values.mean(axis=1)
+    assert result[:50].mean() < 1.15 < 1.4 < result[50:].mean()
 
 
 @pytest.mark.parametrize("windows", [1, 2, 3, 5, 8])
@@ -88,17 +88,17 @@ def test_the_margin_of_a_lonely_container_shrinks_with_what_is_known(windows: in
 
 def test_what_is_shorter_than_a_window_is_taken_for_one() -> None:
     usage = make_usage(np.full((1, 5), GIB))
-    found = Conformal().estimate(usage)
-    assert found.numbers["memoryWindows"].tolist() == [1.0]
-    assert found.memory_bytes[0] > GIB
+    result = Conformal().estimate(usage)
+    assert result.numbers["memoryWindows"].tolist() == [1.0]
+    assert result.memory_bytes[0] > GIB
 
 
 def test_nothing_is_said_about_what_was_not_measured() -> None:
     memory = np.full((2, 12), np.nan)
     memory[0] = GIB
-    found = hourly().estimate(make_usage(memory))
-    assert np.isfinite(found.memory_bytes).tolist() == [True, False]
-    assert found.reasons == ("", "no memory was measured")
+    result = hourly().estimate(make_usage(memory))
+    assert np.isfinite(result.memory_bytes).tolist() == [True, False]
+    assert result.reasons == ("", "no memory was measured")
 
 
 @pytest.mark.parametrize("runs", [False, True])
@@ -107,9 +107,9 @@ def test_a_batch_without_points_gives_no_answer(rows: int, runs: bool) -> None:
     empty = np.empty((rows, 0))
     names = [f"c{row}" for row in range(rows)]
     usage = arrange(names, np.arange(rows), 60.0, 0.0, empty, empty, runs=runs)
-    found = Conformal().estimate(usage)
-    assert np.isnan(found.memory_bytes).tolist() == [True] * rows
-    assert np.isnan(found.cpu_cores).tolist() == [True] * rows
+    result = Conformal().estimate(usage)
+    assert np.isnan(result.memory_bytes).tolist() == [True] * rows
+    assert np.isnan(result.cpu_cores).tolist() == [True] * rows
 
 
 def test_of_several_pods_the_largest_counts() -> None:
@@ -123,9 +123,9 @@ def test_cpu_is_covered_up_to_a_quantile_of_a_window_and_memory_up_to_its_peak()
     one_day = np.full(24, 1.0)
     one_day[7] = 10.0
     memory = np.tile(one_day, (1, 10)) * GIB
-    found = Conformal().estimate(make_usage(memory))
-    assert found.numbers["cpuLevel"] == pytest.approx([1.0])
-    assert found.numbers["memoryLevel"] == pytest.approx([10.0 * GIB])
+    result = Conformal().estimate(make_usage(memory))
+    assert result.numbers["cpuLevel"] == pytest.approx([1.0])
+    assert result.numbers["memoryLevel"] == pytest.approx([10.0 * GIB])
     peak = Conformal(ConformalParameters(cpu_quantile=1.0)).estimate(make_usage(memory))
     assert peak.numbers["cpuLevel"] == pytest.approx([10.0])
 
@@ -144,9 +144,9 @@ def test_a_shift_forgets_the_level_before_and_widens_the_margin() -> None:
 def test_one_low_window_is_no_shift() -> None:
     memory = np.full((1, 20), 8.0 * GIB)
     memory[0, -1] = 2.0 * GIB
-    found = hourly().estimate(make_usage(memory))
-    assert found.numbers["memoryWindows"].tolist() == [20.0]
-    assert found.memory_bytes[0] > 4.0 * GIB
+    result = hourly().estimate(make_usage(memory))
+    assert result.numbers["memoryWindows"].tolist() == [20.0]
+    assert result.memory_bytes[0] > 4.0 * GIB
 
 
 def test_a_start_up_peak_is_not_forgotten_while_it_is_in_sight() -> None:
@@ -154,9 +154,9 @@ def test_a_start_up_peak_is_not_forgotten_while_it_is_in_sight() -> None:
     memory = np.full((1, 240), GIB)
     memory[0, 0] = np.nan
     memory[0, 1] = 6.0 * GIB
-    found = hourly().estimate(make_usage(memory))
-    assert found.memory_bytes[0] == 6.0 * GIB
-    assert found.lower_memory_bytes[0] == 6.0 * GIB
+    result = hourly().estimate(make_usage(memory))
+    assert result.memory_bytes[0] == 6.0 * GIB
+    assert result.lower_memory_bytes[0] == 6.0 * GIB
     free = hourly(startup_s=0.0).estimate(make_usage(memory))
     assert free.memory_bytes[0] < 2.0 * GIB
     forgotten = hourly(startup_recent_s=9 * 86_400.0).estimate(make_usage(memory))
@@ -166,10 +166,10 @@ def test_a_start_up_peak_is_not_forgotten_while_it_is_in_sight() -> None:
 def test_what_a_container_was_killed_at_is_never_recommended_again() -> None:
     usage = make_usage(np.full((2, 12), GIB))
     killed = dataclasses.replace(usage, oom_killed_bytes=np.array([4.0 * GIB, 0.0]))
-    found = hourly().estimate(killed)
-    assert found.memory_bytes[0] == 1.2 * 4.0 * GIB
-    assert found.lower_memory_bytes[0] == 1.2 * 4.0 * GIB
-    assert found.memory_bytes[1] < 2.0 * GIB
+    result = hourly().estimate(killed)
+    assert result.memory_bytes[0] == 1.2 * 4.0 * GIB
+    assert result.lower_memory_bytes[0] == 1.2 * 4.0 * GIB
+    assert result.memory_bytes[1] < 2.0 * GIB
 
 
 def test_a_small_container_that_was_killed_gets_at_least_100_mib_more() -> None:
@@ -207,12 +207,12 @@ def test_bounds_lie_around_what_is_recommended(
     rng = np.random.default_rng(seed)
     memory = np.exp(rng.normal(0.0, 1.0, (containers, windows))) * GIB
     memory[rng.random(memory.shape) < holes] = np.nan
-    found = hourly().estimate(make_usage(memory))
+    result = hourly().estimate(make_usage(memory))
     seen = ~np.isnan(memory).all(axis=1)
-    assert np.isfinite(found.memory_bytes).tolist() == seen.tolist()
-    assert (found.lower_memory_bytes <= found.memory_bytes)[seen].all()
-    assert (found.memory_bytes < found.upper_memory_bytes)[seen].all()
-    assert (found.lower_cpu_cores <= found.cpu_cores)[seen].all()
+    assert np.isfinite(result.memory_bytes).tolist() == seen.tolist()
+    assert (result.lower_memory_bytes <= result.memory_bytes)[seen].all()
+    assert (result.memory_bytes < result.upper_memory_bytes)[seen].all()
+    assert (result.lower_cpu_cores <= result.cpu_cores)[seen].all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -252,9 +252,9 @@ def test_a_lonely_steady_job_settles_within_three_evaluations_and_stays() -> Non
         peaks = 515.0 * (1.0 + 0.01 * np.random.default_rng(seed).standard_normal((1, 12)))
         present, path = 976.0, []
         for runs in range(1, 13):
-            found = SURE.estimate(make_runs(peaks[:, :runs] * 1e6))
-            target = np.ceil(found.memory_bytes / 64e6) * 64.0
-            bounds = found.lower_memory_bytes / 1e6, found.upper_memory_bytes / 1e6
+            result = SURE.estimate(make_runs(peaks[:, :runs] * 1e6))
+            target = np.ceil(result.memory_bytes / 64e6) * 64.0
+            bounds = result.lower_memory_bytes / 1e6, result.upper_memory_bytes / 1e6
             present = float(recommender.hold_requests(np.array([present]), target, *bounds)[0])
             path.append(present)
         # Never up again on the way down, and never below what is needed.
@@ -281,9 +281,9 @@ def test_the_shock_of_table_5_2_is_covered_from_two_runs() -> None:
 @pytest.mark.parametrize("runs", [1, 2, 3, 5])
 def test_any_number_of_runs_gives_an_answer_above_all_of_them(runs: int) -> None:
     peaks = np.array([[500.0, 520.0, 510.0, 490.0, 530.0][:runs]]) * 1e6
-    found = SURE.estimate(make_runs(peaks))
-    assert peaks.max() < found.memory_bytes[0] <= 1.8 * peaks.max()
-    assert np.isnan(found.cpu_cores[0])
+    result = SURE.estimate(make_runs(peaks))
+    assert peaks.max() < result.memory_bytes[0] <= 1.8 * peaks.max()
+    assert np.isnan(result.cpu_cores[0])
 
 
 def test_old_runs_are_left_out() -> None:

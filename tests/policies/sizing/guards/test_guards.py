@@ -29,42 +29,42 @@ def key(container: str) -> ContainerKey:
 
 
 def current(**containers: tuple[str, str] | tuple[str, str, str, str]) -> dict[str, Any]:
-    found = {}
+    result = {}
     for name, stated in containers.items():
         amounts = [quantities.parse(text) for text in stated]
         limits = dict(zip((CPU, MEMORY), amounts[2:], strict=False))
-        found[name] = ContainerResources({CPU: amounts[0], MEMORY: amounts[1]}, limits)
-    return found
+        result[name] = ContainerResources({CPU: amounts[0], MEMORY: amounts[1]}, limits)
+    return result
 
 
 def one(
     cpu_m: int, mebibytes: int, facts: GuardContext, parameters: GuardParameters = PLAIN
 ) -> Recommendation:
-    (found,) = rules.guard(
+    (result,) = rules.guard(
         (Recommendation(key("c"), {CPU: cpu_m, MEMORY: mebibytes * MIB}),), facts, parameters
     )
-    return found
+    return result
 
 
 def test_by_default_memory_is_limited_to_its_request_and_cpu_is_not() -> None:
-    found = one(300, 200, GuardContext(current(c=("1", "1Gi"))))
-    assert found.requests == {CPU: 300, MEMORY: 200 * MIB}
-    assert found.limits == {MEMORY: 200 * MIB}
-    assert found.reasons == ()
+    result = one(300, 200, GuardContext(current(c=("1", "1Gi"))))
+    assert result.requests == {CPU: 300, MEMORY: 200 * MIB}
+    assert result.limits == {MEMORY: 200 * MIB}
+    assert result.reasons == ()
 
 
 def test_small_changes_are_not_made() -> None:
     # 950 of 1000 m is a change of 5 %, 512 of 1024 MiB one of half.
-    found = one(950, 512, GuardContext(current(c=("1", "1Gi"))))
-    assert found.requests == {CPU: 1000, MEMORY: 512 * MIB}
-    assert found.reasons == ("cpu: change below 10 %",)
+    result = one(950, 512, GuardContext(current(c=("1", "1Gi"))))
+    assert result.requests == {CPU: 1000, MEMORY: 512 * MIB}
+    assert result.reasons == ("cpu: change below 10 %",)
 
 
 def test_an_autoscaled_request_stays_and_the_note_names_the_target_that_would_do() -> None:
     # 60 % of 1000 m are 600 m; of 800 m that would be 75 %.
-    found = one(800, 512, GuardContext(current(c=("1", "1Gi")), autoscaled={CPU: 60}))
-    assert found.requests[CPU] == 1000
-    assert found.reasons == (
+    result = one(800, 512, GuardContext(current(c=("1", "1Gi")), autoscaled={CPU: 60}))
+    assert result.requests[CPU] == 1000
+    assert result.reasons == (
         "cpu: an HPA scales on 60 % of this request; 75 % of the new one would scale alike",
     )
 
@@ -75,14 +75,14 @@ def test_no_spiral_under_an_autoscaler() -> None:
     stated = current(c=("1", "1Gi"))
     for _ in range(5):
         facts = GuardContext(stated, autoscaled={CPU: 80})
-        found = one(int(0.8 * facts.request("c", CPU)), 512, facts)
-        stated = current(c=(f"{found.requests[CPU]}m", "512Mi"))
-    assert found.requests[CPU] == 1000
+        result = one(int(0.8 * facts.request("c", CPU)), 512, facts)
+        stated = current(c=(f"{result.requests[CPU]}m", "512Mi"))
+    assert result.requests[CPU] == 1000
 
 
 def test_floors() -> None:
-    found = one(1, 1, GuardContext())
-    assert found.requests == {CPU: 10, MEMORY: 32 * MIB}
+    result = one(1, 1, GuardContext())
+    assert result.requests == {CPU: 10, MEMORY: 32 * MIB}
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_a_kill_counts_more_than_an_autoscaler_and_than_a_small_change() -> None
 
 def test_a_heap_is_not_cut() -> None:
     heap = heaps.JavaHeap(1024 * MIB, None, "heap flag")
-    found = one(500, 300, GuardContext(current(c=("1", "4Gi")), heaps={"c": heap}))
-    assert found.requests[MEMORY] == 1280 * MIB
-    assert found.reasons == ("Java heap of 1024 MiB",)
+    result = one(500, 300, GuardContext(current(c=("1", "4Gi")), heaps={"c": heap}))
+    assert result.requests[MEMORY] == 1280 * MIB
+    assert result.reasons == ("Java heap of 1024 MiB",)
 
 
 def test_an_unknown_heap_is_not_shrunk_but_may_grow() -> None:
@@ -125,22 +125,22 @@ def test_the_whole_pod_fits_the_largest_node() -> None:
     # 3000 and 3000 m on a node of 4000 m: both had 1000, so 2000 of growth are shared 1 : 1.
     facts = GuardContext(current(a=("1", "1Gi"), b=("1", "1Gi")), node={CPU: 4000, MEMORY: 2**40})
     pod = tuple(Recommendation(key(name), {CPU: 3000, MEMORY: 2**30}) for name in "ab")
-    found = rules.guard(pod, facts, PLAIN)
-    assert [sized.requests[CPU] for sized in found] == [2000, 2000]
-    assert "cpu: no node is larger" in found[0].reasons
+    result = rules.guard(pod, facts, PLAIN)
+    assert [sized.requests[CPU] for sized in result] == [2000, 2000]
+    assert "cpu: no node is larger" in result[0].reasons
 
 
 def test_containers_without_a_recommendation_take_their_room_too() -> None:
     facts = GuardContext(current(a=("1", "1Gi"), b=("3", "1Gi")), node={CPU: 4500, MEMORY: 2**40})
-    (found,) = rules.guard((Recommendation(key("a"), {CPU: 9000}),), facts, PLAIN)
-    assert found.requests[CPU] == 1500
+    (result,) = rules.guard((Recommendation(key("a"), {CPU: 9000}),), facts, PLAIN)
+    assert result.requests[CPU] == 1500
 
 
 def test_a_pod_that_never_fitted_shrinks_in_proportion() -> None:
     facts = GuardContext(current(a=("6", "1Gi"), b=("2", "1Gi")), node={CPU: 4000, MEMORY: 2**40})
     pod = (Recommendation(key("a"), {CPU: 6000}), Recommendation(key("b"), {CPU: 2000}))
-    found = rules.guard(pod, facts, PLAIN)
-    assert [sized.requests[CPU] for sized in found] == [3000, 1000]
+    result = rules.guard(pod, facts, PLAIN)
+    assert [sized.requests[CPU] for sized in result] == [3000, 1000]
 
 
 def test_the_quota_is_shared_by_all_replicas() -> None:
@@ -167,15 +167,15 @@ def ranges(least: str, most: str) -> limit_ranges.LimitRanges:
 
 @pytest.mark.parametrize(("wanted", "expected"), [(50, 100), (500, 500), (900, 800)])
 def test_limit_ranges_bound_requests_and_want_a_limit(wanted: int, expected: int) -> None:
-    found = one(wanted, 512, GuardContext(current(c=("2", "1Gi")), ranges=ranges("100m", "800m")))
-    assert found.requests[CPU] == expected
-    assert found.limits[CPU] == 800
+    result = one(wanted, 512, GuardContext(current(c=("2", "1Gi")), ranges=ranges("100m", "800m")))
+    assert result.requests[CPU] == expected
+    assert result.limits[CPU] == 800
 
 
 def test_guaranteed_pods_stay_guaranteed() -> None:
     facts = GuardContext(current(c=("1", "1Gi", "1", "1Gi")), quality=requests.QosClass.GUARANTEED)
-    found = one(300, 200, facts)
-    assert found.limits == found.requests == {CPU: 300, MEMORY: 200 * MIB}
+    result = one(300, 200, facts)
+    assert result.limits == result.requests == {CPU: 300, MEMORY: 200 * MIB}
 
 
 @pytest.mark.parametrize(
@@ -183,10 +183,10 @@ def test_guaranteed_pods_stay_guaranteed() -> None:
 )
 def test_rules_for_limits(rule: Any, limit: int | None) -> None:
     # Request 1000 m, limit 2000 m; 300 m are recommended.
-    found = one(
+    result = one(
         300, 512, GuardContext(current(c=("1", "1Gi", "2", "2Gi"))), GuardParameters(cpu_limit=rule)
     )
-    assert found.limits.get(CPU) == limit
+    assert result.limits.get(CPU) == limit
 
 
 @settings(max_examples=200)
@@ -221,13 +221,13 @@ def test_after_all_guards_the_pod_fits_and_limits_hold(
         Recommendation(key(name), {CPU: cpu_m, MEMORY: memory})
         for name, (cpu_m, memory) in zip(names, wanted, strict=True)
     )
-    found = rules.guard(pod, facts, PLAIN)
+    result = rules.guard(pod, facts, PLAIN)
     for place, resource in enumerate((CPU, MEMORY)):
-        assert sum(sized.requests[resource] for sized in found) <= node[place]
-    for sized in found:
+        assert sum(sized.requests[resource] for sized in result) <= node[place]
+    for sized in result:
         assert all(amount >= 0 for amount in sized.requests.values())
         assert sized.limits[MEMORY] >= sized.requests[MEMORY]
         assert (CPU in sized.limits) == guaranteed
-    capped = any("no node is larger" in note for note in found[0].reasons)
+    capped = any("no node is larger" in note for note in result[0].reasons)
     if killed and not capped:
-        assert found[0].requests[MEMORY] > killed
+        assert result[0].requests[MEMORY] > killed

@@ -32,10 +32,10 @@ def test_flags_are_found_where_a_jvm_looks_for_them(
     max_bytes: int | None,
     percentage: float | None,
 ) -> None:
-    found = heaps.find_java_heap("registry/app:1", command, variables)
-    assert found is not None
-    assert (found.max_bytes, found.ram_percentage) == (max_bytes, percentage)
-    assert found.why == "heap flag"
+    result = heaps.find_java_heap("registry/app:1", command, variables)
+    assert result is not None
+    assert (result.max_bytes, result.ram_percentage) == (max_bytes, percentage)
+    assert result.why == "heap flag"
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,10 @@ def test_flags_are_found_where_a_jvm_looks_for_them(
 def test_java_without_flags_is_recognised(
     image: str, command: list[str], variables: dict[str, str], why: str
 ) -> None:
-    found = heaps.find_java_heap(image, command, variables)
-    assert found is not None
-    assert (found.max_bytes, found.why) == (None, why)
-    assert found.least_bytes is None
+    result = heaps.find_java_heap(image, command, variables)
+    assert result is not None
+    assert (result.max_bytes, result.why) == (None, why)
+    assert result.least_bytes is None
 
 
 @pytest.mark.parametrize(

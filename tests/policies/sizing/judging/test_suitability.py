@@ -16,11 +16,11 @@ PLAIN = suitability.ScreenParameters()
 
 
 def test_a_steady_container_is_suitable() -> None:
-    found = suitability.screen_container(scenes.usage([[1.0, 2.0, 2.0, 1.0, 2.0, 1.0]]), 2, PLAIN)
-    assert found.windows.tolist() == [3]
-    assert found.spread.tolist() == [0.0]
-    assert found.suitable.tolist() == [True]
-    assert found.reasons == ("",)
+    result = suitability.screen_container(scenes.usage([[1.0, 2.0, 2.0, 1.0, 2.0, 1.0]]), 2, PLAIN)
+    assert result.windows.tolist() == [3]
+    assert result.spread.tolist() == [0.0]
+    assert result.suitable.tolist() == [True]
+    assert result.reasons == ("",)
 
 
 @pytest.mark.parametrize(
@@ -32,18 +32,18 @@ def test_a_steady_container_is_suitable() -> None:
     ],
 )
 def test_why_a_container_is_not_suitable(values: list[float], reason: str) -> None:
-    found = suitability.screen_container(scenes.usage([values]), 2, PLAIN)
-    assert found.reasons == (reason,)
-    assert found.suitable.tolist() == [False]
+    result = suitability.screen_container(scenes.usage([values]), 2, PLAIN)
+    assert result.reasons == (reason,)
+    assert result.suitable.tolist() == [False]
 
 
 def test_growth_that_stands_out_is_a_trend() -> None:
     # 10, 11, ... 17: mean 13.5, slope 1 per window, 7 %.
     growing = [10.0 + k for k in range(8)]
-    found = suitability.screen_container(scenes.usage([growing, [10.0] * 8]), 1, PLAIN)
-    assert found.trend[0] == pytest.approx(1.0 / 13.5)
-    assert found.trend[1] == 0.0
-    assert found.reasons == ("memory grows 7 % per window", "")
+    result = suitability.screen_container(scenes.usage([growing, [10.0] * 8]), 1, PLAIN)
+    assert result.trend[0] == pytest.approx(1.0 / 13.5)
+    assert result.trend[1] == 0.0
+    assert result.reasons == ("memory grows 7 % per window", "")
 
 
 def test_of_runs_every_row_is_one() -> None:
@@ -51,17 +51,17 @@ def test_of_runs_every_row_is_one() -> None:
         scenes.usage([[1.0, NAN], [2.0, 2.0], [9.0, 1.0], [2.0, NAN]], owners=[0, 1, 0, 1]),
         runs=True,
     )
-    found = suitability.screen_container(usage, 5, PLAIN)
-    assert found.windows.tolist() == [2, 2]
-    assert found.spread[1] == 0.0
-    assert found.reasons[1] == "runs: 2, 3 needed"
+    result = suitability.screen_container(usage, 5, PLAIN)
+    assert result.windows.tolist() == [2, 2]
+    assert result.spread[1] == 0.0
+    assert result.reasons[1] == "runs: 2, 3 needed"
 
 
 def test_java_with_an_unknown_heap_is_not_suitable() -> None:
     usage = scenes.usage([[1.0] * 4, [1.0] * 4])
     known = (heaps.JavaHeap(None, None, "image"), heaps.JavaHeap(2**30, None, "heap flag"))
-    found = suitability.screen_container(usage, 1, PLAIN, known)
-    assert found.reasons == ("Java (image), heap unknown", "")
+    result = suitability.screen_container(usage, 1, PLAIN, known)
+    assert result.reasons == ("Java (image), heap unknown", "")
 
 
 def test_independent_values_are_within_the_band_and_a_walk_is_not() -> None:
@@ -77,6 +77,6 @@ def test_independent_values_are_within_the_band_and_a_walk_is_not() -> None:
 
 
 def test_nothing_measured_is_nothing_known() -> None:
-    found = suitability.screen_container(scenes.usage([[NAN, NAN, NAN]]), 1, PLAIN)
-    assert found.windows.tolist() == [0]
-    assert found.suitable.tolist() == [False]
+    result = suitability.screen_container(scenes.usage([[NAN, NAN, NAN]]), 1, PLAIN)
+    assert result.windows.tolist() == [0]
+    assert result.suitable.tolist() == [False]

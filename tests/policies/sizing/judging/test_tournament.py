@@ -49,11 +49,11 @@ GROWING = [float(2**k) for k in range(12)]
 def test_steady_containers_get_the_tight_answer_and_jumping_ones_the_roomy_one() -> None:
     # Twice as much after eight of twelve points: the first window after that was foreseen by none
     # but the roomy one.
-    found, scores = run([STEADY, [1.0] * 8 + [2.0] * 4])
+    result, scores = run([STEADY, [1.0] * 8 + [2.0] * 4])
     assert scores.judged.tolist() == [3, 3]
     assert scores.memory_winner.tolist() == [0, 1]
-    assert found.memory_bytes.tolist() == [2000.0, 6000.0]
-    assert found.reasons == (
+    assert result.memory_bytes.tolist() == [2000.0, 6000.0]
+    assert result.reasons == (
         "tight: least cost in 3 past windows",
         "roomy: least cost in 3 past windows",
     )
@@ -87,10 +87,10 @@ def test_a_short_past_has_shorter_windows_and_no_past_none() -> None:
     parameters = judging_tournament.TournamentParameters(window_s=600.0, windows=2)
     assert judging_tournament.arena_window(scenes.usage([[1.0] * 100]), parameters) == 10
     assert judging_tournament.arena_window(scenes.usage([[1.0] * 8]), parameters) == 2
-    found, scores = run([[5.0]])
+    result, scores = run([[5.0]])
     assert scores.judged.tolist() == [0]
-    assert found.memory_bytes.tolist() == [5000.0]
-    assert found.reasons == ("tight: nothing to judge by yet",)
+    assert result.memory_bytes.tolist() == [5000.0]
+    assert result.reasons == ("tight: nothing to judge by yet",)
 
 
 def test_a_winner_without_an_answer_is_stood_in_for() -> None:
@@ -107,16 +107,16 @@ def test_a_winner_without_an_answer_is_stood_in_for() -> None:
 
 
 def test_the_numbers_name_costs_and_misses() -> None:
-    found, _ = run([STEADY])
-    assert found.numbers["memory_cost/roomy"].tolist() == [2.0]
-    assert found.numbers["memory_missed"].tolist() == [0.0]
-    assert found.numbers["judged"].tolist() == [3.0]
+    result, _ = run([STEADY])
+    assert result.numbers["memory_cost/roomy"].tolist() == [2.0]
+    assert result.numbers["memory_missed"].tolist() == [0.0]
+    assert result.numbers["judged"].tolist() == [3.0]
 
 
 def test_an_empty_batch_is_no_trouble() -> None:
     empty = arrange([], np.empty(0, dtype=np.int64), 60.0, 0.0, np.empty((0, 9)), np.empty((0, 9)))
-    found = judging_tournament.Tournament((percentile.Percentile(),)).estimate(empty)
-    assert found.cpu_cores.shape == (0,)
+    result = judging_tournament.Tournament((percentile.Percentile(),)).estimate(empty)
+    assert result.cpu_cores.shape == (0,)
 
 
 def test_prices_decide() -> None:
@@ -141,7 +141,7 @@ def test_several_moments_at_once_are_the_same_as_one_by_one() -> None:
     tournament = judging_tournament.Tournament((TIGHT, ROOMY, percentile.Percentile()), parameters)
     at = [60, 80, 96]
     together = tournament.estimate_at(usage, at)
-    for points, found in zip(at, together, strict=True):
+    for points, result in zip(at, together, strict=True):
         alone = tournament.estimate(usage.until(points))
-        assert found.memory_bytes.tolist() == alone.memory_bytes.tolist()
-        assert found.reasons == alone.reasons
+        assert result.memory_bytes.tolist() == alone.memory_bytes.tolist()
+        assert result.reasons == alone.reasons

@@ -20,16 +20,16 @@ def simulate(
     rng = np.random.default_rng(seed)
     rows, points = shape
     noise = rng.normal(size=(rows, points + 200))
-    found = np.zeros_like(noise)
+    result = np.zeros_like(noise)
     for t in range(noise.shape[1]):
-        found[:, t] = noise[:, t]
+        result[:, t] = noise[:, t]
         for lag, weight in enumerate(phi, 1):
             if t >= lag:
-                found[:, t] += weight * found[:, t - lag]
+                result[:, t] += weight * result[:, t - lag]
         for lag, weight in enumerate(theta, 1):
             if t >= lag:
-                found[:, t] += weight * noise[:, t - lag]
-    return found[:, 200:]
+                result[:, t] += weight * noise[:, t - lag]
+    return result[:, 200:]
 
 
 def fit_fixed(values: Floats, order: int, rounds: int = 8) -> arima.Fits:
@@ -47,11 +47,11 @@ def test_known_coefficients_are_recovered() -> None:
     w = simulate(phi, theta, (1, 6000))[0]
     products = arima_kernels.tabulate(w, w, 2, 2)
     u = arima_kernels.start_residuals(w, 48)
-    found = np.zeros(4)
+    result = np.zeros(4)
     for _ in range(8):
-        arima_kernels.regress(w, products, 2, 2, 2, u, found)
+        arima_kernels.regress(w, products, 2, 2, 2, u, result)
     # Standard errors at 6000 points are about 0.02 to 0.03.
-    assert found == pytest.approx([*phi, *theta], abs=0.08)
+    assert result == pytest.approx([*phi, *theta], abs=0.08)
     # The noise had a variance of 1.
     assert float((u * u).mean()) == pytest.approx(1.0, abs=0.06)
 
@@ -96,9 +96,9 @@ def test_forecasts_agree_with_a_reference_library_on_well_behaved_series() -> No
 def test_the_search_is_close_to_the_best_forecast_of_a_known_process() -> None:
     changes = simulate((0.8,), (), (300, 125), seed=9)
     values = np.cumsum(changes, axis=1)
-    found = arima.fit(values[:, :120], arima.ArimaMarginParameters())
+    result = arima.fit(values[:, :120], arima.ArimaMarginParameters())
     known = values[:, 119] + 0.8 * changes[:, 119]
-    errors = np.abs(values[:, 120] - found.levels[:, 0]).mean()
+    errors = np.abs(values[:, 120] - result.levels[:, 0]).mean()
     best = np.abs(values[:, 120] - known).mean()
     naive = np.abs(values[:, 120] - values[:, 119]).mean()
     assert best < errors < 0.5 * (best + naive)
@@ -173,43 +173,43 @@ def test_margins_of_cpu_by_hand(safety: float, cores: float) -> None:
 
 
 def test_constant_series_get_their_value_and_the_additive_term() -> None:
-    found = arima.ArimaMargin().estimate(scenes.usage([[0.25] * 120], [[64.0 * MIB] * 120]))
+    result = arima.ArimaMargin().estimate(scenes.usage([[0.25] * 120], [[64.0 * MIB] * 120]))
     # n = 2: 2 x 2 MiB; n = 7: 0.0005 x 7 + 0.0015 = 0.005 cores.
-    assert found.memory_bytes.tolist() == [68.0 * MIB]
-    assert found.cpu_cores[0] == pytest.approx(0.255)
-    assert found.reasons == ("cpu constant; memory constant",)
+    assert result.memory_bytes.tolist() == [68.0 * MIB]
+    assert result.cpu_cores[0] == pytest.approx(0.255)
+    assert result.reasons == ("cpu constant; memory constant",)
 
 
 def test_short_rows_go_by_their_last_value_and_are_counted() -> None:
     rng = np.random.default_rng(2)
     values = 5.0 + rng.normal(size=(1, 96))
-    found = arima.fit(values, arima.ArimaMarginParameters())
-    assert found.outcomes.tolist() == [arima_kernels.SHORT]
-    assert (found.levels == values[0, -1]).all()
+    result = arima.fit(values, arima.ArimaMarginParameters())
+    assert result.outcomes.tolist() == [arima_kernels.SHORT]
+    assert (result.levels == values[0, -1]).all()
     # Changes are taken for independent with the variance they had.
     sigma = np.sqrt((np.diff(values[0]) ** 2).mean())
-    assert found.exact[0] == pytest.approx(sigma * np.sqrt(np.arange(1, 6)))
+    assert result.exact[0] == pytest.approx(sigma * np.sqrt(np.arange(1, 6)))
     estimated = arima.ArimaMargin().estimate(scenes.usage(values.tolist()))
     assert estimated.numbers["cpu_fallbacks"].tolist() == [1.0]
     longer = np.concatenate([values, values[:, -1:] + 0.5], axis=1)
-    found = arima.fit(longer, arima.ArimaMarginParameters())
-    assert found.outcomes.tolist() == [arima_kernels.FITTED]
+    result = arima.fit(longer, arima.ArimaMarginParameters())
+    assert result.outcomes.tolist() == [arima_kernels.FITTED]
 
 
 def test_growth_without_end_is_refused() -> None:
     # Differences grow by 20 % a point: the only fit that explains them is not stationary.
     values = np.cumsum(1.2 ** np.arange(120.0))[np.newaxis]
-    found = arima.fit(values, arima.ArimaMarginParameters())
-    assert found.outcomes.tolist() == [arima_kernels.EXPLODED]
-    assert found.refused[0] == 64
-    assert np.isfinite(found.exact).all()
-    assert (found.levels == values[0, -1]).all()
+    result = arima.fit(values, arima.ArimaMarginParameters())
+    assert result.outcomes.tolist() == [arima_kernels.EXPLODED]
+    assert result.refused[0] == 64
+    assert np.isfinite(result.exact).all()
+    assert (result.levels == values[0, -1]).all()
 
 
 def test_a_straight_line_is_continued() -> None:
     values = 10.0 + 2.0 * np.arange(120.0)[np.newaxis] + 0.01 * np.sin(np.arange(120.0))
-    found = arima.fit(values, arima.ArimaMarginParameters())
-    assert found.levels[0] == pytest.approx(10.0 + 2.0 * np.arange(120.0, 125.0), abs=0.1)
+    result = arima.fit(values, arima.ArimaMarginParameters())
+    assert result.levels[0] == pytest.approx(10.0 + 2.0 * np.arange(120.0, 125.0), abs=0.1)
 
 
 def test_rows_do_not_depend_on_each_other_or_on_what_lies_before_the_window() -> None:
@@ -251,9 +251,9 @@ def test_gaps_carry_the_last_value_and_nothing_measured_gives_nothing() -> None:
 
 def test_the_largest_pod_counts_and_amounts_are_not_negative() -> None:
     low, high = [0.0] * 120, [0.5] * 120
-    found = arima.ArimaMargin().estimate(scenes.usage([low, high], owners=[0, 0]))
-    assert found.cpu_cores[0] == pytest.approx(0.505)
-    assert found.lower_cpu_cores[0] == pytest.approx(0.5)
+    result = arima.ArimaMargin().estimate(scenes.usage([low, high], owners=[0, 0]))
+    assert result.cpu_cores[0] == pytest.approx(0.505)
+    assert result.lower_cpu_cores[0] == pytest.approx(0.5)
     falling = -np.arange(120.0)[np.newaxis] - 100.0
     fits = arima.fit(falling, arima.ArimaMarginParameters())
     assert fits.amounts(0.0, 0.0, "printed").tolist() == [0.0]

@@ -45,28 +45,28 @@ def noise(rows: int, seed: int = 1) -> Floats:
 
 
 def test_a_higher_price_never_gives_less() -> None:
-    found = short.forecast_amounts(noise(12)[:, :120], short.ShortMarginParameters())
+    result = short.forecast_amounts(noise(12)[:, :120], short.ShortMarginParameters())
     for unit in ("fleet", "own"):
-        amounts = [found.amounts(price, unit) for price in (0.01, 0.1, 1.0, 10.0, 100.0)]
+        amounts = [result.amounts(price, unit) for price in (0.01, 0.1, 1.0, 10.0, 100.0)]
         assert (np.diff(np.stack(amounts), axis=0) >= 0.0).all()
 
 
 def test_with_a_price_by_own_size_rows_of_different_size_are_treated_alike() -> None:
     line = noise(1)[:, :120]
     values = np.concatenate([line, 64.0 * line])
-    found = short.forecast_amounts(values, short.ShortMarginParameters())
-    small, large = found.amounts(1.0, "own")
+    result = short.forecast_amounts(values, short.ShortMarginParameters())
+    small, large = result.amounts(1.0, "own")
     assert large == pytest.approx(64.0 * small)
     # With one price for all the large one runs more risk.
-    fleet_small, fleet_large = found.amounts(1.0, "fleet")
+    fleet_small, fleet_large = result.amounts(1.0, "fleet")
     assert fleet_large / 64.0 < small < fleet_small
 
 
 def test_shortages_are_as_rare_as_the_price_makes_them() -> None:
     values = noise(400, seed=3)
-    found = short.forecast_amounts(values[:, :120], short.ShortMarginParameters())
+    result = short.forecast_amounts(values[:, :120], short.ShortMarginParameters())
     peaks = values[:, 120:].max(axis=1)
-    shares = [float((peaks > found.amounts(price, "own")).mean()) for price in (0.05, 1.0, 20.0)]
+    shares = [float((peaks > result.amounts(price, "own")).mean()) for price in (0.05, 1.0, 20.0)]
     assert shares[0] > 0.1 > shares[1] > shares[2]
     assert shares[2] < 0.02
 
@@ -76,9 +76,9 @@ def test_the_steadiest_level_is_chosen() -> None:
     walk = 1000.0 + np.cumsum(rng.normal(size=(1, 120)), axis=1)
     # Noise without memory: the longest mean knows most.
     still = 1000.0 + rng.normal(size=(1, 120))
-    found = short.forecast_amounts(np.concatenate([walk, still]), short.ShortMarginParameters())
-    assert found.kinds[0] in (0, 1)
-    assert found.kinds[1] in (3, 4)
+    result = short.forecast_amounts(np.concatenate([walk, still]), short.ShortMarginParameters())
+    assert result.kinds[0] in (0, 1)
+    assert result.kinds[1] in (3, 4)
 
 
 def test_the_level_follows_what_is_known_at_its_time_only() -> None:
@@ -104,27 +104,27 @@ def _scores(values: Floats) -> Floats:
 
 
 def test_constant_rows_keep_their_value_beside_steady_ones() -> None:
-    found = short.forecast_amounts(np.full((3, 120), 8.0), short.ShortMarginParameters())
-    assert found.amounts(1.0, "fleet") == pytest.approx([8.0] * 3)
+    result = short.forecast_amounts(np.full((3, 120), 8.0), short.ShortMarginParameters())
+    assert result.amounts(1.0, "fleet") == pytest.approx([8.0] * 3)
 
 
 def test_short_rows_use_what_the_others_have_seen() -> None:
     values = noise(30)[:, :120]
     values[0, :110] = NAN
-    found = short.forecast_amounts(values, short.ShortMarginParameters())
-    amounts = found.amounts(1.0, "own")
+    result = short.forecast_amounts(values, short.ShortMarginParameters())
+    amounts = result.amounts(1.0, "own")
     assert np.isfinite(amounts).all()
     assert amounts[0] > values[0, -1]
 
 
 def test_without_usage_nothing_is_estimated() -> None:
-    found = short.ShortMargin().estimate(
+    result = short.ShortMargin().estimate(
         scenes.usage([[NAN] * 120, [1.0, 2.0] * 60], owners=[0, 1])
     )
-    assert np.isnan(found.cpu_cores[0])
-    assert found.lower_cpu_cores[1] <= found.cpu_cores[1] <= found.upper_cpu_cores[1]
+    assert np.isnan(result.cpu_cores[0])
+    assert result.lower_cpu_cores[1] <= result.cpu_cores[1] <= result.upper_cpu_cores[1]
     # Peaks of five points are always 2.
-    assert found.cpu_cores[1] == pytest.approx(2.0, rel=0.01)
+    assert result.cpu_cores[1] == pytest.approx(2.0, rel=0.01)
     nothing = short.ShortMargin().estimate(scenes.usage([[NAN] * 5]))
     assert np.isnan(nothing.memory_bytes).all()
 

@@ -26,25 +26,25 @@ def runs_of(peaks_mb: list[float], mean_cores: float = 0.2) -> Usage:
 def test_memory_is_the_maximum_with_its_buffer_on_the_grid(
     peak_mb: float, expected_mb: float
 ) -> None:
-    found = closed_form.ClosedForm().estimate(runs_of([9_000.0, peak_mb]))
-    assert found.memory_bytes[0] == expected_mb * 1e6
+    result = closed_form.ClosedForm().estimate(runs_of([9_000.0, peak_mb]))
+    assert result.memory_bytes[0] == expected_mb * 1e6
 
 
 def test_cpu_is_the_average_of_the_run_on_the_grid() -> None:
     # 195 m, largest 292 m: 256 m.
-    found = closed_form.ClosedForm().estimate(runs_of([500.0], 0.195))
-    assert found.cpu_cores[0] == pytest.approx(0.256)
+    result = closed_form.ClosedForm().estimate(runs_of([500.0], 0.195))
+    assert result.cpu_cores[0] == pytest.approx(0.256)
 
 
 def test_the_one_line_rule_takes_the_largest_of_the_last_five_runs() -> None:
     # Of 900, 500, 510, 520, 505, 515 the first is forgotten: 1.06 x 520 = 551.2.
     rule = closed_form.ClosedForm(closed_form.LAST_FIVE, closed_form.LAST_RUNS)
-    found = rule.estimate(runs_of([900.0, 500.0, 510.0, 520.0, 505.0, 515.0]))
-    assert found.memory_bytes[0] == 576e6
+    result = rule.estimate(runs_of([900.0, 500.0, 510.0, 520.0, 505.0, 515.0]))
+    assert result.memory_bytes[0] == 576e6
     assert rule.name == "last-runs"
 
 
 def test_without_runs_there_is_no_answer() -> None:
-    found = closed_form.ClosedForm().estimate(scenes.usage([[scenes.NAN, scenes.NAN]]))
-    assert np.isnan(found.memory_bytes).all()
-    assert np.isnan(found.cpu_cores).all()
+    result = closed_form.ClosedForm().estimate(scenes.usage([[scenes.NAN, scenes.NAN]]))
+    assert np.isnan(result.memory_bytes).all()
+    assert np.isnan(result.cpu_cores).all()

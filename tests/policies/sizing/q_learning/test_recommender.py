@@ -47,10 +47,10 @@ def replay(
 ) -> list[float]:
     """Return the requests of one agent after each run."""
     used = np.array([maxima])
-    found = np.full(used.shape, np.nan)
+    result = np.full(used.shape, np.nan)
     begin = np.array([start])
-    agents.replay(used, used, np.zeros(used.shape), begin, chosen, seed_of(seed), found)
-    return [float(request) for request in found[0]]
+    agents.replay(used, used, np.zeros(used.shape), begin, chosen, seed_of(seed), result)
+    return [float(request) for request in result[0]]
 
 
 def test_the_update_rule_by_hand() -> None:
@@ -151,8 +151,8 @@ def test_cpu_that_was_short_goes_a_quarter_of_the_way_to_its_maximum() -> None:
 @pytest.mark.parametrize("chosen", [MEMORY, STRICT_MEMORY], ids=["converging", "strict"])
 @pytest.mark.parametrize("seed", range(5))
 def test_table_5_2_never_stays_below_the_maximum(chosen: parameters.QSettings, seed: int) -> None:
-    found = replay(list(MAXIMA), 3072.0, chosen, seed)
-    assert all(request >= most for request, most in zip(found, MAXIMA, strict=True))
+    result = replay(list(MAXIMA), 3072.0, chosen, seed)
+    assert all(request >= most for request, most in zip(result, MAXIMA, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_table_5_2_never_stays_below_the_maximum(chosen: parameters.QSettings, s
 @pytest.mark.parametrize("seed", range(5))
 def test_table_5_1_comes_down_to_576(chosen: parameters.QSettings, most: int, seed: int) -> None:
     maxima = 515.0 + 5.0 * np.random.default_rng(seed).standard_normal(11)
-    found = replay(maxima.tolist(), 976.0, chosen, seed)
-    assert found.index(576.0) + 1 <= most
-    assert found[-1] == 576.0
-    assert all(request >= used for request, used in zip(found, maxima, strict=True))
+    result = replay(maxima.tolist(), 976.0, chosen, seed)
+    assert result.index(576.0) + 1 <= most
+    assert result[-1] == 576.0
+    assert all(request >= used for request, used in zip(result, maxima, strict=True))
 
 
 def test_strict_moves_two_states_per_run() -> None:
@@ -181,9 +181,9 @@ def test_runs_one_by_one_and_all_at_once_come_to_the_same_place() -> None:
     cpu = [[0.5, 0.5, 0.6, 2.0, 0.4]] * len(MAXIMA)
     ram = [[most * 1e6 * share for share in (0.5, 1.0, 0.7, 0.9, 0.2)] for most in MAXIMA]
     usage = as_runs(scenes.usage(cpu, ram, owners=[0] * len(MAXIMA)))
-    found = learner.estimate(usage)
-    assert found.memory_bytes[0] / 1e6 == request.memory_mb
-    assert found.cpu_cores[0] * 1000.0 == request.cpu_m == 832.0  # ceil64(800)
+    result = learner.estimate(usage)
+    assert result.memory_bytes[0] / 1e6 == request.memory_mb
+    assert result.cpu_cores[0] * 1000.0 == request.cpu_m == 832.0  # ceil64(800)
 
 
 def as_runs(usage: Usage) -> Usage:
@@ -227,9 +227,9 @@ def test_runs_stand_in_the_order_in_which_they_began() -> None:
 
 
 def test_what_was_never_measured_gets_no_answer() -> None:
-    found = recommender.QLearning().estimate(as_runs(scenes.usage([[scenes.NAN], [0.5]])))
-    assert np.isnan(found.cpu_cores[0])
-    assert np.isfinite(found.cpu_cores[1])
+    result = recommender.QLearning().estimate(as_runs(scenes.usage([[scenes.NAN], [0.5]])))
+    assert np.isnan(result.cpu_cores[0])
+    assert np.isfinite(result.cpu_cores[1])
 
 
 def test_missing_cpu_does_not_hold_up_memory() -> None:
@@ -248,8 +248,10 @@ def test_a_memory_survives_json_and_goes_on_as_before(parameters: parameters.QPa
     _, memory = learner.evaluate(learner.begin(1000.0, 1887.0), first, np.random.default_rng(1))
     restored = QMemory.from_json(json.loads(json.dumps(memory.as_json())))
     assert restored.as_json() == memory.as_json()
-    told = [learner.evaluate(m, later, np.random.default_rng(2))[0] for m in (memory, restored)]
-    assert told[0] == told[1]
+    decisions = [
+        learner.evaluate(m, later, np.random.default_rng(2))[0] for m in (memory, restored)
+    ]
+    assert decisions[0] == decisions[1]
 
 
 def test_an_evaluation_leaves_the_old_memory_as_it_is() -> None:

@@ -249,14 +249,14 @@ def read_pod(pod: Json) -> pods.UpdaterPod:
 
 
 def _terminations(status: Json) -> dict[str, pods.Termination]:
-    found = {}
+    result = {}
     for entry in status.get("containerStatuses") or ():
         ended = (entry.get("lastState") or {}).get("terminated")
         if ended is not None:
             started, finished = read_instant(ended["startedAt"]), read_instant(ended["finishedAt"])
             if started is not None and finished is not None:
-                found[entry["name"]] = pods.Termination(ended.get("reason", ""), started, finished)
-    return found
+                result[entry["name"]] = pods.Termination(ended.get("reason", ""), started, finished)
+    return result
 
 
 def written(sized: priorities.Recommended) -> list[Json]:

@@ -35,11 +35,11 @@ def fill(samples: list[tuple[int, int]]) -> aggregates.Aggregate:
 
 @given(value=st.floats(0.0, 1e13))
 def test_a_value_lies_in_its_bucket(value: float) -> None:
-    found = histograms.MEMORY_BUCKETS.find(value)
-    start = histograms.MEMORY_BUCKETS.start(found)
+    result = histograms.MEMORY_BUCKETS.find(value)
+    start = histograms.MEMORY_BUCKETS.start(result)
     assert start <= value * (1 + 1e-9) + 1e-6
-    if found + 1 < histograms.MEMORY_BUCKETS.count:
-        assert value <= histograms.MEMORY_BUCKETS.start(found + 1) * (1 + 1e-9)
+    if result + 1 < histograms.MEMORY_BUCKETS.count:
+        assert value <= histograms.MEMORY_BUCKETS.start(result + 1) * (1 + 1e-9)
 
 
 @given(samples=SAMPLES, containers=st.integers(1, 5))
@@ -47,11 +47,11 @@ def test_bounds_enclose_the_target_and_keep_the_floor(
     samples: list[tuple[int, int]], containers: int
 ) -> None:
     flags = VpaParameters()
-    found = estimators.estimate(fill(samples), flags, containers)
+    result = estimators.estimate(fill(samples), flags, containers)
     least_cpu_m, least_memory = floors(flags, containers)
-    assert least_cpu_m <= found.lower_cpu_m <= found.target_cpu_m <= found.upper_cpu_m
-    assert least_memory <= found.lower_memory_bytes <= found.target_memory_bytes
-    assert found.target_memory_bytes <= found.upper_memory_bytes
+    assert least_cpu_m <= result.lower_cpu_m <= result.target_cpu_m <= result.upper_cpu_m
+    assert least_memory <= result.lower_memory_bytes <= result.target_memory_bytes
+    assert result.target_memory_bytes <= result.upper_memory_bytes
 
 
 @given(samples=SAMPLES, shares=st.tuples(st.floats(0, 1), st.floats(0, 1)))

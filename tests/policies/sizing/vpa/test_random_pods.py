@@ -28,9 +28,9 @@ def test_capping_admission_and_priority_equal_the_genuine_ones(start: int) -> No
         assert urgency.grows == out["priority"]["ScaleUp"], case["name"]
         assert urgency.difference == pytest.approx(out["priority"]["ResourceDiff"], rel=1e-15)
 
-        found = admission.recommended_resources(containers, recommended, policies, ranges)
+        result = admission.recommended_resources(containers, recommended, policies, ranges)
         for container, theirs in zip(containers, out["resources"], strict=True):
-            mine = found.get(container.name)
+            mine = result.get(container.name)
             for part, word in (("requests", "Requests"), ("limits", "Limits")):
                 got = dict(getattr(mine, part)) if mine else {}
                 assert got == recorded.read_amounts(theirs[word]), (case["name"], container.name)

@@ -20,7 +20,7 @@ NOW_S = 2e6  # ages in the data count back from here
 
 def read_pods(given: recorded.Json) -> tuple[pods.UpdaterPod, ...]:
     """Return the pods of the targeted controller with their ages."""
-    found = []
+    result = []
     for value in given["Pods"]:
         pod = recorded.read_pod(value)
         age_s, killed = given["Ages"].get(pod.name), given["Oom"].get(pod.name)
@@ -28,8 +28,8 @@ def read_pods(given: recorded.Json) -> tuple[pods.UpdaterPod, ...]:
         if killed is not None:
             ended = {"c0": pods.Termination("OOMKilled", NOW_S - killed[0], NOW_S - killed[1])}
         started_s = None if age_s is None else NOW_S - age_s
-        found.append(replace(pod, started_s=started_s, terminations=ended))
-    return tuple(pod for pod in found if pod.creator == "ReplicaSet/rs")
+        result.append(replace(pod, started_s=started_s, terminations=ended))
+    return tuple(pod for pod in result if pod.creator == "ReplicaSet/rs")
 
 
 def read_policy(vpa: recorded.Json) -> UpdatePolicy:

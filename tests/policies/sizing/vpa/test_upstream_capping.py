@@ -18,9 +18,9 @@ ALL = recorded.load("upstream_tables.jsonl.gz")
 def cases(
     kind: str, wanted: Callable[[recorded.Json], bool] = lambda _: True
 ) -> pytest.MarkDecorator:
-    found = [case for case in ALL if case["kind"] == kind and wanted(case)]
-    assert found
-    return pytest.mark.parametrize("case", found, ids=lambda c: f"{c['package']}-{c['name']}")
+    result = [case for case in ALL if case["kind"] == kind and wanted(case)]
+    assert result
+    return pytest.mark.parametrize("case", result, ids=lambda c: f"{c['package']}-{c['name']}")
 
 
 def quantity(text: Any) -> quantities.Quantity:
@@ -39,9 +39,9 @@ def test_recommendations_are_capped_for_a_pod_as_upstream_caps_them(case: record
     )
     expected = recorded.read_recommended(case["out"]["recommendation"])
     assert recorded.written(capped) == recorded.written(expected)
-    found = {name: sorted(texts) for name, texts in notes.items()}
+    result = {name: sorted(texts) for name, texts in notes.items()}
     annotations = case["out"]["annotations"] or {}
-    assert found == {name: sorted(texts) for name, texts in annotations.items()}
+    assert result == {name: sorted(texts) for name, texts in annotations.items()}
 
 
 @cases("policy")
@@ -97,14 +97,14 @@ def not_off(case: recorded.Json) -> bool:
 def test_new_pods_get_what_upstream_gives_them(case: recorded.Json) -> None:
     given = case["in"]
     containers = recorded.read_containers(given["pod"])
-    found = admission.recommended_resources(
+    result = admission.recommended_resources(
         containers,
         recorded.read_recommended(given["vpa"]["status"].get("recommendation")),
         recorded.policies_of(given["vpa"]),
         recorded.read_ranges(given),
     )
     for container, expected in zip(containers, case["out"]["resources"], strict=True):
-        got = found.get(container.name)
+        got = result.get(container.name)
         requests, limits = (
             recorded.read_amounts({k: v for k, v in (expected[part] or {}).items() if k})
             for part in ("Requests", "Limits")

@@ -34,9 +34,9 @@ ALL = recorded.load("upstream_tables.jsonl.gz")
 
 
 def cases(*kinds: str) -> pytest.MarkDecorator:
-    found = [case for case in ALL if case["kind"] in kinds]
-    assert found
-    return pytest.mark.parametrize("case", found, ids=lambda c: f"{c['kind']}-{c['name']}")
+    result = [case for case in ALL if case["kind"] in kinds]
+    assert result
+    return pytest.mark.parametrize("case", result, ids=lambda c: f"{c['kind']}-{c['name']}")
 
 
 def read_buckets(options: recorded.Json) -> Buckets:
@@ -159,8 +159,10 @@ def test_values_and_buckets_belong_together_as_upstream_says(case: recorded.Json
     assert method(case["in"][1]) == case["out"]
     if isinstance(buckets, ExponentialBuckets) and case["kind"] == "find":
         log_ratio = floats.log(buckets.ratio)
-        found = find_compiled(case["in"][1], buckets.first, buckets.ratio, log_ratio, buckets.count)
-        assert found == case["out"]
+        result = find_compiled(
+            case["in"][1], buckets.first, buckets.ratio, log_ratio, buckets.count
+        )
+        assert result == case["out"]
 
 
 @cases("container")
@@ -258,9 +260,9 @@ def test_amounts_are_presented_as_upstream_presents_them(case: recorded.Json) ->
         round_cpu_m=round_cpu_m, round_memory_bytes=round_memory_bytes, humanize_memory=humanize
     )
     cpu_m, memory = given.get("cpu", 0), given.get("memory", 0)
-    found = Estimate(cpu_m, memory, cpu_m, memory, cpu_m, memory)
+    result = Estimate(cpu_m, memory, cpu_m, memory, cpu_m, memory)
     policies = (ContainerPolicy("c", controlled_resources=tuple(given)),)
-    (sized,) = status.present({"c": found}, flags, policies)
+    (sized,) = status.present({"c": result}, flags, policies)
     expected = recorded.read_amounts(
         {name: value for name, value in case["out"].items() if name in ("cpu", "memory")}
     )

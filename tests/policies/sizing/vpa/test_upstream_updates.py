@@ -23,9 +23,9 @@ ALL = recorded.load("upstream_tables.jsonl.gz")
 def cases(
     kind: str, wanted: Callable[[recorded.Json], bool] = lambda _: True
 ) -> pytest.MarkDecorator:
-    found = [case for case in ALL if case["kind"] == kind and wanted(case)]
-    assert found
-    return pytest.mark.parametrize("case", found, ids=lambda c: f"{c['package']}-{c['name']}")
+    result = [case for case in ALL if case["kind"] == kind and wanted(case)]
+    assert result
+    return pytest.mark.parametrize("case", result, ids=lambda c: f"{c['package']}-{c['name']}")
 
 
 def boosted(case: recorded.Json) -> bool:
@@ -78,7 +78,7 @@ def test_urgent_pods_come_first(case: recorded.Json) -> None:
         for name, value, admitted in case["in"]
         if admitted
     ]
-    by_name = {pod.name: found for pod, found in judged}
+    by_name = {pod.name: result for pod, result in judged}
     got = [by_name[pod.name] for pod in priorities.order(judged)]
     # Upstream leaves the order of equal ones open, so their priorities are compared.
     assert got == [by_name[name] for name in case["out"]]

@@ -147,7 +147,7 @@ def test_target_and_bounds_follow_the_formulas() -> None:
         cpu_m = 200 if minute % 2 else 100
         time_ns = START_NS + minute * instants.MINUTE_NS
         assert containers.add_cpu(container, aggregate, cpu_m, time_ns, RULES)
-    found = estimators.estimate(aggregate, parameters.VpaParameters(), 1)
+    result = estimators.estimate(aggregate, parameters.VpaParameters(), 1)
     # Bucket starts are 0.01 * (1.05**n - 1) / 0.05 cores: 100 m lies in bucket 8, which ends at
     # 0.2 * (1.05**9 - 1) = 0.11027 cores, 200 m in bucket 14, which ends at 0.21579 cores.
     ends = [math.floor(200 * (1.05**n - 1)) for n in (9, 15)]
@@ -155,18 +155,18 @@ def test_target_and_bounds_follow_the_formulas() -> None:
     # Target 1.15 * 215 = 215 + floor(32.25) = 247; the history is 1 day long (1441 / 1440 capped
     # by the lifespan), so upper = 247 * 2. The earlier half weighs less than the later one and
     # minute 1440 is a 100, so the median is 100 m: 110 + 16 = 126, times (1.001)**-2 = 125.7.
-    assert found.target_cpu_m == 247
-    assert found.upper_cpu_m == 494
-    assert found.lower_cpu_m == 125
+    assert result.target_cpu_m == 247
+    assert result.upper_cpu_m == 494
+    assert result.lower_cpu_m == 125
 
 
 def test_without_history_bounds_do_not_force_anything() -> None:
     aggregate = aggregates.make(RULES)
     aggregate.add_cpu(500, START_NS)
-    found = estimators.estimate(aggregate, parameters.VpaParameters(), 1)
-    assert found.lower_cpu_m == 25  # zero, raised to the floor
-    assert found.upper_cpu_m == amounts.MOST  # infinite
-    assert found.upper_memory_bytes == 250 * MIB  # zero times infinity: the floor
+    result = estimators.estimate(aggregate, parameters.VpaParameters(), 1)
+    assert result.lower_cpu_m == 25  # zero, raised to the floor
+    assert result.upper_cpu_m == amounts.MOST  # infinite
+    assert result.upper_memory_bytes == 250 * MIB  # zero times infinity: the floor
 
 
 def test_floors_are_shared_by_the_containers_of_a_pod() -> None:

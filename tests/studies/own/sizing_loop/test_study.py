@@ -18,8 +18,8 @@ from tests.studies import scaling_scenes
 
 
 def record(seed: int, **changes: float) -> cells.CellRecord:
-    found = {"node_hours": 100.0, "oom_kills": 10.0, **changes}
-    numbers: dict[str, Any] = {name: value * (1.0 + 0.01 * seed) for name, value in found.items()}
+    result = {"node_hours": 100.0, "oom_kills": 10.0, **changes}
+    numbers: dict[str, Any] = {name: value * (1.0 + 0.01 * seed) for name, value in result.items()}
     return cells.CellRecord("key", numbers, {"nodes": [9.0, 8.0, 4.0, 2.0]})
 
 
@@ -54,8 +54,8 @@ def test_nodes_at_the_end_are_those_of_the_last_quarter() -> None:
 
 def test_windows_are_as_long_as_the_interval() -> None:
     auto = next(way for way in sizing_loop.WAYS if way.name == "auto")
-    found = sizing_loop.make_sizing(auto, 900.0)
-    assert found["parameters"] == {
+    result = sizing_loop.make_sizing(auto, 900.0)
+    assert result["parameters"] == {
         "tournament": {"windowS": 900.0},
         "conformal": {"windowS": 900.0},
     }
@@ -109,9 +109,9 @@ def test_a_tiny_run_writes_its_files_and_goes_on_where_it_stopped(
     whole = scenarios.make
 
     def short(name: str, seed: int) -> dict[str, Any]:
-        found = whole(name, seed)
-        found["spec"]["duration"] = "1h"
-        return found
+        result = whole(name, seed)
+        result["spec"]["duration"] = "1h"
+        return result
 
     monkeypatch.setattr(scenarios, "make", short)
     ways = tuple(way for way in sizing_loop.WAYS if way.name in ("manual", "vpa", "auto"))

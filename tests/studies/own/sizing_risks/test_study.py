@@ -28,15 +28,15 @@ DATA = Path(__file__).parents[5] / "shared" / "data"
 def test_misses_and_slack_by_hand() -> None:
     needed = np.array([[1.0, 2.0, NAN], [4.0, 4.0, 4.0]])
     given = np.array([[2.0, 1.0, 5.0], [4.0, 6.0, NAN]])
-    found = measures.measure(needed, given, 0.0, 1)
+    result = measures.measure(needed, given, 0.0, 1)
     # Four windows are known on both sides, one (1 for 2) is missed; 13 is given for 11.
-    assert (found.windows, found.series) == (4, 2)
-    assert found.missed == 0.25
-    assert found.summed == pytest.approx(13.0 / 11.0 - 1.0)
+    assert (result.windows, result.series) == (4, 2)
+    assert result.missed == 0.25
+    assert result.summed == pytest.approx(13.0 / 11.0 - 1.0)
     # By series 3 for 3 and 10 for 8.
-    assert found.mean == pytest.approx(0.125)
+    assert result.mean == pytest.approx(0.125)
     # Drawing the first series only, half of its windows are missed; the second only, none.
-    assert (found.missed_low, found.missed_high) == (0.0, 0.5)
+    assert (result.missed_low, result.missed_high) == (0.0, 0.5)
 
 
 def test_misses_are_told_apart_by_how_restless_series_are() -> None:
@@ -81,18 +81,18 @@ def made_up(series: int, points: int, step_s: float, seed: int) -> Usage:
 def test_everybody_is_asked_about_the_same_windows_from_the_eighth_on() -> None:
     batch = made_up(12, 12 * 12, 300.0, 1)
     family = walks.Family("made-up", 3600.0, ("cpu", "memory"))
-    found = walks.walk(batch, family, (0.1,))
-    assert found.needed["memory"].shape == (12, 4)
-    assert found.needed["memory"][:, 0] == pytest.approx(batch.memory_bytes[:, 96:108].max(axis=1))
-    assert set(found.baselines["cpu"]) == set(walks.BASELINES)
-    for lines in found.baselines.values():
+    result = walks.walk(batch, family, (0.1,))
+    assert result.needed["memory"].shape == (12, 4)
+    assert result.needed["memory"][:, 0] == pytest.approx(batch.memory_bytes[:, 96:108].max(axis=1))
+    assert set(result.baselines["cpu"]) == set(walks.BASELINES)
+    for lines in result.baselines.values():
         assert all(np.isfinite(line.at(1.0)).all() for line in lines.values())
     # The largest of the last two hours before the first judged window.
-    span = found.baselines["memory"]["max-of-2"].at(1.0)[:, 0]
+    span = result.baselines["memory"]["max-of-2"].at(1.0)[:, 0]
     assert span == pytest.approx(batch.memory_bytes[:, 72:96].max(axis=1))
     # krr's memory is the largest so far; both round to megabytes and buckets upwards.
     so_far = batch.memory_bytes[:, :96].max(axis=1)
-    krr = found.baselines["memory"]["krr-simple"].at(1.0)[:, 0]
+    krr = result.baselines["memory"]["krr-simple"].at(1.0)[:, 0]
     assert (krr >= so_far).all()
     assert krr == pytest.approx(so_far, rel=0.01)
 
@@ -119,11 +119,11 @@ def test_daily_limits_by_hand() -> None:
     assert len(days.pasts) == 2
     assert days.pasts[0].points == 16
     limit = estimates.exact(np.array([2.0]), np.array([4.0 * GIB]))
-    found = limits.judge(days, [limit, limit])
+    result = limits.judge(days, [limit, limit])
     # Mean use 2 of 2 cores; one of two samples is over, on every day; memory 2 of 4, never over.
-    assert (found.cpu_slack, found.cpu_over, found.cpu_days) == (0.0, 0.5, 1.0)
-    assert (found.memory_slack, found.memory_days) == (0.5, 0.0)
-    assert found.memory_sum == pytest.approx(4.0 / 3.0)
+    assert (result.cpu_slack, result.cpu_over, result.cpu_days) == (0.0, 0.5, 1.0)
+    assert (result.memory_slack, result.memory_days) == (0.5, 0.0)
+    assert result.memory_sum == pytest.approx(4.0 / 3.0)
 
 
 def test_curves_are_read_off_at_equal_violations() -> None:
@@ -228,7 +228,7 @@ def test_the_study_runs_on_the_sets_that_are_there(
     seen: list[str] = []
     out = tmp_path / "out"
     study = registry.get("sizing-risks")
-    report = study.run(StudyOptions(out, quick=True), lambda *told: seen.append(told[2]))
+    report = study.run(StudyOptions(out, quick=True), lambda *reported: seen.append(reported[2]))
     assert seen == ["google2011_vms"]
     assert report["limits"] is None
     assert json.loads((out / "results.json").read_text())["study"] == "sizing-risks"
@@ -255,7 +255,7 @@ def test_the_page_draws_its_figures(limits: Mapping[str, Any] | None) -> None:
 def test_the_promise_holds_on_jobs_that_nothing_was_tuned_on() -> None:
     family = next(one for one in walks.FAMILIES if one.name == "google2011_vms")
     batch = sizing_risks.read(DATA, family, quick=False)
-    found = walks.walk(batch.of(0, 200), family, (0.05,))
+    result = walks.walk(batch.of(0, 200), family, (0.05,))
     for resource in family.resources:
-        measured = measures.measure(found.needed[resource], found.ours[resource][0.05], 0.0, 1)
+        measured = measures.measure(result.needed[resource], result.ours[resource][0.05], 0.0, 1)
         assert 0.02 < measured.missed < 0.075

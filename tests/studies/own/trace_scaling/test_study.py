@@ -190,47 +190,47 @@ def test_traces_that_are_not_there_are_passed_over(
     monkeypatch.setattr(trace_scaling, "DAY_S", 60)  # else files of days are needed
     write_counts(tmp_path / "req_twitter", "requests_per_sec.txt.gz", 600, 1)
     write_counts(tmp_path / "req_worldcup98", "requests_per_min.txt.gz", 41 * 1440 + 4, 60)
-    found = trace_scaling.read_traces(tmp_path, 1)
-    assert [(one.name, one.fine, len(one.rates)) for one in found] == [
+    result = trace_scaling.read_traces(tmp_path, 1)
+    assert [(one.name, one.fine, len(one.rates)) for one in result] == [
         ("twitter", True, 120), ("worldcup98", False, 120),
     ]  # fmt: skip
     # Six days on: second 360 has 360 mod 7 requests.
-    assert found[0].rates[0] == 360 % 7
+    assert result[0].rates[0] == 360 % 7
     # Minutes after the 41st day, spread over their seconds: 59040 mod 7 is 2.
-    assert found[1].rates[[0, 59, 60]].tolist() == [2 / 60, 2 / 60, 3 / 60]
+    assert result[1].rates[[0, 59, 60]].tolist() == [2 / 60, 2 / 60, 3 / 60]
 
 
 def test_requests_are_counted_by_the_second(tmp_path: Path) -> None:
     stamps = [f"2023-11-16 18:{15 + k // 60:02d}:{k % 60:02d}.5,1,1\n" for k in range(130)]
     folder = tmp_path / "req_azure_llm2023"
     pack(folder, "AzureLLMInferenceTrace_conv.csv.gz", "TIMESTAMP,a,b\n" + "".join(stamps))
-    found = trace_scaling.read_traces(tmp_path, 1)[0]
-    assert (found.name, found.block_s) == ("azure-llm", 600)
-    assert found.rates.tolist() == [1.0] * 120  # whole minutes
+    result = trace_scaling.read_traces(tmp_path, 1)[0]
+    assert (result.name, result.block_s) == ("azure-llm", 600)
+    assert result.rates.tolist() == [1.0] * 120  # whole minutes
 
 
 def test_the_trace_of_one_hour_begins_several_times(tmp_path: Path) -> None:
     stamps = [f"2023-11-16 18:{15 + k // 60:02d}:{k % 60:02d}.5,1,1\n" for k in range(600)]
     folder = tmp_path / "req_azure_llm2023"
     pack(folder, "AzureLLMInferenceTrace_conv.csv.gz", "TIMESTAMP,a,b\n" + "".join(stamps))
-    found = trace_scaling.read_traces(tmp_path, 1)
-    assert [one.start_s for one in found] == list(trace_scaling.STARTS_S)
-    assert {one.name for one in found} == {"azure-llm"}
-    assert len(found[1].rates) == 540  # 600 s less 17, whole minutes
+    result = trace_scaling.read_traces(tmp_path, 1)
+    assert [one.start_s for one in result] == list(trace_scaling.STARTS_S)
+    assert {one.name for one in result} == {"azure-llm"}
+    assert len(result[1].rates) == 540  # 600 s less 17, whole minutes
 
 
 @pytest.mark.data
 @needs_data
 def test_all_traces_are_there_and_long_enough() -> None:
-    found = {one.name: one for one in trace_scaling.read_traces(DATA, 1)}
-    assert list(found) == [
+    result = {one.name: one for one in trace_scaling.read_traces(DATA, 1)}
+    assert list(result) == [
         "twitter", "nasa", "azure-llm", "worldcup98", "mongo-01", "mongo-03",
     ]  # fmt: skip
-    for trace in found.values():
+    for trace in result.values():
         assert len(trace.rates) >= trace.warm_s + trace.block_s
         assert np.isfinite(trace.rates).all()
         assert trace.capacity > 0.0
-    assert {len(t.rates) for n, t in found.items() if n != "azure-llm"} == {2 * 86400}
+    assert {len(t.rates) for n, t in result.items() if n != "azure-llm"} == {2 * 86400}
 
 
 def test_series_are_means_of_steps_and_written_once(tmp_path: Path) -> None:

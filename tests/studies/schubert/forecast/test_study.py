@@ -48,23 +48,23 @@ def test_windows_do_not_overlap_and_leave_out_constants_and_gaps() -> None:
     values[1, 135:] = 7.0
     values[2, 200] = np.nan
     batch = arrange(["a", "b", "c"], np.arange(3), 60.0, 0.0, np.full_like(values, np.nan), values)
-    found = forecast_windows.cut("made-up", "memory", batch, 5)
+    result = forecast_windows.cut("made-up", "memory", batch, 5)
     # Points 135 to 259 and 10 to 134: the last window of b is constant, that of c has a gap.
-    assert list(zip(found.series.tolist(), found.places.tolist(), strict=True)) == [
+    assert list(zip(result.series.tolist(), result.places.tolist(), strict=True)) == [
         (0, 0), (0, 1), (1, 1), (2, 1),
     ]  # fmt: skip
-    assert found.past[0, [0, -1]].tolist() == [135.0, 254.0]
-    assert found.real.tolist() == [259.0, 134.0, 134.0, 134.0]
+    assert result.past[0, [0, -1]].tolist() == [135.0, 254.0]
+    assert result.real.tolist() == [259.0, 134.0, 134.0, 134.0]
 
 
 def test_answers_by_hand() -> None:
     past = np.array([np.arange(1.0, 121.0)]) * 2.0**20
     windows = make_windows(past, np.array([121.0 * 2**20]))
     fits = arima.fit(past, arima.ArimaMarginParameters())
-    found = {one.method: one for one in methods.answer(windows, fits)}
+    result = {one.method: one for one in methods.answer(windows, fits)}
 
     def at(method: str, setting: float) -> float:
-        one = found[method]
+        one = result[method]
         return float(one.amounts[0, one.settings.index(setting)]) / 2**20
 
     assert at(methods.VPA, 4.0) == pytest.approx(1.15 * 120.0)
@@ -75,7 +75,7 @@ def test_answers_by_hand() -> None:
     # Changes do not vary.
     assert at(methods.PERSISTENCE, 2.0) == pytest.approx(120.0 + 4.0)
     assert at(methods.MAXIMUM, 5.0) == 120.0
-    assert found[methods.OURS].amounts.shape == found[methods.EVEN].amounts.shape
+    assert result[methods.OURS].amounts.shape == result[methods.EVEN].amounts.shape
 
 
 def test_windows_of_a_series_count_as_one() -> None:
@@ -83,21 +83,21 @@ def test_windows_of_a_series_count_as_one() -> None:
         "made-up", "memory", 60.0, ("a", "b"), np.array([0, 0, 1]), np.array([0, 1, 0]),
         np.full((3, 120), 10.0), np.array([8.0, 14.0, 9.0]),
     )  # fmt: skip
-    found = curves.judge(windows, methods.MethodAnswers("m", (1.0,), np.full((3, 1), 10.0)))
+    result = curves.judge(windows, methods.MethodAnswers("m", (1.0,), np.full((3, 1), 10.0)))
     # a: beyond by 2 and short by 4; b: beyond by 1.
-    assert found.short[:, 0].tolist() == [0.5, 0.0]
-    assert found.over[:, 0].tolist() == [1.0, 1.0]
-    assert found.net[:, 0].tolist() == [-1.0, 1.0]
-    assert found.lack[:, 0].tolist() == [2.0, 0.0]
-    assert found.loss[:, 0] == pytest.approx([0.1, 0.1])
+    assert result.short[:, 0].tolist() == [0.5, 0.0]
+    assert result.over[:, 0].tolist() == [1.0, 1.0]
+    assert result.net[:, 0].tolist() == [-1.0, 1.0]
+    assert result.lack[:, 0].tolist() == [2.0, 0.0]
+    assert result.loss[:, 0] == pytest.approx([0.1, 0.1])
 
 
 def test_methods_are_compared_at_as_few_shortages() -> None:
     ours = make_curve([0.5, 0.2, 0.1], [1.0, 2.0, 4.0])
     theirs = make_curve([0.3, 0.05], [4.0, 5.0])
-    found = curves.compare(ours, theirs, [1.0, 2.0], np.ones((1, 40)))
+    result = curves.compare(ours, theirs, [1.0, 2.0], np.ones((1, 40)))
     # At 0.3 the second setting is enough, 2 by 4; 0.05 is never reached.
-    assert found[0].tolist() == [0.5, np.inf]
+    assert result[0].tolist() == [0.5, np.inf]
     assert curves.cheapest(ours, 1.0) == 0
     # 0.5 p + 1, 0.2 p + 2, 0.1 p + 4: at 5 the second, at 30 the third.
     assert curves.cheapest(ours, 5.0) == 1
@@ -105,26 +105,26 @@ def test_methods_are_compared_at_as_few_shortages() -> None:
 
 
 def test_intervals_keep_what_is_never_reached() -> None:
-    found = curves.summarise(np.array([0.5, *[0.4] * 90, *[np.inf] * 10]))
-    assert (found.value, found.low, found.high) == (0.5, 0.4, np.inf)
+    result = curves.summarise(np.array([0.5, *[0.4] * 90, *[np.inf] * 10]))
+    assert (result.value, result.low, result.high) == (0.5, 0.4, np.inf)
 
 
 def make_group(
-    found: dict[str, curves.ShortageCurve], resource: str = "memory"
+    result: dict[str, curves.ShortageCurve], resource: str = "memory"
 ) -> rows.SeriesGroup:
     """Return a group of equal series, half of them reported."""
-    copies = len(next(iter(found.values())).short)
+    copies = len(next(iter(result.values())).short)
     reported = np.arange(copies) % 2 == 0
     draws = curves.resample(copies, 50, np.random.default_rng(1))
     half = curves.resample(copies // 2, 50, np.random.default_rng(2))
-    return rows.SeriesGroup("made-up", resource, found, reported, draws, half)
+    return rows.SeriesGroup("made-up", resource, result, reported, draws, half)
 
 
 def at_thesis(short: list[float], over: list[float]) -> curves.ShortageCurve:
     """Return a curve at the seven settings of the thesis for memory."""
-    found = make_curve(short, over)
+    result = make_curve(short, over)
     return curves.ShortageCurve(
-        methods.MEMORY_N, found.short, found.over, found.net, found.lack, found.loss
+        methods.MEMORY_N, result.short, result.over, result.net, result.lack, result.loss
     )
 
 
@@ -195,14 +195,14 @@ def test_settings_found_on_one_half_have_to_hold_on_the_other(
 
 def test_the_worst_needs_most_at_every_setting() -> None:
     cheap = [0.5 * c for c in COSTS]
-    found = {
+    result = {
         methods.BARE_VPA: at_thesis(STEPS, COSTS),
         methods.VPA: at_thesis(STEPS, cheap),
         methods.PRINTED: at_thesis(STEPS, cheap),
     }
-    assert rows.worst_row(make_group(found))["verdict"] == "reproduced"
-    found[methods.VPA] = at_thesis(STEPS, [*cheap[:6], 11.0])
-    assert rows.worst_row(make_group(found))["verdict"] == "not reproduced"
+    assert rows.worst_row(make_group(result))["verdict"] == "reproduced"
+    result[methods.VPA] = at_thesis(STEPS, [*cheap[:6], 11.0])
+    assert rows.worst_row(make_group(result))["verdict"] == "not reproduced"
 
 
 def test_settings_are_chosen_on_the_other_half() -> None:
@@ -254,7 +254,7 @@ def test_a_tiny_run_writes_its_files_twice_the_same(folder: Path, tmp_path: Path
     texts = []
     for name in ("one", "two"):
         options = StudyOptions(tmp_path / name, quick=True, lists=20)
-        report = schubert_forecast.run(options, lambda *told: seen.append(told[2]))
+        report = schubert_forecast.run(options, lambda *printed: seen.append(printed[2]))
         texts.append((tmp_path / name / "results.json").read_text())
     assert texts[0] == texts[1]
     assert json.loads(texts[0])["study"] == "schubert-forecast"

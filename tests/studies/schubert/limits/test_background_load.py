@@ -79,8 +79,8 @@ def test_memory_that_was_let_go_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     answers = io.StringIO()
     order = {"load": "memory", "bytes": MIB, "floor_bytes": 1000}
     background_load.perform(io.StringIO(json.dumps(order)), answers, lambda: False)
-    told = [json.loads(line)["held_bytes"] for line in answers.getvalue().splitlines()]
-    assert told == [MIB, 0]
+    reported = [json.loads(line)["held_bytes"] for line in answers.getvalue().splitlines()]
+    assert reported == [MIB, 0]
 
 
 def test_a_load_offers_itself_to_the_kernel(tmp_path: Path) -> None:

@@ -64,18 +64,18 @@ def test_groups_are_made_below_the_own_one(tmp_path: Path) -> None:
     ids=["delegated", "not-delegated"],
 )
 def test_version_2_must_have_the_controller_delegated(
-    enabled: str, found: int | str, tmp_path: Path
+    enabled: str, result: int | str, tmp_path: Path
 ) -> None:
     proc = make_proc(tmp_path / "proc", "0::/pod\n")
     (tmp_path / "cgroup.controllers").write_text("cpu memory\n")
     (tmp_path / "pod").mkdir()
     (tmp_path / "pod" / "cgroup.subtree_control").write_text(enabled)
     parent = cgroups.find_parent(proc, tmp_path)
-    if isinstance(found, int):
-        assert parent == Parent(tmp_path / "pod", found)
+    if isinstance(result, int):
+        assert parent == Parent(tmp_path / "pod", result)
     else:
         assert isinstance(parent, str)
-        assert found in parent
+        assert result in parent
 
 
 def test_what_cannot_be_made_has_a_reason(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def small_scenario() -> dict[str, Any]:
 
 def run_small(profile: str, folder: Path | None = None) -> drain.DrainRun:
     task = DrainTask(profile, SMALL, 1, small_scenario())
-    (found,) = drain.run_tasks([task], folder, ignore)
-    return found
+    (result,) = drain.run_tasks([task], folder, ignore)
+    return result
 
 
 def test_the_bundled_cluster_is_that_of_the_thesis() -> None:

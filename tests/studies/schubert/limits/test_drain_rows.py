@@ -55,8 +55,8 @@ def test_a_cluster_like_that_of_the_thesis_reproduces_it() -> None:
 
 
 def test_what_the_drain_does_alone_is_no_effect_of_the_profile() -> None:
-    found = verdicts(make_runs([EMPTY, HALF, HALF, BIG]))
-    assert found["more-near-empty"] == "not reproduced"
+    result = verdicts(make_runs([EMPTY, HALF, HALF, BIG]))
+    assert result["more-near-empty"] == "not reproduced"
 
 
 def test_nodes_over_the_limits_that_no_big_pod_explains() -> None:
@@ -107,9 +107,9 @@ def test_waiting_of_big_pods_is_compared_seed_by_seed(
 
 def test_histograms_are_means_over_seeds_and_full_nodes_are_in_the_last_bin() -> None:
     full = NodeRow(8.0, 48.0, 0.0, 4.0, 5, 0)
-    found = drain_figures.bins([[EMPTY, full], [full, full]], "requested_memory")
+    result = drain_figures.bins([[EMPTY, full], [full, full]], "requested_memory")
     # 4 GiB belongs to the first bin of 4 GiB; 48 GiB to the twelfth.
-    assert found["nodes"] == [0.5] + [0.0] * 10 + [1.5]
+    assert result["nodes"] == [0.5] + [0.0] * 10 + [1.5]
     assert sum(drain_figures.bins([[EMPTY, full]], "used_cpu")["nodes"]) == 2.0
 
 

@@ -69,6 +69,6 @@ def test_the_time_of_a_process_is_read_behind_its_name(tmp_path: Path) -> None:
 
 
 def test_this_machine_has_cores_and_memory() -> None:
-    found = machine_state.describe()
-    assert found["cores"] >= 1
-    assert 0.0 < found["available_gib"] <= found["memory_gib"]
+    result = machine_state.describe()
+    assert result["cores"] >= 1
+    assert 0.0 < result["available_gib"] <= result["memory_gib"]

@@ -31,19 +31,19 @@ def make_blocks(
 ) -> list[tuple[LoadBlock, LimitRecord]]:
     """Return two rounds of 30 times each, around 100 ms times a factor."""
     rng = np.random.default_rng(3)
-    found = []
+    result = []
     for level, factor in factors.items():
         for visit in range(2):
             values = (0.1 * factor * (1.0 + 0.01 * rng.standard_normal(30))).tolist()
             held = int(level / 100.0 * total_gib * GIB) if kind == MEMORY else 0
             record = LimitRecord("", values, level / 100.0, level / 100.0, held, GIB, "now")
-            found.append((LoadBlock(kind, variant, level, visit, 30), record))
-    return found
+            result.append((LoadBlock(kind, variant, level, visit, 30), record))
+    return result
 
 
 def row_of(rows: list[dict[str, Any]], start: str) -> dict[str, Any]:
-    (found,) = [row for row in rows if row["statement"].startswith(start)]
-    return found
+    (result,) = [row for row in rows if row["statement"].startswith(start)]
+    return result
 
 
 def test_rounds_of_a_level_are_put_together() -> None:

@@ -22,10 +22,10 @@ def test_each_simulation_has_its_own_heuristics() -> None:
 
 
 def test_anchor_values_are_as_printed() -> None:
-    found = {(cell.table, cell.a): cell for cell in packing_tables.read_cells()}
-    assert found["A4", 2].nodes["k8s-least"] == 126.540667
-    assert found["A6", 10].nodes["vector-dot"] == 119.766667
-    assert found["A11", 25].nodes["k8s-vector-dot"] == 109.274667
+    result = {(cell.table, cell.a): cell for cell in packing_tables.read_cells()}
+    assert result["A4", 2].nodes["k8s-least"] == 126.540667
+    assert result["A6", 10].nodes["vector-dot"] == 119.766667
+    assert result["A11", 25].nodes["k8s-vector-dot"] == 109.274667
     assert packing_tables.empirical_cell().nodes["k8s-vector-dot"] == 45.4047
 
 

@@ -36,24 +36,24 @@ def test_the_optimum_is_the_least_sum_of_all_placements() -> None:
     splits = [(a, b, 5 - a - b) for a in range(6) for b in range(6 - a)]
     kinds = np.array(list(runs.PODS.values()), dtype=np.float64)[:, [0, 2, 3]]
     node = np.array(runs.NODE, dtype=np.float64)[[0, 2, 3]]
-    found = [_deviations(each, kinds, node) for each in itertools.product(splits, repeat=3)]
-    best = min(found, key=sum)
+    result = [_deviations(each, kinds, node) for each in itertools.product(splits, repeat=3)]
+    best = min(result, key=sum)
     assert best == pytest.approx(list(balance_rows.OPTIMUM.values()), abs=1e-3)
 
 
-def _deviations(found: Any, kinds: Any, node: Any) -> list[float]:
-    loads = np.array(found, dtype=np.float64).T @ kinds / node
+def _deviations(result: Any, kinds: Any, node: Any) -> list[float]:
+    loads = np.array(result, dtype=np.float64).T @ kinds / node
     deviations: list[float] = (100.0 * loads.std(axis=0)).tolist()
     return deviations
 
 
 @pytest.mark.parametrize("way", [STOCK, STRICT, "clbp", "load-aware"])
 def test_as_printed_all_but_packing_reach_the_optimum(way: str) -> None:
-    found = compute(shi_balance.SCENES[0], way)
-    cpu, memory, network, disk_io, disk = found.deviations
+    result = compute(shi_balance.SCENES[0], way)
+    cpu, memory, network, disk_io, disk = result.deviations
     assert (cpu, network, disk_io) == pytest.approx(tuple(balance_rows.OPTIMUM.values()), abs=1e-3)
     assert (memory, disk) == pytest.approx((0.0, 0.0), abs=1e-9)
-    assert [kind for kind, _ in found.placed] == ["pod1"] * 5 + ["pod2"] * 5 + ["pod3"] * 5
+    assert [kind for kind, _ in result.placed] == ["pod1"] * 5 + ["pod2"] * 5 + ["pod3"] * 5
 
 
 def test_all_ways_get_the_same_arrivals_and_other_seeds_others() -> None:
@@ -72,9 +72,9 @@ def test_pods_that_use_less_leave_less_load() -> None:
 
 
 def test_pods_that_no_node_takes_wait() -> None:
-    found = compute(BalanceScene("s", replicas=12), "clbp")
-    assert found.waiting == sum(row < 0 for _, row in found.placed) > 0
-    assert found.most < 80.0
+    result = compute(BalanceScene("s", replicas=12), "clbp")
+    assert result.waiting == sum(row < 0 for _, row in result.placed) > 0
+    assert result.most < 80.0
 
 
 def test_metrics_show_pods_late_and_assumed_load_makes_up_for_it() -> None:
@@ -107,19 +107,19 @@ def several(deviation: float, waiting: int = 0) -> list[BalanceRun]:
 
 def everything(**changes: list[BalanceRun]) -> dict[tuple[str, str], list[BalanceRun]]:
     """Return runs of all scenes and ways; changes name a way with underscores."""
-    found = {}
+    result = {}
     for scene in (*shi_balance.SCENES, *shi_balance.BURSTS):
         for way in WAYS:
-            found[scene.name, way] = changes.get(
+            result[scene.name, way] = changes.get(
                 way.replace(" ", "_").replace("-", "_"), several(4.0)
             )
-    return found
+    return result
 
 
 def verdict(rows: list[dict[str, Any]], start: str) -> str:
     """Return the verdict of the one statement that begins so."""
-    (found,) = [row["verdict"] for row in rows if row["statement"].startswith(start)]
-    return str(found)
+    (result,) = [row["verdict"] for row in rows if row["statement"].startswith(start)]
+    return str(result)
 
 
 NETWORK = "network, 30 nodes, `clbp` against `kube-scheduler`"
@@ -162,9 +162,9 @@ def test_repetitions_must_all_be_smaller(last: float, expected: str) -> None:
 
 
 def test_lag_is_compared_with_none() -> None:
-    found = everything()
-    found[shi_balance.BURSTS[-1].name, "clbp"] = several(4.8)
-    rows = balance_rows.make_rows(found)
+    result = everything()
+    result[shi_balance.BURSTS[-1].name, "clbp"] = several(4.8)
+    rows = balance_rows.make_rows(result)
     start = "mean of five, burst, lag 60 s, `clbp` against `burst, lag 0 s`"
     assert verdict(rows, start) == "not reproduced"
     start = "mean of five, burst, lag 60 s, `load-aware` against `burst, lag 0 s`"
@@ -174,9 +174,9 @@ def test_lag_is_compared_with_none() -> None:
 def test_every_row_has_a_rule_and_the_thesis_stands_beside_it() -> None:
     rows = balance_rows.make_rows(everything())
     assert {row["rule"] for row in rows} == set(balance_rows.RULES.values())
-    told = {row["statement"]: row["thesis"] for row in rows}
-    assert told[NETWORK] == "-64.3 %"
-    assert len(told) == len(rows)
+    reported = {row["statement"]: row["thesis"] for row in rows}
+    assert reported[NETWORK] == "-64.3 %"
+    assert len(reported) == len(rows)
 
 
 def test_small_scenes_get_more_seeds() -> None:

@@ -73,17 +73,17 @@ def test_real_groups_are_cut_to_their_rows(tmp_path: Path) -> None:
     for name in ("b", "a", "c"):
         rows = "".join(f"{60 * k},{k}\n" for k in range(10))
         (folder / f"{name}.csv.gz").write_bytes(gzip.compress(f"ts,value\n{rows}".encode()))
-    found = groups.real_groups(tmp_path, count=2, rows=4)
-    assert [(one.kind, one.name) for one in found] == [("real", "a"), ("real", "b")]
-    assert found[0].grid.values.tolist() == [[0.0, 1.0, 2.0, 3.0]]
-    assert found[0].grid.step_s == 60.0
+    result = groups.real_groups(tmp_path, count=2, rows=4)
+    assert [(one.kind, one.name) for one in result] == [("real", "a"), ("real", "b")]
+    assert result[0].grid.values.tolist() == [[0.0, 1.0, 2.0, 3.0]]
+    assert result[0].grid.step_s == 60.0
 
 
 @pytest.mark.data
 @needs_data
 def test_six_real_groups_of_ten_thousand_minutes() -> None:
-    found = groups.real_groups(DATA)
-    assert len(found) == 6
-    for group in found:
+    result = groups.real_groups(DATA)
+    assert len(result) == 6
+    for group in result:
         assert group.grid.values.shape == (1, 10_000)
         assert group.grid.step_s == 60.0

@@ -31,15 +31,15 @@ def test_horizons_are_minutes(step_s: float, horizons: tuple[int, ...]) -> None:
 
 def test_the_share_protocol_by_hand() -> None:
     grid = make_grid(100)
-    found = compared.score(
+    result = compared.score(
         compared.ForecastTrace("f", "t", grid), lambda _: baselines.Persistence(), clock=lambda: 1.0
     )
     v = grid.values
     scale = np.abs(np.diff(v[:, :70], axis=1)).mean(axis=1)
     five = np.abs(v[:, 74:] - v[:, 69:-5]).mean(axis=1)
-    np.testing.assert_allclose(found.mase[:, 1], five / scale)
-    assert found.horizons == (1, 5, 15)
-    assert found.mean() == pytest.approx(float(found.mase.mean()))
+    np.testing.assert_allclose(result.mase[:, 1], five / scale)
+    assert result.horizons == (1, 5, 15)
+    assert result.mean() == pytest.approx(float(result.mase.mean()))
     part = compared.score(
         compared.ForecastTrace("f", "t", grid),
         lambda _: baselines.Persistence(),
@@ -53,10 +53,10 @@ def test_the_share_protocol_by_hand() -> None:
 
 def test_traces_of_a_family_count_alike() -> None:
     traces = [compared.ForecastTrace("f", str(n), make_grid(n)) for n in (100, 300)]
-    found = compared.compare(traces, ("persistence", "drift"))
+    result = compared.compare(traces, ("persistence", "drift"))
     each = [compared.score(one, lambda _: baselines.Persistence()).mean() for one in traces]
-    assert found["f"]["persistence"] == pytest.approx(sum(each) / 2)
-    assert set(found["f"]) == {"persistence", "drift"}
+    assert result["f"]["persistence"] == pytest.approx(sum(each) / 2)
+    assert set(result["f"]) == {"persistence", "drift"}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_windows_fill_the_last_tenth(points: int, steps: int, windows: int) -> N
 @pytest.mark.parametrize("refit_every", [0, 2])
 def test_the_window_protocol_by_hand(refit_every: int) -> None:
     grid = make_grid(200)
-    found = compared.score_windows(
+    result = compared.score_windows(
         grid, lambda _: baselines.Persistence(), 10, 4, refit_every=refit_every
     )
     v, terms = grid.values, []
@@ -78,15 +78,15 @@ def test_the_window_protocol_by_hand(refit_every: int) -> None:
         terms.append(
             np.abs(v[:, begin : begin + 10] - v[:, begin - 1 : begin]).mean(axis=1) / scale
         )
-    np.testing.assert_allclose(found.mase.mean(axis=1), np.mean(terms, axis=0))
+    np.testing.assert_allclose(result.mase.mean(axis=1), np.mean(terms, axis=0))
 
 
 def test_traces_that_are_not_there_are_passed_over(tmp_path: Path) -> None:
     folder = tmp_path / "crane_dsp"
     folder.mkdir()
     (folder / "input0.csv.gz").write_bytes(gzip.compress(b"ts,value\n0,1\n60,2\n"))
-    found = list(compared.read_traces(tmp_path))
-    assert [(one.family, one.name) for one in found] == [("crane_dsp", "input0")]
+    result = list(compared.read_traces(tmp_path))
+    assert [(one.family, one.name) for one in result] == [("crane_dsp", "input0")]
     assert list(compared.read_traces(tmp_path, ("req_nasa",))) == []
 
 
@@ -98,8 +98,8 @@ def test_traces_that_are_not_there_are_passed_over(tmp_path: Path) -> None:
 def test_published_figures_of_the_application_set(model: str, published: float) -> None:
     grid = compared.read_application(DATA / "bizitobs")
     point = baselines.Persistence() if model == "naive" else baselines.SeasonalNaive(360)
-    found = compared.score_windows(grid, lambda _: point, 60, 360)
-    assert found.mean() == pytest.approx(published, abs=0.0006)
+    result = compared.score_windows(grid, lambda _: point, 60, 360)
+    assert result.mean() == pytest.approx(published, abs=0.0006)
 
 
 @pytest.mark.data
@@ -111,8 +111,8 @@ def test_published_figures_of_the_order_set(model: str, published: float) -> Non
     grid = compared.read_orders(DATA / "bizitobs")
     assert grid.values.shape == (7, 31968)
     point = baselines.Persistence() if model == "naive" else baselines.SeasonalNaive(288)
-    found = compared.score_windows(grid, lambda _: point, 48, 288)
-    assert found.mean() == pytest.approx(published, abs=0.0006)
+    result = compared.score_windows(grid, lambda _: point, 48, 288)
+    assert result.mean() == pytest.approx(published, abs=0.0006)
 
 
 @pytest.mark.data

@@ -66,14 +66,14 @@ CASES = [
     ids=["large gain", "small gain", "few groups", "one exception", "worse"],
 )
 def test_a_gain_has_to_be_sure_and_half_of_the_published_one(
-    ours: list[float], verdict: str, found: str
+    ours: list[float], verdict: str, result: str
 ) -> None:
     rows = shi_forecast.combined_rows(groups(ours, arima=1.0))
     # Two kinds of series, three other models, three metrics; there are no real groups.
     assert len(rows) == 2 * 3 * 3
     (row,) = [row for row in rows if row["statement"].startswith(ROW)]
     assert row["verdict"] == verdict
-    assert row["found"].endswith(found)
+    assert row["found"].endswith(result)
     assert row["thesis"] == "-42.3 %"
 
 
@@ -138,18 +138,18 @@ def test_windows_go_by_the_figure_asked_for(mase: float, verdict: str) -> None:
     _, steps, season, limit, published = shi_forecast.WINDOWS["application"]
     assert (steps, season, limit) == (60, 360, 1.2)
     row = {"set": "application", "limit": limit, "published": published, "mase": {"auto": mase}}
-    (found,) = shi_forecast.window_rows([row])
-    assert found["verdict"] == verdict
-    assert "persistence 3.764" in found["thesis"]
+    (result,) = shi_forecast.window_rows([row])
+    assert result["verdict"] == verdict
+    assert "persistence 3.764" in result["thesis"]
 
 
 def test_without_data_the_report_says_so() -> None:
     scored = groups(SIX, arima=1.0)
-    found = shi_forecast.make_report(scored, [], [], found_data=False)
-    assert found["rows"][-1]["verdict"] == "not measured"
-    assert "KUBESTOW_DATA" in found["rows"][-1]["found"]
+    result = shi_forecast.make_report(scored, [], [], found_data=False)
+    assert result["rows"][-1]["verdict"] == "not measured"
+    assert "KUBESTOW_DATA" in result["rows"][-1]["found"]
     whole = shi_forecast.make_report(scored, [], [], found_data=True)
-    assert len(whole["rows"]) == len(found["rows"]) - 1
+    assert len(whole["rows"]) == len(result["rows"]) - 1
 
 
 @pytest.fixture
@@ -171,10 +171,10 @@ def light(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_group_is_scored_one_step_ahead_on_its_last_part() -> None:
     values = np.cumsum(np.random.default_rng(2).normal(size=(1, 400)), axis=1) + 50.0
     grid = time_series.TimeGrid(("cpu",), 0.0, 10.0, values)
-    found = shi_forecast.score_group(forecast_groups.UsageGroup("made up", "g", grid))
-    assert list(found["models"]) == list(shi_forecast.MODELS)
+    result = shi_forecast.score_group(forecast_groups.UsageGroup("made up", "g", grid))
+    assert list(result["models"]) == list(shi_forecast.MODELS)
     errors = np.abs(np.diff(values[0, 279:]))  # 70 % of 400 points are fitted to
-    naive = found["models"]["persistence"]
+    naive = result["models"]["persistence"]
     assert naive["mae"] == [pytest.approx(errors.mean())]
     assert naive["mase"] == [pytest.approx(errors.mean() / np.abs(np.diff(values[0, :280])).mean())]
 
@@ -211,9 +211,9 @@ def test_one_real_trace_is_scored_by_all_models() -> None:
     cut = time_series.TimeGrid(
         one.grid.names, one.grid.start_s, one.grid.step_s, one.grid.values[:, :2000]
     )
-    found = shi_forecast.score_trace(protocol.ForecastTrace(one.family, one.name, cut))
-    assert set(found["models"]) == set(shi_forecast.MODELS)
-    assert found["models"]["auto"]["mase"] <= 1.1 * found["models"]["persistence"]["mase"]
+    result = shi_forecast.score_trace(protocol.ForecastTrace(one.family, one.name, cut))
+    assert set(result["models"]) == set(shi_forecast.MODELS)
+    assert result["models"]["auto"]["mase"] <= 1.1 * result["models"]["persistence"]["mase"]
 
 
 def test_values_without_a_scale_are_not_drawn() -> None:

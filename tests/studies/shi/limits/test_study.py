@@ -78,15 +78,15 @@ def test_the_load_is_that_of_the_thesis() -> None:
 
 
 def test_the_control_reserves_its_requests() -> None:
-    found = msgspec.json.decode(
+    result = msgspec.json.decode(
         shi_limits.compute(shi_limits.LimitTask(shi_limits.WAYS[0], 1)), type=shi_limits.LimitRun
     )
-    assert set(found.course["limit"]) == {0.6}
-    assert found.course["time_s"][0] == 5.0
-    assert found.course["time_s"][-1] == 600.0
+    assert set(result.course["limit"]) == {0.6}
+    assert result.course["time_s"][0] == 5.0
+    assert result.course["time_s"][-1] == 600.0
     # Three pods of 600 m for 600 s, less what they used
-    used = 3 * 5.0 * sum(found.course["used"])
-    assert found.numbers["reserved_unused"] == pytest.approx(3 * 0.6 * 600.0 - used, rel=1e-3)
+    used = 3 * 5.0 * sum(result.course["used"])
+    assert result.numbers["reserved_unused"] == pytest.approx(3 * 0.6 * 600.0 - used, rel=1e-3)
 
 
 def test_a_tiny_run_writes_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

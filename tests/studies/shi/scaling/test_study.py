@@ -66,10 +66,10 @@ def test_a_number_is_reached_when_it_is_first_ordered() -> None:
 
 def test_a_span_counts_what_lies_behind_its_beginning() -> None:
     run = make_run(response_s=0.25)
-    found = shi_scaling.over(run, (100.0, 200.0))
+    result = shi_scaling.over(run, (100.0, 200.0))
     # 105 to 145 s: 9 samples of 2 replicas; 150 to 200 s: 11 of 4; 5 s each
-    assert found["replica_seconds"] == 5.0 * (9 * 2 + 11 * 4)
-    assert (found["mean_s"], found["p95_s"]) == (0.25, 0.25)
+    assert result["replica_seconds"] == 5.0 * (9 * 2 + 11 * 4)
+    assert (result["mean_s"], result["p95_s"]) == (0.25, 0.25)
 
 
 def test_times_without_answers_are_left_out_and_requests_weigh() -> None:
@@ -81,10 +81,10 @@ def test_times_without_answers_are_left_out_and_requests_weigh() -> None:
             "response_s": [1.0, 2.0, None, 9.0],
         }
     )
-    found = shi_scaling.over(run, (0.0, 20.0))
-    assert found["mean_s"] == pytest.approx((1.0 + 6.0 + 9.0) / 5.0)
+    result = shi_scaling.over(run, (0.0, 20.0))
+    assert result["mean_s"] == pytest.approx((1.0 + 6.0 + 9.0) / 5.0)
     # Cumulated shares of requests: 0.2, 0.8, 1.0
-    assert found["p95_s"] == 9.0
+    assert result["p95_s"] == 9.0
 
 
 @pytest.mark.parametrize(("level", "expected"), [(0.1, 1.0), (0.5, 2.0), (0.8, 2.0), (0.81, 9.0)])
@@ -118,8 +118,8 @@ CASES = [
 def test_verdicts_go_by_their_rules(
     changes: dict[str, float], verdicts: tuple[str, str, str]
 ) -> None:
-    found = {"hpa": several(), "auto": several(**changes)}
-    rows = shi_scaling.make_rows(found, "auto")
+    result = {"hpa": several(), "auto": several(**changes)}
+    rows = shi_scaling.make_rows(result, "auto")
     assert len(rows) == 4
     assert scaling_scenes.verdict(rows, LEAD) == verdicts[0]
     assert [scaling_scenes.verdict(rows, one) for one in RISE] == [verdicts[1]] * 2
@@ -142,8 +142,8 @@ def test_replicas_that_are_never_reached_are_no_lead() -> None:
 
 
 def test_the_report_compares_every_way_with_reaction() -> None:
-    found = {"hpa": several(), "line-fit": several(lead_s=10.0), "auto": several(lead_s=40.0)}
-    report = shi_scaling.make_report(found, (1, 2, 3))
+    result = {"hpa": several(), "line-fit": several(lead_s=10.0), "auto": several(lead_s=40.0)}
+    report = shi_scaling.make_report(result, (1, 2, 3))
     assert len(report["rows"]) == len(report["statements"]) == 8
     assert [row["way"] for row in report["table"]] == ["hpa", "line-fit", "auto"]
     # Seeds order 0, 5 and 10 s earlier.
@@ -182,9 +182,9 @@ def test_a_tiny_run_writes_its_files_and_goes_on_where_it_stopped(
 
 @browsers.needs_browser
 def test_a_browser_draws_the_page(tmp_path: Path) -> None:
-    found = {"hpa": several(), "auto": several(lead_s=40.0)}
+    result = {"hpa": several(), "auto": several(lead_s=40.0)}
     page = tmp_path / "report.html"
-    report = shi_scaling.make_report(found, (1, 2, 3))
+    report = shi_scaling.make_report(result, (1, 2, 3))
     page.write_text(scaling_page.make_page(report), encoding="utf-8")
     drawn = browsers.open_page(page, tmp_path / "profile")
     assert "<svg" in drawn

@@ -33,10 +33,10 @@ def search(
     weights = knapsack.weigh_resources(batch.sizes, batch.counts, batch.room, values, 20)
     order = knapsack.sort_by_density(batch.sizes, batch.counts, values, weights)
     picked = np.empty(depth + 1, dtype=np.int64)
-    found, value, bound = knapsack.best_pattern(
+    result, value, bound = knapsack.best_pattern(
         batch.sizes, batch.counts, batch.room, values, weights, order, depth, limit, floor, picked
     )
-    return picked[:found].tolist(), value, bound
+    return picked[:result].tolist(), value, bound
 
 
 @settings(deadline=None, max_examples=60)
@@ -98,10 +98,10 @@ def test_enumeration_lists_exactly_the_maximal_patterns_worth_the_threshold(
     }
     listed = enumeration.enumerate_patterns(batch, prices, slack)
     assert listed is not None
-    found = {tuple(pattern.count(t) for t in range(len(batch.counts))) for pattern in listed}
-    assert len(found) == len(listed)
-    assert found <= expected
-    for amounts in expected - found:
+    result = {tuple(pattern.count(t) for t in range(len(batch.counts))) for pattern in listed}
+    assert len(result) == len(listed)
+    assert result <= expected
+    for amounts in expected - result:
         assert np.array(amounts) @ prices < 1.0 - slack
 
 

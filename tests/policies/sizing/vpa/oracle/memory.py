@@ -83,20 +83,20 @@ def restore(saved: decoding.Field, gathering: GatheringOf, now_s: float) -> VpaM
     return VpaMemory(restored=restored)
 
 
-def observe(memory: VpaMemory, told: news.UsageNews, gathering: GatheringOf) -> VpaMemory:
+def observe(memory: VpaMemory, given: news.UsageNews, gathering: GatheringOf) -> VpaMemory:
     """Return the memory after one round: clean-up, then pods, then samples, then OOM kills.
 
     Upstream cleans up at the end of a round, after recommending; here that waits for the next.
     """
-    now_ns = instants.from_seconds(told.time_s)
+    now_ns = instants.from_seconds(given.time_s)
     taking = _Taking(
-        _collected(_copied(memory), gathering, told.workload_exists), gathering, now_ns
+        _collected(_copied(memory), gathering, given.workload_exists), gathering, now_ns
     )
-    if told.pods is not None:
-        taking.know(told.pods)
-    for sample in told.samples:
+    if given.pods is not None:
+        taking.know(given.pods)
+    for sample in given.samples:
         taking.add(sample)
-    for kill in told.ooms:
+    for kill in given.ooms:
         taking.kill(kill)
     return replace(taking.memory, round_ns=now_ns)
 

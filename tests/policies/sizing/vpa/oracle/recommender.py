@@ -29,9 +29,9 @@ class ScalarVpa:
     parameters: VpaParameters = field(default_factory=VpaParameters)
     policies: Policies = ()
 
-    def observe(self, before: VpaMemory, told: news.UsageNews) -> VpaMemory:
+    def observe(self, before: VpaMemory, given: news.UsageNews) -> VpaMemory:
         """Return the memory after some news; the old one stays as it is."""
-        return memory.observe(before, told, self.gathering)
+        return memory.observe(before, given, self.gathering)
 
     def recommend(self, remembered: VpaMemory) -> tuple[VpaRecommendation, ...]:
         """Recommend requests from what is remembered."""
@@ -62,15 +62,15 @@ class ScalarVpa:
 
 def gathering_of(parameters: VpaParameters, policy: ContainerPolicy) -> Gathering:
     """Return how the samples of a container with a policy are gathered (PerVPAConfig)."""
-    found = gathering(parameters)
+    result = gathering(parameters)
     if not parameters.per_vpa_config:
-        return found
+        return result
     interval_ns = instants.from_seconds(policy.memory_interval_s or parameters.memory_interval_s)
     ratio, least = policy.oom_bump_ratio, policy.oom_min_bump_bytes
     return replace(
-        found,
+        result,
         interval_ns=interval_ns,
         window_ns=interval_ns * (policy.memory_interval_count or parameters.memory_interval_count),
-        oom_ratio=found.oom_ratio if ratio is None else ratio,
-        oom_min_bytes=found.oom_min_bytes if least is None else least,
+        oom_ratio=result.oom_ratio if ratio is None else ratio,
+        oom_min_bytes=result.oom_min_bytes if least is None else least,
     )

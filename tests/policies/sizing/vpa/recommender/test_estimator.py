@@ -31,11 +31,11 @@ def test_it_equals_the_scalar_form() -> None:
         remembered = vpa.observe(remembered, news.UsageNews(time_s, samples))
     (sized,) = vpa.recommend(remembered)
     usage = arrange(["c"], np.zeros(rows, dtype=np.int64), step_s, end_s, cpu, memory)
-    found = VpaEstimator().estimate(usage)
+    result = VpaEstimator().estimate(usage)
     for amounts, cores, size in (
-        (sized.target, found.cpu_cores, found.memory_bytes),
-        (sized.lower, found.lower_cpu_cores, found.lower_memory_bytes),
-        (sized.upper, found.upper_cpu_cores, found.upper_memory_bytes),
+        (sized.target, result.cpu_cores, result.memory_bytes),
+        (sized.lower, result.lower_cpu_cores, result.lower_memory_bytes),
+        (sized.upper, result.upper_cpu_cores, result.upper_memory_bytes),
     ):
         assert round(cores[0] * 1000.0) == resources.amount("cpu", amounts["cpu"])
         assert size[0] == resources.amount("memory", amounts["memory"])
@@ -50,15 +50,15 @@ def test_a_container_killed_at_a_size_gets_more() -> None:
 
 
 def test_what_was_never_measured_has_no_estimate() -> None:
-    found = VpaEstimator().estimate(scenes.usage([[scenes.NAN] * 3], [[1e9, 1e9, 1e9]]))
-    assert np.isnan(found.cpu_cores[0])
-    assert found.memory_bytes[0] > 1e9
+    result = VpaEstimator().estimate(scenes.usage([[scenes.NAN] * 3], [[1e9, 1e9, 1e9]]))
+    assert np.isnan(result.cpu_cores[0])
+    assert result.memory_bytes[0] > 1e9
 
 
 def test_a_day_of_constant_usage_gives_the_worked_numbers() -> None:
     usage = scenes.usage([[0.2] * 1440], [[300.0 * 2**20] * 1440])
-    found = VpaEstimator().estimate(usage)
+    result = VpaEstimator().estimate(usage)
     # 200 m end in a bucket that ends at 215 m, plus 15 %: 215 + 32. Memory 300 MiB = 314572800 lies
     # in the bucket that ends at 2e8 * (1.05**20 - 1) = 330659541, plus 15 % = 380258472.
-    assert found.cpu_cores[0] == 0.247
-    assert found.memory_bytes[0] == 380258472
+    assert result.cpu_cores[0] == 0.247
+    assert result.memory_bytes[0] == 380258472
