@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubestow.live.admission import pods, review
-from kubestow.model import errors
+from kubestow.live.admission import pod_documents, review
+from kubestow.model import decoding, errors
+from kubestow.sources import manifests
 from tests.live.admission import make
 
 
@@ -19,7 +20,7 @@ def test_the_recorded_creation_of_a_pod_is_read() -> None:
     assert (result.namespace, result.name, result.dry_run) == ("default", "", False)
     assert result.uid == "0e8a8b42-8c24-4d02-8a45-9751e013c4d9"
     assert result.creates_pod
-    pod = pods.as_pod(pods.read(result.object), result.namespace)
+    pod = manifests.PodReader().read_json(bytes(result.object)).pod
     assert pod.owner is not None
     assert (pod.owner.kind, pod.owner.name) == ("ReplicaSet", "web-55bb7c94b4")
     (container,) = pod.spec.containers
@@ -66,7 +67,7 @@ def test_fields_nobody_knows_are_passed_over() -> None:
     review = make.recorded("pods-main-create")
     review["request"]["future"] = {"a": [1, None]}
     review["request"]["object"]["spec"]["future"] = True
-    assert pods.read(make.request(review).object).spec.containers[0].name == "c"
+    assert pod_documents.read(make.request(review).object).spec.containers[0].name == "c"
 
 
 def test_an_answer_repeats_the_uid_and_carries_the_patch() -> None:
@@ -97,13 +98,25 @@ def test_an_answer_without_a_patch_names_no_type() -> None:
 def test_a_pod_that_is_not_understood_is_an_error(change: dict[str, Any]) -> None:
     raw = msgspec.json.encode({"metadata": {}, "spec": {"containers": []}} | change)
     with pytest.raises(errors.InputError):
-        pods.as_pod(pods.read(raw), "default")
+        manifests.PodReader().read_json(raw)
 
 
 @pytest.mark.parametrize("amount", ["1", 1, 1.0, "1000m"])
 def test_amounts_may_be_numbers(amount: str | float) -> None:
     container = {"name": "c", "resources": {"requests": {"cpu": amount, "example.com/gpu": 1}}}
     raw = msgspec.json.encode({"spec": {"containers": [container]}})
-    (result,) = pods.as_pod(pods.read(raw), "default").spec.containers
+    (result,) = manifests.PodReader().read_json(raw).pod.spec.containers
     assert result.requests["cpu"].milli() == 1000
-    assert set(result.requests) == {"cpu"}
+    (document,) = pod_documents.read(raw).spec.containers
+    assert document.resources is not None
+    assert document.resources.requests == {"cpu": amount, "example.com/gpu": 1}
+
+
+def test_a_request_above_its_limit_reaches_the_webhook_which_may_mend_it() -> None:
+    # A manifest with this is refused; here a LimitRange may have set the limit a moment ago.
+    amounts = {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}
+    document = {"spec": {"containers": [{"name": "c", "resources": amounts}]}}
+    (result,) = manifests.PodReader().read_json(msgspec.json.encode(document)).pod.spec.containers
+    assert result.requests["cpu"] > result.limits["cpu"]
+    with pytest.raises(errors.InputError, match="less than or equal to its limit"):
+        manifests.PodReader().read(decoding.Field(document, "Pod"))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubestow.live.admission.mutation import ContainerChange
-from kubestow.live.admission.pods import AdmittedResources, PodDocument
+from kubestow.live.admission.pod_documents import AdmittedResources, PodDocument
 
 Operation = dict[str, Any]
 

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kubestow.live import caches
-from kubestow.live.admission import explanations, patches, pods, policy, similar_pods
+from kubestow.live.admission import explanations, patches, pod_documents, policy, similar_pods
 from kubestow.live.admission import mutation as admission_mutation
 from kubestow.live.admission import review as admission_review
 from kubestow.live.admission.learned_table import LearnedCache, LearnedTable
 from kubestow.live.admission.policy import AdmissionPolicy
 from kubestow.live.stores import StoredRecommendation
-from kubestow.model import identities
-from kubestow.model import pods as model_pods
+from kubestow.model import identities, pods
 from kubestow.model.decisions import DecisionRecord
 from kubestow.model.keys import ContainerKey
+from kubestow.sources import manifests
 
 CHANGED, WOULD_CHANGE, UNCHANGED = "changed", "would_change", "unchanged"
 _LOG = logging.getLogger(__name__)
@@ -83,6 +83,7 @@ class Reviewer:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._policy, self._book, self._around, self._clock = policy, book, around, clock
+        self._pod_reader = manifests.PodReader(most_specs=similar_pods.MOST)
         self._memory: similar_pods.SimilarPods[_Finding] = similar_pods.SimilarPods(None, around())
 
     def recall(self, request: admission_review.AdmissionRequest) -> ReviewVerdict | None:
@@ -98,7 +99,7 @@ class Reviewer:
         memory = self._memory
         if self._is_stale() or not memory.holds(self._book.table, self._around()):
             return None
-        document = pods.read(request.object)
+        document = pod_documents.read(request.object)
         found = memory.found.get(similar_pods.likeness(request, document, self._policy))
         return None if found is None else self._verdict(found, request, document)
 
@@ -110,7 +111,7 @@ class Reviewer:
         """
         if not request.creates_pod:
             return _NO_CREATION
-        document = pods.read(request.object)
+        document = pod_documents.read(request.object)
         around, table = self._around(), None if self._is_stale() else self._book.table
         found = self._find(request, document, around, table)
         if table is not None:
@@ -135,12 +136,12 @@ class Reviewer:
     def _find(
         self,
         request: admission_review.AdmissionRequest,
-        document: pods.PodDocument,
+        document: pod_documents.PodDocument,
         around: caches.NamespaceBounds,
         table: LearnedTable | None,
     ) -> _Finding:
         """Decide on a pod, whatever its name is."""
-        pod = pods.as_pod(document, request.namespace)
+        pod = self._read(request)
         namespace = around.namespaces.get(request.namespace)
         why = policy.why_not(self._policy, pod, namespace)
         if not why and (pod.spec.pod_requests or pod.spec.pod_limits):
@@ -169,14 +170,19 @@ class Reviewer:
             {name: value for name, value in learned.items() if name in changed},
         )
 
-    def _identify(self, pod: model_pods.Pod, document: pods.PodDocument) -> identities.Identity:
+    def _read(self, request: admission_review.AdmissionRequest) -> pods.Pod:
+        # The object may not name its namespace yet.
+        pod = self._pod_reader.read_json(bytes(request.object)).pod
+        return replace(pod, namespace=request.namespace)
+
+    def _identify(self, pod: pods.Pod, document: pod_documents.PodDocument) -> identities.Identity:
         labelled = replace(pod, labels=policy.named(self._policy, pod.labels))
         return identities.identify(labelled, document.metadata.generate_name)
 
     def _tell(
         self,
         request: admission_review.AdmissionRequest,
-        document: pods.PodDocument,
+        document: pod_documents.PodDocument,
         identity: identities.Identity,
         learned: Mapping[str, StoredRecommendation],
         mutation: admission_mutation.Mutation,
@@ -197,7 +203,7 @@ class Reviewer:
         self,
         found: _Finding,
         request: admission_review.AdmissionRequest,
-        document: pods.PodDocument,
+        document: pod_documents.PodDocument,
     ) -> ReviewVerdict:
         """Return the verdict on one pod, with its record unless the request is for show."""
         if found.outline is None or request.dry_run:
@@ -211,7 +217,7 @@ class Reviewer:
 
 
 def _look_up(
-    pod: model_pods.Pod, identity: identities.Identity, table: LearnedTable | None
+    pod: pods.Pod, identity: identities.Identity, table: LearnedTable | None
 ) -> dict[str, StoredRecommendation]:
     """Return what was learned, by container."""
     if table is None:

@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from kubestow.live.admission.learned_table import LearnedTable
-from kubestow.live.admission.pods import PodDocument
+from kubestow.live.admission.pod_documents import PodDocument
 from kubestow.live.admission.policy import AdmissionPolicy, is_named
 from kubestow.live.admission.review import AdmissionRequest
 from kubestow.live.caches import NamespaceBounds

@@ -62,7 +62,7 @@ class ClusterCache:
         self._nodes: dict[str, nodes.Node] = {}
         self._pods: dict[str, _Kept] = {}  # by uid
         self._around = _Objects()
-        self._texts = manifests.PodJsonReader()
+        self._pod_reader = manifests.PodReader()
         self._state = self._laid_out()
         self._laid = True  # the arrays fit the nodes
         self._learned = True  # the state's cluster has all services and controllers
@@ -116,7 +116,7 @@ class ClusterCache:
                 self._put_node(manifests.read_node(entry))
             elif kind == PODS:
                 version = str(document["metadata"].get("resourceVersion", ""))
-                self._put_pod(_uid(kind, document), version, self._texts.reader.read(entry))
+                self._put_pod(_uid(kind, document), version, self._pod_reader.read(entry))
             else:
                 self._put_around(kind, entry, document)
         except errors.InputError:
@@ -130,7 +130,7 @@ class ClusterCache:
     def put_pod(self, text: bytes) -> None:
         """Take a pod that is new or changed, as JSON: the quick way for what comes most often."""
         try:
-            found = self._texts.read(text)
+            found = self._pod_reader.read_json(text)
         except errors.InputError:
             self.unreadable[PODS] = self.unreadable.get(PODS, 0) + 1
             self.remove_pod(text)
@@ -147,7 +147,7 @@ class ClusterCache:
         Raises:
             InputError: If it is no pod.
         """
-        return self._texts.read(text)
+        return self._pod_reader.read_json(text)
 
     def _known(self, kind: str) -> set[str]:
         if kind == NODES:
@@ -256,7 +256,7 @@ class ClusterCache:
         elif kind == SERVICES:
             made = manifests.read_service(entry)
         elif kind in manifests.KINDS:
-            made = manifests.read_workload(kind, entry, self._texts.reader)
+            made = manifests.read_workload(kind, entry, self._pod_reader)
         self._table(kind)[uid] = made
         self._learned = False
 

@@ -10,13 +10,14 @@ from kubestow.sources.manifests.documents import (
 )
 from kubestow.sources.manifests.expansion import KINDS, read_workload
 from kubestow.sources.manifests.observations import read_observations
-from kubestow.sources.manifests.pod_json import UNREADABLE, PodJsonReader, PodReading, read_uid
+from kubestow.sources.manifests.pod_json import UNREADABLE, read_uid
+from kubestow.sources.manifests.pods import PodReader, PodReading
 
 __all__ = [
     "KINDS",
     "UNREADABLE",
     "Document",
-    "PodJsonReader",
+    "PodReader",
     "PodReading",
     "build_cluster",
     "parse_documents",

@@ -1,32 +1,128 @@
-"""Pods out of manifests, with the defaults an API server would have filled in.
+"""The reader of pods, at two speeds: any manifest, and the JSON of an API server.
 
-What is read is what a pod would look like after admission: requests default to limits, host
-network ports to host ports, pod-level requests to what containers and limits say, label keys are
-merged into selectors, and every pod tolerates a short outage of its node
-(``pkg/apis/core/v1/defaults.go``, ``pkg/registry/core/pod/strategy.go``, 1.37).
+``PodReader.read`` takes a manifest and fills in what an API server would: requests default to
+limits, ports of the host network to host ports, pod-level requests to the sums of the containers
+and to the limits, label keys are merged into selectors, and every pod tolerates a short outage of
+its node (``pkg/apis/core/v1/defaults.go``, ``pkg/registry/core/pod/strategy.go``, 1.37).
+
+``PodReader.read_json`` takes the text of one pod. A watch delivers every pod several times, and
+replicas differ in little that matters here, so it decodes a specification once and recognises it by
+its text from then on. It falls back to the slow path for a text that the fast decoder refuses, and
+for the error message.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kubestow.model import affinities, decoding, nodes, pods, quantities, requests, resources
+from kubestow.sources.manifests import pod_json
 
 # The DefaultTolerationSeconds admission plugin, on by default, adds these to every pod.
 _OUTAGES = (nodes.NOT_READY, nodes.UNREACHABLE)
 
 
-class PodReader:
-    """Reads pods and lets those with equal specifications share one ``PodSpec``."""
+# Specifications that a reader remembers before it forgets all of them.
+_MOST_SPECS = 20_000
 
-    def __init__(self, priorities: Mapping[str, int] | None = None) -> None:
+
+@dataclass(frozen=True, slots=True)
+class PodReading:
+    """A pod with the identity that the API server gave it.
+
+    Attributes:
+        uid: ``metadata.uid``; empty before the pod is stored.
+        version: ``metadata.resourceVersion``.
+        pod: The pod.
+    """
+
+    uid: str
+    version: str
+    pod: pods.Pod
+
+
+class PodReader:
+    """Reads pods and lets those with equal specifications share one ``PodSpec``.
+
+    Args:
+        priorities: Value of each PriorityClass; the global default under the empty name.
+        most_specs: Distinct specifications to remember before all are forgotten.
+    """
+
+    def __init__(
+        self, priorities: Mapping[str, int] | None = None, most_specs: int = _MOST_SPECS
+    ) -> None:
         self._priorities = priorities or {}
-        self._known: dict[str, pods.PodSpec] = {}
+        self._most_specs = most_specs
+        self._specs: dict[str, pods.PodSpec] = {}
+        self._specs_by_text: dict[bytes, pods.PodSpec] = {}
 
     def read(self, document: decoding.Field) -> pods.Pod:
-        """Read a pod, or a pod template, from its document."""
+        """Read a pod, or a pod template, from a manifest.
+
+        Raises:
+            InputError: If it is malformed, or requests more than a limit allows.
+        """
+        pod = self._read(document)
+        for group in ("containers", "initContainers"):
+            for container in document["spec"][group].items():
+                _check_limits(container["resources"])
+        return pod
+
+    def read_json(self, text: bytes) -> PodReading:
+        """Read a pod from JSON as an API server writes it, fast.
+
+        Requests above limits are accepted: a stored pod has none, and a webhook may mend them.
+
+        Raises:
+            InputError: If it is not a pod.
+        """
+        try:
+            decoded = pod_json.decode_pod(text)
+        except pod_json.UNREADABLE:
+            return self._read_slowly(text)
+        metadata, labels = decoded.metadata, decoded.metadata.labels or {}
+        key = pod_json.spec_text(decoded.spec, labels)
+        spec = self._specs_by_text.get(key)
+        if spec is None:
+            reading = self._read_slowly(text)
+            self._remember(key, reading.pod.spec)
+            return reading
+        created = metadata.creation_timestamp
+        pod = pods.Pod(
+            name=metadata.name,
+            namespace=metadata.namespace or "default",
+            labels=labels,
+            annotations=metadata.annotations or {},
+            owner=pod_json.controller_of(metadata),
+            created=None if created is None else created.timestamp(),
+            node_name=decoded.spec.node_name,
+            terminating=metadata.deletion_timestamp is not None,
+            spec=spec,
+            status=(
+                read_status(pod_json.decode_document(text)["status"])
+                if pod_json.has_resources(decoded.status)
+                else pods.PodStatus(phase=decoded.status.phase)
+            ),
+        )
+        return PodReading(metadata.uid, metadata.resource_version, pod)
+
+    def _read_slowly(self, text: bytes) -> PodReading:
+        document = pod_json.decode_document(text)
+        metadata = document["metadata"]
+        return PodReading(
+            metadata["uid"].text(""), metadata["resourceVersion"].text(""), self._read(document)
+        )
+
+    def _remember(self, key: bytes, spec: pods.PodSpec) -> None:
+        if len(self._specs_by_text) >= self._most_specs:
+            # Otherwise the specifications of deleted pods would stay for ever.
+            self._specs, self._specs_by_text = {}, {}
+        self._specs_by_text[key] = spec
+
+    def _read(self, document: decoding.Field) -> pods.Pod:
         metadata = document["metadata"]
         labels = metadata["labels"].labels()
         status = document["status"]
@@ -45,7 +141,7 @@ class PodReader:
         )
 
     def _shared(self, spec: pods.PodSpec) -> pods.PodSpec:
-        return self._known.setdefault(repr(spec), spec)
+        return self._specs.setdefault(repr(spec), spec)
 
     def _spec(self, field: decoding.Field, labels: Mapping[str, str]) -> pods.PodSpec:
         host_network = field["hostNetwork"].truth()
@@ -107,11 +203,6 @@ def read_owner(metadata: decoding.Field) -> pods.OwnerReference | None:
 def _container(field: decoding.Field, host_network: bool) -> pods.Container:
     limits = field["resources"]["limits"].quantities()
     requested = field["resources"]["requests"].quantities()
-    for name, quantity in requested.items():
-        if name in limits and quantity > limits[name]:
-            raise field["resources"]["requests"][name].refuse(
-                f"must be less than or equal to its limit {limits[name]}"
-            )
     return pods.Container(
         name=field["name"].text(),
         image=field["image"].text(""),
@@ -122,25 +213,34 @@ def _container(field: decoding.Field, host_network: bool) -> pods.Container:
     )
 
 
+def _check_limits(field: decoding.Field) -> None:
+    limits = field["limits"].quantities()
+    for name, quantity in field["requests"].quantities().items():
+        if name in limits and quantity > limits[name]:
+            raise field["requests"][name].refuse(
+                f"must be less than or equal to its limit {limits[name]}"
+            )
+
+
 def _host_ports(field: decoding.Field, host_network: bool) -> list[pods.HostPort]:
-    found = []
+    ports = []
     for port in field.items():
         number = port["hostPort"].integer(0, least=0, most=65535)
         if host_network and number == 0:
             number = port["containerPort"].integer(0, least=0, most=65535)
         if number:
-            found.append(
+            ports.append(
                 pods.HostPort(
                     number,
                     port["protocol"].text("TCP"),
                     port["hostIP"].text("") or pods.WILDCARD_IP,
                 )
             )
-    return found
+    return ports
 
 
 def _tolerations(field: decoding.Field) -> tuple[nodes.Toleration, ...]:
-    found = [
+    tolerations = [
         nodes.Toleration(
             key=item["key"].text(""),
             operator=item["operator"].choice(("Equal", "Exists", "Lt", "Gt"), "Equal"),
@@ -150,9 +250,9 @@ def _tolerations(field: decoding.Field) -> tuple[nodes.Toleration, ...]:
         for item in field.items()
     ]
     for key in _OUTAGES:
-        if not any(t.key in ("", key) and t.effect in ("", nodes.NO_EXECUTE) for t in found):
-            found.append(nodes.Toleration(key, "Exists", "", nodes.NO_EXECUTE))
-    return tuple(found)
+        if not any(t.key in ("", key) and t.effect in ("", nodes.NO_EXECUTE) for t in tolerations):
+            tolerations.append(nodes.Toleration(key, "Exists", "", nodes.NO_EXECUTE))
+    return tuple(tolerations)
 
 
 def _with_pod_level(spec: pods.PodSpec, field: decoding.Field) -> pods.PodSpec:
@@ -176,7 +276,7 @@ def _with_pod_level(spec: pods.PodSpec, field: decoding.Field) -> pods.PodSpec:
 
 
 def read_status(field: decoding.Field) -> pods.PodStatus:
-    """Read what the kubelet says of a pod."""
+    """Read the status that the kubelet reports."""
     containers = [
         pods.ContainerStatus(
             name=status["name"].text(),
