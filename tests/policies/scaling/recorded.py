@@ -145,7 +145,7 @@ def make_samples(metrics: Json, table: observations.PodTable) -> observations.Po
         present=np.array([row is not None for row in rows], "?"),
         sampled_s=np.array([row[1] / 1e9 if row else 0.0 for row in rows], "f8"),
         window_s=np.array([row[2] / 1e9 if row else 0.0 for row in rows], "f8"),
-        strangers_milli=tuple(
+        unmatched_milli=tuple(
             value[0] for name, value in metrics.items() if name not in table.names
         ),
     )

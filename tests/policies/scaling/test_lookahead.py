@@ -17,13 +17,13 @@ PARAMETERS = lookahead.HorizonParameters(startup_s=40.0)
 
 
 def take(
-    memory: lookahead.LookMemory, seen: observations.ScalingObservation
-) -> tuple[lookahead.Look, lookahead.LookMemory]:
+    memory: lookahead.SyncMemory, seen: observations.ScalingObservation
+) -> tuple[lookahead.DemandSample, lookahead.SyncMemory]:
     return lookahead.take(seen, make.CPU, memory, PARAMETERS)
 
 
 def steps_of(times_s: list[float], failed: Collection[float] = ()) -> list[int]:
-    memory, result = lookahead.LookMemory(), []
+    memory, result = lookahead.SyncMemory(), []
     for time_s in times_s:
         seen = scenes.look(time_s, [None if time_s in failed else 50.0])
         look, memory = take(memory, seen)
@@ -32,7 +32,7 @@ def steps_of(times_s: list[float], failed: Collection[float] = ()) -> list[int]:
 
 
 def test_the_horizon_reaches_from_the_middle_of_the_sample_to_the_readiness_of_new_pods() -> None:
-    _, memory = take(lookahead.LookMemory(), scenes.look(0.0, [50.0]))
+    _, memory = take(lookahead.SyncMemory(), scenes.look(0.0, [50.0]))
     look, _ = take(memory, scenes.look(15.0, [50.0], window_s=60.0, age_s=10.0))
     # 10 s old, half of 60 s, 15 s until the next look; then a start of 40 s
     assert (look.until_s, look.startup_s, look.horizon_s) == (55.0, 40.0, 95.0)
@@ -40,7 +40,7 @@ def test_the_horizon_reaches_from_the_middle_of_the_sample_to_the_readiness_of_n
 
 
 def test_measured_start_ups_take_the_place_of_the_assumed_one() -> None:
-    look, memory = take(lookahead.LookMemory(), scenes.look(0.0, [50.0] * 2, startup_s=100.0))
+    look, memory = take(lookahead.SyncMemory(), scenes.look(0.0, [50.0] * 2, startup_s=100.0))
     assert look.startup_s == 100.0
     assert memory.startups.times_s == (100.0, 100.0)
 
@@ -73,7 +73,7 @@ def test_a_look_that_saw_nothing_is_a_step_of_the_next_one() -> None:
 
 
 def test_the_rhythm_follows_a_lasting_change_only_slowly() -> None:
-    memory = lookahead.LookMemory()
+    memory = lookahead.SyncMemory()
     for tick in range(3):
         _, memory = take(memory, scenes.look(60.0 * tick, [50.0]))
     assert memory.step_s == 60.0
@@ -84,7 +84,7 @@ def test_the_rhythm_follows_a_lasting_change_only_slowly() -> None:
 
 
 def test_a_broken_rhythm_is_learnt_anew() -> None:
-    memory = lookahead.LookMemory()
+    memory = lookahead.SyncMemory()
     for time_s in (0.0, 2.0, 1000.0, 1030.0):
         _, memory = take(memory, scenes.look(time_s, [50.0]))
     assert memory.step_s == 30.0
@@ -95,19 +95,19 @@ def test_unknown_times_of_samples_count_as_fresh() -> None:
     reading = seen.metrics["cpu"]
     assert isinstance(reading, observations.PodSamples)
     reading.sampled_s[:] = math.nan
-    look, _ = take(lookahead.LookMemory(), seen)
+    look, _ = take(lookahead.SyncMemory(), seen)
     assert look.until_s == 30.0
     reading.sampled_s[:] = np.array([20.0, math.nan])
-    assert take(lookahead.LookMemory(), seen)[0].until_s == 60.0
+    assert take(lookahead.SyncMemory(), seen)[0].until_s == 60.0
 
 
 def test_requests_lift_the_demand_of_saturated_pods() -> None:
-    _, memory = take(lookahead.LookMemory(), scenes.look(0.0, [50.0] * 4, rps=100.0))
+    _, memory = take(lookahead.SyncMemory(), scenes.look(0.0, [50.0] * 4, rps=100.0))
     look, _ = take(memory, scenes.look(15.0, [100.0] * 4, rps=400.0))
     assert look.demand == demand.Demand(8.0, 0.6)  # 2 pods per 100 requests
 
 
 def test_the_memory_can_be_stored() -> None:
-    _, memory = take(lookahead.LookMemory(), scenes.look(0.0, [50.0] * 4, rps=100.0, startup_s=9.0))
+    _, memory = take(lookahead.SyncMemory(), scenes.look(0.0, [50.0] * 4, rps=100.0, startup_s=9.0))
     kept = json.loads(json.dumps(memory.as_json(), allow_nan=False))
-    assert lookahead.LookMemory.from_json(kept) == memory
+    assert lookahead.SyncMemory.from_json(kept) == memory

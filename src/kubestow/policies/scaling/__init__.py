@@ -1,1 +1,1 @@
-"""Replica controllers: how many replicas a workload should have, as pure functions."""
+"""Replica controllers: pure functions that set how many replicas a workload has."""

@@ -1,4 +1,4 @@
-"""What a scaler decides, with the reasons; and the protocol every scaler keeps."""
+"""Decisions of scalers with their reasons, and the protocol of scalers."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScalingDecision:
-    """How many replicas there shall be.
+    """The number of replicas to set.
 
     Attributes:
         time_s: When it was decided.
-        current: Replicas the target was told to have.
-        proposed: What the metrics alone say; ``None`` if they were not asked or cannot tell.
-        desired: What the target shall be told; equal to ``current`` where nothing changes.
+        current: ``spec.replicas`` of the target.
+        proposed: What the metrics alone propose; ``None`` if they were not read or are unusable.
+        desired: Replicas to set; equal to ``current`` where nothing changes.
         reason: Why, in upstream's words where upstream has words.
         conditions: Conditions of the autoscaler that were set.
         error: What went wrong; empty if nothing.
-        outlook: What a scaler that looks ahead expects, for time lines: ``load`` now, ``mean`` and
+        outlook: What a predictive scaler expects, for time lines: ``load`` now, ``mean`` and
             ``upper`` at ``horizon_s``, and ``gate``, which is 1 where a forecast drives it.
     """
 
@@ -54,16 +54,16 @@ class ScalingDecision:
 
     @property
     def rescale(self) -> bool:
-        """Tell whether the target is to be changed."""
+        """Whether the target is to be changed."""
         return self.desired != self.current
 
     def record(self) -> decisions.DecisionRecord:
-        """Return the decision in the shape all policies share, worked out on demand."""
+        """Return the decision record, computed on demand."""
         return self._record(self)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the decision as plain values, with names that are a contract."""
-        found: dict[str, Any] = {
+        """Return the decision as plain values; the keys are a stable contract."""
+        document: dict[str, Any] = {
             "t": self.time_s,
             "proposed": self.proposed,
             "desired": self.desired,
@@ -80,13 +80,13 @@ class ScalingDecision:
             },
         }
         if self.error:
-            found["error"] = self.error
-        return found
+            document["error"] = self.error
+        return document
 
 
 @runtime_checkable
 class ScalerMemory(Protocol):
-    """What a scaler remembers: frozen, and ready to be stored."""
+    """What a scaler remembers; immutable and storable."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the memory as plain values, ready for JSON."""
@@ -97,7 +97,7 @@ Memory = TypeVar("Memory", bound=ScalerMemory)
 
 
 class Scaler(Protocol[Memory]):
-    """A replica controller as a pure function of what it sees and remembers."""
+    """A replica controller as a pure function of observation and memory."""
 
     @property
     def name(self) -> str:
@@ -105,7 +105,7 @@ class Scaler(Protocol[Memory]):
         ...
 
     def start(self) -> Memory:
-        """Return the memory of a scaler that has seen nothing yet."""
+        """Return the initial memory."""
         ...
 
     def restore(self, value: Mapping[str, Any]) -> Memory:
@@ -113,7 +113,7 @@ class Scaler(Protocol[Memory]):
         ...
 
     def decide(
-        self, seen: observations.ScalingObservation, memory: Memory
+        self, observation: observations.ScalingObservation, memory: Memory
     ) -> tuple[ScalingDecision, Memory]:
         """Decide on the number of replicas; return the decision and the new memory."""
         ...

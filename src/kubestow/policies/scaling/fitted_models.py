@@ -1,4 +1,4 @@
-"""A model kept fitted: when it is fitted, to what, and how it is moved on between fits."""
+"""Keep a forecasting model fitted: when to fit, to which samples, and updates between fits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Cooldowns:
     down_s: float | None = None
 
     def blocks(self, change: int, now_s: float, up_s: float, down_s: float) -> bool:
-        """Tell whether a change has to wait.
+        """Return whether a change has to wait.
 
         >>> Cooldowns(up_s=0.0).blocks(+1, 179.0, 180.0, 300.0)
         True
@@ -42,38 +42,38 @@ class Cooldowns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelMemory:
-    """What is remembered.
+    """The memory of a scaler with a fitted model.
 
     Attributes:
-        look: What is remembered from look to look.
-        names: What the rows are.
-        values: One row per metric, one column per look, oldest first.
-        fitted: The model, moved on to the newest point; ``None`` before the first fit.
-        used: How many columns the model was fitted to; later ones have moved it on.
-        gate: How good forecasts were.
-        cooldowns: When replicas last changed; ``strict`` goes by it.
-        pace: Changes of late, for a behaviour's rate rules; ``strict`` goes by it.
+        sync: What is carried from sync to sync.
+        names: Names of the rows.
+        values: One row per metric, one column per sync, oldest first.
+        fitted: The model, updated to the newest point; ``None`` before the first fit.
+        used: How many columns the model was fitted to; it was updated with the later ones.
+        gate: Skill of past forecasts.
+        cooldowns: When replicas last changed; used by ``strict``.
+        hpa_memory: Recent changes, for a behaviour's rate rules; used by ``strict``.
     """
 
-    look: lookahead.LookMemory = field(default_factory=lookahead.LookMemory)
+    sync: lookahead.SyncMemory = field(default_factory=lookahead.SyncMemory)
     names: tuple[str, ...] = ()
     values: arrays.Floats = field(default_factory=lambda: np.empty((0, 0)))
     fitted: protocols.Fitted | None = None
     used: int = 0
     gate: forecasting_gate.Gate = field(default_factory=forecasting_gate.Gate)
     cooldowns: Cooldowns = field(default_factory=Cooldowns)
-    pace: hpa.HpaMemory = field(default_factory=hpa.HpaMemory)
+    hpa_memory: hpa.HpaMemory = field(default_factory=hpa.HpaMemory)
 
     def as_json(self) -> dict[str, Any]:
         """Return the memory as plain values, ready for JSON."""
         return {
-            "look": self.look.as_json(),
+            "look": self.sync.as_json(),
             "names": list(self.names),
             "values": self.values.tolist(),
             "used": self.used,
             "gate": self.gate.as_json(),
             "cooldowns": [self.cooldowns.up_s, self.cooldowns.down_s],
-            "pace": self.pace.as_json(),
+            "pace": self.hpa_memory.as_json(),
         }
 
 
@@ -88,14 +88,14 @@ def restore(value: Mapping[str, Any], forecaster: protocols.Forecaster) -> Model
             fitted = fitted.update(values[:, used:])
     up_s, down_s = value["cooldowns"]
     return ModelMemory(
-        look=lookahead.LookMemory.from_json(value["look"]),
+        sync=lookahead.SyncMemory.from_json(value["look"]),
         names=tuple(value["names"]),
         values=values,
         fitted=fitted,
         used=used,
         gate=forecasting_gate.Gate.from_json(value["gate"]),
         cooldowns=Cooldowns(up_s, down_s),
-        pace=hpa.HpaMemory.from_json(value["pace"]),
+        hpa_memory=hpa.HpaMemory.from_json(value["pace"]),
     )
 
 
@@ -104,18 +104,18 @@ class ModelParameters:
     """When the model is fitted, and how its forecasts are used.
 
     Attributes:
-        strict: The steps of Shi 2023, 3.3 as printed.
-        least_points: Looks before the first fit.
-        most_points: The latest so many looks are fitted to.
-        refit_points: After so many looks the model is fitted anew.
-        ahead_points: Steps the model is made for; further ones cost it nothing but accuracy.
-        quantile: Which quantile of demand pods are ordered for (Shi 2023, 8.3: p90 upwards).
-        horizon: How far to look ahead.
+        strict: Use the steps of Shi 2023, 3.3 as printed.
+        least_points: Syncs before the first fit.
+        most_points: Number of latest syncs the model is fitted to.
+        refit_points: Number of syncs after which the model is fitted again.
+        ahead_points: Steps the model is made for; later ones are only less accurate.
+        quantile: Quantile of demand that pods are ordered for (Shi 2023, 8.3: p90 upwards).
+        horizon: Parameters of the forecast horizon.
         gate: When forecasts count.
-        step_s: ``strict``: how far the prediction looks ahead (Shi 2023: 30 s).
+        step_s: ``strict``: horizon of the prediction in seconds (Shi 2023: 30 s).
         tolerance: ``strict``: t of (3.17), default 0.1.
-        cooldown_up_s: ``strict``: no growth for so long after growing (L710: 3 min).
-        cooldown_down_s: ``strict``: no shrinking for so long after shrinking (L710: 5 min).
+        cooldown_up_s: ``strict``: seconds after scaling up before the next (L710: 3 min).
+        cooldown_down_s: ``strict``: seconds after scaling down before the next (L710: 5 min).
     """
 
     strict: bool = False
@@ -136,8 +136,8 @@ class Modeller:
     """Keeps a model of some series fitted and up to date.
 
     Args:
-        name: Which forecaster.
-        parameters: When it is fitted.
+        name: Name of the forecaster.
+        parameters: When to fit it.
     """
 
     def __init__(self, name: str, parameters: ModelParameters) -> None:
@@ -145,15 +145,15 @@ class Modeller:
         task = forecasters.ForecastTask(lookahead.FIRST_STEP_S, steps=parameters.ahead_points)
         made = forecasters.FORECASTERS.get(name).make_intervals(task)
         self.forecaster: protocols.Forecaster = made
-        # Whatever is asked for, a model has a number of points below which it cannot be fitted.
+        # Whatever the parameter says, a model needs a minimum of points.
         self._least = max(parameters.least_points, made.point.least_points)
         self._most = max(parameters.most_points, self._least)
 
     def take(self, memory: ModelMemory, newest: Mapping[str, float], steps: int) -> ModelMemory:
-        """Take in the newest values; fit where it is time.
+        """Add the newest values, and fit the model if it is due.
 
         Args:
-            memory: What is remembered.
+            memory: The memory so far.
             newest: The newest value of each series, by name.
             steps: How many steps passed since the last one; negative if the series is broken.
         """
@@ -161,7 +161,7 @@ class Modeller:
         if steps < 0 or memory.names != names:
             past = np.empty((len(names), 0))
             memory = replace(memory, names=names, values=past, fitted=None, used=0)
-        new = np.repeat(column[:, None], max(steps, 1), axis=1)  # what was missed was as it is now
+        new = np.repeat(column[:, None], max(steps, 1), axis=1)  # fills missed syncs
         values = np.concatenate([memory.values, new], axis=1)
         fitted = None if memory.fitted is None else memory.fitted.update(new)
         memory = replace(memory, values=values, fitted=fitted)

@@ -1,8 +1,8 @@
-"""A line of OBSERVATIONS.jsonl as an observation.
+"""Read a line of OBSERVATIONS.jsonl as an observation.
 
-Told is what differs from the ordinary. A pod that is named in a metric exists; without any pod
-named there are as many ready ones as ``statusReplicas`` says. A pod is running and has been ready
-for long unless its entry in ``pods`` says otherwise.
+A line holds only what differs from the defaults. A pod that a metric names exists; if no pod is
+named, there are ``statusReplicas`` ready ones. A pod is running and has been ready for long unless
+its entry in ``pods`` says otherwise.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from kubestow.model import arrays, decoding, pods
 from kubestow.policies.scaling import hpa, observations
 
 ERROR = "error"  # in place of a value: the read failed
-# Start of a pod of which none is told: a day before the clock begins.
+# Default start of a pod: a day before time 0.
 LONG_AGO_S = -86400.0
-# What the controller takes where a metric tells no window (metricServerDefaultMetricWindow).
+# The controller's default where a metric has no window (metricServerDefaultMetricWindow).
 WINDOW_S = 60.0
 _LINE = ("t", "currentReplicas", "statusReplicas", "metrics", "pods")
 _POD = (
@@ -31,7 +31,7 @@ def read(line: decoding.Field, features: hpa.HpaFeatures) -> observations.Scalin
     """Read one observation.
 
     Raises:
-        InputError: If something in it is not what it should be.
+        InputError: If a value is invalid.
     """
     _refuse_unknown(line, _LINE)
     current = line["currentReplicas"].integer(least=0, most=hpa.MAX_INT32)
@@ -68,13 +68,13 @@ def _seconds(field: decoding.Field, default: float | None = None) -> float:
     return float(value)
 
 
-def _names(told: decoding.Field, metrics: dict[str, decoding.Field]) -> tuple[str, ...] | None:
-    """Return the names of all pods; ``None`` if none is told of."""
-    names = dict.fromkeys(told.mapping())
+def _names(entries: decoding.Field, metrics: dict[str, decoding.Field]) -> tuple[str, ...] | None:
+    """Return the names of all pods; ``None`` if none is named."""
+    names = dict.fromkeys(entries.mapping())
     for member in metrics.values():
         if isinstance(member.value, dict):
             names.update(dict.fromkeys(member.mapping()))
-    return None if told.missing and not names else tuple(sorted(names))
+    return None if entries.missing and not names else tuple(sorted(names))
 
 
 def _table(
@@ -100,11 +100,11 @@ def _table(
 
 
 def _startups(facts: Sequence[decoding.Field]) -> arrays.Floats | None:
-    """Return how long pods took to become ready; ``None`` if that is told of none."""
-    told = [fact["startup"] for fact in facts]
-    if all(field.missing for field in told):
+    """Return the pods' start-up times in seconds; ``None`` if no pod has one."""
+    fields = [fact["startup"] for fact in facts]
+    if all(field.missing for field in fields):
         return None
-    return np.array([_startup(field) for field in told], dtype=np.float64)
+    return np.array([_startup(field) for field in fields], dtype=np.float64)
 
 
 def _startup(field: decoding.Field) -> float:
@@ -134,7 +134,7 @@ def _ready(fact: decoding.Field) -> int:
 def _requests(
     names: tuple[str, ...], facts: Sequence[decoding.Field], features: hpa.HpaFeatures
 ) -> dict[observations.RequestKey, arrays.Ints]:
-    """Return the requests of all pods by every resource and container that any of them has."""
+    """Return all pods' requests by each resource and container that any of them has."""
     built = [_pod(name, fact) for name, fact in zip(names, facts, strict=True)]
     containers = {container.name for pod in built for container in pod.spec.containers}
     named = {name for pod in built for c in pod.spec.containers for name in c.requests}
@@ -193,12 +193,12 @@ def _samples(
     facts: Sequence[decoding.Field],
     time_s: float,
 ) -> observations.PodSamples:
-    found = [member[name] for name in names]
+    samples = [member[name] for name in names]
     return observations.PodSamples(
         values_milli=np.array(
-            [0 if sample.missing else _milli(sample) for sample in found], dtype=np.int64
+            [0 if sample.missing else _milli(sample) for sample in samples], dtype=np.int64
         ),
-        present=np.array([not sample.missing for sample in found], dtype=np.bool_),
+        present=np.array([not sample.missing for sample in samples], dtype=np.bool_),
         sampled_s=np.array([_seconds(fact["sampled"], time_s) for fact in facts]),
         window_s=np.array([_seconds(fact["window"], WINDOW_S) for fact in facts]),
     )

@@ -1,7 +1,7 @@
-"""What a scaler sees: replicas, metrics, and facts about pods, as arrays.
+"""Observations of a scaler: replicas, metrics, and facts about pods, as arrays.
 
-Two hosts build it. The simulator fills arrays in bulk and never makes an object per pod; the
-operator fills them from its caches. Values are thousandths (Kubernetes' MilliValue), times are
+Two hosts build them. The simulator fills arrays in bulk, without an object per pod; the operator
+fills them from its caches. Values are thousandths (Kubernetes' MilliValue), times are
 seconds on the host's clock.
 """
 
@@ -22,7 +22,7 @@ PENDING, RUNNING, SUCCEEDED, FAILED, UNKNOWN = range(5)
 PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 # Codes of PodTable.readies: status of the Ready condition.
 NO_CONDITION, NOT_READY, READY, READINESS_UNKNOWN = -1, 0, 1, 2
-# Values of PodTable.requests_milli that are no request.
+# Values of PodTable.requests_milli that are not requests.
 NO_REQUEST, NO_CONTAINER = -1, -2
 
 RequestKey = tuple[str, str]  # resource, container; an empty container means the whole pod
@@ -36,13 +36,13 @@ class PodTable:
         phases: Phase of each pod, as a code.
         readies: Status of its Ready condition, as a code.
         deleted: Whether it is being deleted.
-        started_s: When it was started; NaN if not yet.
+        started_s: When it started; NaN if not yet.
         ready_since_s: When the Ready condition last changed; NaN counts as long ago.
         requests_milli: Request of each pod by resource and container in thousandths (of a core,
             of a byte); negative codes where there is none.
-        names: Names; may be empty, they only serve messages.
+        names: Names, used in messages only; may be empty.
         startups_s: Time from each pod's creation to its first readiness; NaN if it was never
-            ready or is not known. ``None`` where the host does not measure it.
+            ready or the time is not known. ``None`` where the host does not measure it.
     """
 
     phases: Codes
@@ -58,7 +58,7 @@ class PodTable:
         return len(self.phases)
 
     def name(self, row: int) -> str:
-        """Return the name of a pod, or one made from its row."""
+        """Return the name of a pod; by default one made from its row."""
         return self.names[row] if self.names else f"pod-{row}"
 
     def count_ready(self) -> int:
@@ -69,7 +69,7 @@ class PodTable:
 def ready_pods(
     count: int, requests_milli: Mapping[RequestKey, int] | None = None, started_s: float = -86400.0
 ) -> PodTable:
-    """Return a table of alike pods that have been ready since their start, by default for long."""
+    """Return a table of equal pods that have been ready since their start."""
     started = np.full(count, started_s)
     return PodTable(
         phases=np.full(count, RUNNING, dtype=np.int8),
@@ -86,7 +86,7 @@ def ready_pods(
 
 @dataclass(frozen=True, slots=True)
 class SingleValue:
-    """A metric of an object or from outside: one value, or several that count together.
+    """An object or external metric: one value, or several that are added up.
 
     Attributes:
         parts_milli: The values in thousandths.
@@ -100,19 +100,19 @@ class PodSamples:
     """A metric per pod; rows are those of the pod table.
 
     Attributes:
-        values_milli: Values in thousandths; without meaning where there is no sample.
+        values_milli: Values in thousandths; meaningless where there is no sample.
         present: Whether there is a sample.
         sampled_s: When it was taken; NaN counts as long ago.
-        window_s: Over which time it was measured.
-        strangers_milli: Samples of pods that are not in the table.
-        partial: Some pod has samples, but not of the container in question.
+        window_s: Length of its window in seconds.
+        unmatched_milli: Samples of pods that are not in the table.
+        partial: Whether some pod has samples, but not of the container in question.
     """
 
     values_milli: Ints
     present: Bools
     sampled_s: Floats
     window_s: Floats
-    strangers_milli: tuple[int, ...] = ()
+    unmatched_milli: tuple[int, ...] = ()
     partial: bool = False
 
 
@@ -141,13 +141,13 @@ Reading = SingleValue | PodSamples | FailedRead
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScalingObservation:
-    """What a scaler sees at one moment.
+    """The observation of a scaler at one moment.
 
     Attributes:
-        time_s: The moment.
-        current_replicas: Replicas the target is told to have (``scale.spec.replicas``).
-        status_replicas: Replicas it has (``scale.status.replicas``).
-        metrics: Readings by name; a metric that is not there was not read.
+        time_s: The time of the observation.
+        current_replicas: ``scale.spec.replicas`` of the target.
+        status_replicas: ``scale.status.replicas`` of the target.
+        metrics: Values by metric; a missing key means that the metric was not read.
         pods: Facts about the pods.
     """
 

@@ -1,8 +1,8 @@
-"""``perfect``: knows the demand to come; the best that any short forecast could do.
+"""``perfect``: knows future demand; the bound of what a short-term forecast can achieve.
 
-Only a simulator can tell it, so it is a yardstick, not a scaler to run. It orders for the largest
-demand until a pod ordered at the next look would be ready; noise shorter than its smoothing stays
-unknown to it, as it is to anyone who looks at rates.
+Only a simulator knows future demand, so it is a yardstick, not a scaler for clusters. It orders
+pods for the largest demand until a pod ordered at the next sync would be ready. It does not know
+noise shorter than its smoothing, like any scaler that reads rates.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ NAME = "perfect"
 
 @dataclass(frozen=True, slots=True)
 class PerfectParameters:
-    """What it is told.
+    """The future demand, and the timing of pods and syncs.
 
     Attributes:
-        loads: Demand by step from time 0, in pods that use all of their request; told by the
+        loads: Demand by step from time 0, in pods that use their whole request; set by the
             simulator.
-        step_s: Length of a step.
+        step_s: Length of a step in seconds.
         startup_s: Start-up time of a pod.
-        look_s: Time between two looks.
+        look_s: Sync period.
         smooth_s: Demand is known as means over this time.
         target: Share of its request a pod should use.
     """
@@ -42,12 +42,12 @@ class PerfectParameters:
     target: float = 0.6
 
 
-class Perfect(static.Forgetful):
-    """Orders for the largest demand until new pods are ready.
+class Perfect(static.Stateless):
+    """Orders pods for the largest demand until new pods are ready.
 
     Args:
-        spec: What the autoscaler is told.
-        parameters: What is to come.
+        spec: The autoscaler's specification.
+        parameters: The future demand.
     """
 
     name = NAME
@@ -60,18 +60,18 @@ class Perfect(static.Forgetful):
         self._needs = _largest_ahead(self.parameters)
 
     def decide(
-        self, seen: observations.ScalingObservation, memory: static.NoMemory
+        self, observation: observations.ScalingObservation, memory: static.NoMemory
     ) -> tuple[decisions.ScalingDecision, static.NoMemory]:
-        """Return what will be needed, whatever is seen."""
+        """Return the future need, whatever the observation."""
         spec, wanted = self.spec, None
         if len(self._needs):
-            step = int(seen.time_s / self.parameters.step_s)
+            step = int(observation.time_s / self.parameters.step_s)
             step = min(max(step, 0), len(self._needs) - 1)
             wanted = math.ceil(round(float(self._needs[step]) / self.parameters.target, 9))
-        desired = seen.current_replicas if wanted is None else wanted
+        desired = observation.current_replicas if wanted is None else wanted
         decision = decisions.ScalingDecision(
-            time_s=seen.time_s,
-            current=seen.current_replicas,
+            time_s=observation.time_s,
+            current=observation.current_replicas,
             proposed=wanted,
             desired=min(max(desired, spec.min_replicas), spec.max_replicas),
             reason="perfect forecast" if wanted is not None else "nothing is known",
@@ -95,7 +95,7 @@ class Perfect(static.Forgetful):
 
 
 def _largest_ahead(parameters: PerfectParameters) -> arrays.Floats:
-    """Return, for every step, the largest smoothed load until a pod ordered later is ready."""
+    """Return, per step, the largest smoothed load until a pod ordered next is ready."""
     loads = np.array(parameters.loads)
     if not len(loads):
         return loads

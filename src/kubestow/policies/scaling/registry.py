@@ -1,4 +1,4 @@
-"""Scalers by name, for scenario, command line and live operator alike."""
+"""Scalers by name, for scenarios, the command line and the live operator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ScalerEntry:
         summary: One line for lists.
         parameters: The type of its parameters: a frozen dataclass with defaults.
         make: Makes it from a specification and parameters.
-        reads: Metrics it knows how to use beside those of the specification.
+        reads: Further metrics it can use, besides those of the specification.
     """
 
     name: str
@@ -41,7 +41,7 @@ class ScalerEntry:
     reads: tuple[str, ...] = ()
 
 
-# Requests per second tell of demand while pods are saturated.
+# Requests per second measure demand while pods are saturated.
 _EXTRA = (demand.RATE,)
 
 SCALERS = registries.Registry(

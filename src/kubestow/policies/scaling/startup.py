@@ -1,8 +1,8 @@
-"""How long a pod takes from its creation to its first readiness, as measured.
+"""Measured start-up times of pods, from creation to first readiness.
 
-McNaughton 2016, 3.4 records it for every pod and takes the mean over those that have been ready;
-later changes of readiness do not count. A scaler that wants pods in time looks at a high quantile,
-and adds the time until it decides again and the age of what it sees (McNaughton 2016, 8.3).
+McNaughton 2016, 3.4 records them for every pod and takes the mean over those that have been ready;
+later changes of readiness do not count. A scaler that needs pods in time uses a high quantile, and
+adds the time until its next decision and the age of its samples (McNaughton 2016, 8.3).
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import numpy as np
 
 from kubestow.policies.scaling import observations
 
-# So many start-up times are kept; more would only make changes of the image slower to notice.
+# Number of start-up times kept; with more, a change of the image would show later.
 MOST = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Startups:
-    """Start-up times that were seen.
+    """Measured start-up times.
 
     Attributes:
-        times_s: The latest ones, oldest first.
-        counted: Times of the pods that are there now, which have been taken in already.
+        times_s: The latest ones in seconds, oldest first.
+        counted: Times of the existing pods, already included.
     """
 
     times_s: tuple[float, ...] = ()
     counted: tuple[float, ...] = ()
 
     def take(self, pods: observations.PodTable) -> Startups:
-        """Take in the pods that have become ready since the last look."""
+        """Add the pods that have become ready since the last sync."""
         if pods.startups_s is None:
             return self
         known = pods.startups_s[np.isfinite(pods.startups_s)]
@@ -55,8 +55,8 @@ def mean(pods: observations.PodTable, sigmas: float = 0.0) -> float | None:
     """Return the mean start-up time of the pods that have been ready (McNaughton 2016).
 
     Args:
-        pods: The pods that are there.
-        sigmas: Times further from the mean than so many standard deviations do not count
+        pods: The existing pods.
+        sigmas: Ignore times further from the mean than this many standard deviations
             (McNaughton 2016); 0 counts all.
     """
     if pods.startups_s is None:
@@ -71,7 +71,7 @@ def mean(pods: observations.PodTable, sigmas: float = 0.0) -> float | None:
 
 
 def steps(time_s: float, step_s: float) -> int:
-    """Return how many whole steps cover a time: one at least.
+    """Return how many whole steps cover a time, at least one.
 
     >>> steps(60.0, 15.0), steps(61.0, 15.0), steps(0.0, 15.0)
     (4, 5, 1)

@@ -1,7 +1,7 @@
-"""``static``: the same number of replicas for ever, the control group of every comparison.
+"""``static``: a constant number of replicas, the control group of every comparison.
 
-McNaughton 2016 names three: enough for the largest load, for the smallest, for the mean. The rule
-is ``ceil(load x cpu per request / (request x target))``.
+McNaughton 2016 names three: enough for the largest load, for the smallest, and for the mean. The
+rule is ``ceil(load x cpu per request / (request x target))``.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ MODES = (FIXED, OVER, UNDER, AVERAGE)
 
 @dataclass(frozen=True, slots=True)
 class StaticParameters:
-    """How many replicas, or from what to work it out.
+    """The number of replicas, or the load to compute it from.
 
     Attributes:
-        mode: ``fixed``: so many as ``replicas`` says; ``over``, ``under``, ``average``: enough for
+        mode: ``fixed``: as many as ``replicas`` says; ``over``, ``under``, ``average``: enough for
             the maximum, minimum, mean of the load.
         replicas: The number for ``fixed``; 0 means the autoscaler's minimum.
         load_max_rps: Largest load, requests per second.
         load_min_rps: Smallest load.
         load_mean_rps: Mean load.
         cpu_per_request_s: CPU seconds a request takes (default 0.036, McNaughton 2016, 8.5).
-        request_cores: CPU a pod requests.
+        request_cores: CPU request of a pod in cores.
         target: Share of its request a pod should use (default 0.6, McNaughton 2016, 3.9).
     """
 
@@ -48,10 +48,10 @@ class StaticParameters:
 
 @dataclass(frozen=True, slots=True)
 class NoMemory:
-    """The memory of a scaler that remembers nothing."""
+    """The empty memory."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the memory as plain values: none."""
+        """Return an empty mapping."""
         return {}
 
 
@@ -63,12 +63,12 @@ def needed_replicas(
     >>> needed_replicas(100.0, 0.036, 1.0, 0.6)  # 3.6 cores, 0.6 of them per pod
     6
     """
-    # Rounded first, for 3.6 / 0.6 is a little more than 6 in floats.
+    # Rounded first, because 3.6 / 0.6 is a little more than 6 in floats.
     return math.ceil(round(load_rps * cpu_per_request_s / (request_cores * target), 9))
 
 
-class Forgetful:
-    """The half of a scaler that remembers nothing."""
+class Stateless:
+    """Mixin of scalers without memory."""
 
     def start(self) -> NoMemory:
         """Return the empty memory."""
@@ -79,7 +79,7 @@ class Forgetful:
         return NoMemory()
 
 
-class Static(Forgetful):
+class Static(Stateless):
     """Keeps a number of replicas, within the autoscaler's bounds."""
 
     name = "static"
@@ -94,12 +94,12 @@ class Static(Forgetful):
         )
 
     def decide(
-        self, seen: observations.ScalingObservation, memory: NoMemory
+        self, observation: observations.ScalingObservation, memory: NoMemory
     ) -> tuple[decisions.ScalingDecision, NoMemory]:
-        """Return the number, whatever is seen."""
+        """Return the constant number."""
         decision = decisions.ScalingDecision(
-            time_s=seen.time_s,
-            current=seen.current_replicas,
+            time_s=observation.time_s,
+            current=observation.current_replicas,
             proposed=self.replicas,
             desired=self.replicas,
             reason=f"static: {self.parameters.mode}",

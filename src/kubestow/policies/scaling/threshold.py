@@ -1,4 +1,4 @@
-"""``threshold``: add some above one level, remove some below another, then hold still.
+"""``threshold``: add replicas above one level, remove some below another, then pause.
 
 McNaughton 2016, 5.1: if the metric is above the upper threshold for a hold time, add a step and
 inhibit scaling up for a while; the same downwards. The step may grow with the excess (AWS step
@@ -25,14 +25,14 @@ class ThresholdParameters:
         metric: Which metric; empty means the autoscaler's first one.
         upper: Above this level replicas are added (percent of the request for resources).
         lower: Below this level replicas are removed.
-        step_up: How many are added.
-        step_down: How many are removed.
-        hold_up_s: For so long the metric must have been above.
-        hold_down_s: For so long it must have been below.
-        inhibit_up_s: After a change of either kind nothing is added for so long.
-        inhibit_down_s: After a change nothing is removed for so long.
-        excess_step: Each further excess of this size over the upper level adds another step;
-            0 switches it off.
+        step_up: Replicas to add.
+        step_down: Replicas to remove.
+        hold_up_s: Seconds the metric must have been above.
+        hold_down_s: Seconds it must have been below.
+        inhibit_up_s: Seconds after any change in which nothing is added.
+        inhibit_down_s: Seconds after any change in which nothing is removed.
+        excess_step: Each excess of this size over the upper level adds another step; 0 disables
+            it.
     """
 
     metric: str = ""
@@ -79,7 +79,7 @@ class Threshold:
         self._metric = self.parameters.metric or spec.metrics[0].key
 
     def start(self) -> ThresholdMemory:
-        """Return the memory of a scaler that has seen nothing yet."""
+        """Return the initial memory."""
         return ThresholdMemory()
 
     def restore(self, value: Mapping[str, Any]) -> ThresholdMemory:
@@ -87,11 +87,11 @@ class Threshold:
         return ThresholdMemory(**value)
 
     def decide(
-        self, seen: observations.ScalingObservation, memory: ThresholdMemory
+        self, observation: observations.ScalingObservation, memory: ThresholdMemory
     ) -> tuple[decisions.ScalingDecision, ThresholdMemory]:
         """Compare the metric with the levels."""
-        current, now_s = seen.current_replicas, seen.time_s
-        level = theses.utilization_level(seen, self._metric)
+        current, now_s = observation.current_replicas, observation.time_s
+        level = theses.utilization_level(observation, self._metric)
         memory = _track(memory, self.parameters, level, now_s)
         proposed, reason = self._propose(memory, current, level, now_s)
         desired = min(max(proposed, self.spec.min_replicas), self.spec.max_replicas)
@@ -146,7 +146,7 @@ class Threshold:
 def _track(
     memory: ThresholdMemory, parameters: ThresholdParameters, level: float | None, now_s: float
 ) -> ThresholdMemory:
-    """Note since when the metric is beyond a threshold; an unknown one ends the spell."""
+    """Track since when the metric is beyond a threshold; an unknown value resets it."""
     above = level is not None and level > parameters.upper
     below = level is not None and level < parameters.lower
     since_above, since_below = memory.above_since_s, memory.below_since_s

@@ -28,7 +28,7 @@ class Wish:
         return static.NoMemory(**value)
 
     def propose(
-        self, seen: frame.Seen, memory: static.NoMemory
+        self, seen: frame.ProposalInputs, memory: static.NoMemory
     ) -> tuple[frame.Proposed, static.NoMemory]:
         if self.replicas is None:
             return frame.fall_back(seen, "no wish"), memory

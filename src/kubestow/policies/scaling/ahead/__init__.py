@@ -1,4 +1,4 @@
-"""Scalers that order pods one start-up time ahead of demand, within the rules of an HPA."""
+"""Predictive scalers: they order pods one start-up time ahead, within the rules of an HPA."""
 
 from kubestow.policies.scaling.ahead.auto import AUTO, AutoScalingParameters, make_auto
 from kubestow.policies.scaling.ahead.models import MODEL_SCALERS, make_model_scaler

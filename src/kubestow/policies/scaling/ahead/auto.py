@@ -1,15 +1,15 @@
-"""``auto``: order pods one start-up time ahead, as far as the forecast has shown that it can.
+"""``auto``: order pods one start-up time ahead, as far as the forecast has proven skill.
 
-Two conditions set the number of pods. The *expected* demand at the horizon is to meet the
+Two conditions set the number of pods. The *expected* demand at the horizon must meet the
 autoscaler's target utilisation. And the *upper end* of demand until then, exceeded with a stated
-risk, is to fit what the pods can do at most: halfway between the target and all of their request.
-The first is the HorizontalPodAutoscaler's rule with demand one start-up ahead; the second is what
-keeps bursts from being met too late, and costs little where demand is calm. Where no forecast beats
-persistence, what remains is reactive, and the record says so.
+risk, must fit what the pods can do at most: halfway between the target and their whole request.
+The first is the HorizontalPodAutoscaler's rule with demand one start-up ahead; the second keeps
+bursts from being met too late, and costs little where demand is steady. Where no forecast beats
+persistence, the scaler is reactive, and the record says so.
 
-Downwards the largest need of the last minutes counts, as upstream, but not without end: after a
-burst only a share more than the need of now stays, and while demand falls as foretold one pod. The
-number that is found at first counts as needed, too: the first minutes tell little.
+Scaling down, the largest need of the last minutes counts, as upstream, but with a bound: after a
+burst only a share more than the current need stays, and while demand falls as forecast one pod.
+The replicas at the first sync count as needed, too, because the first minutes are no evidence.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ AUTO = "auto"
 
 @dataclass(frozen=True, slots=True)
 class AutoScalingParameters:
-    """How far to look ahead, and at what risk.
+    """Forecast horizon, safety margin and stabilization.
 
     Attributes:
-        horizon: How far to look ahead.
-        outlook: What the forecast goes by.
-        reserve: How much of the room between target and request the upper end of demand may take:
-            0 holds it at the target, 1 lets it use everything.
-        pool: Up to this load in pods the room beyond the load shrinks with its root only (the
-            square-root rule of McNaughton 2016, 5.4); 0 keeps the target's share at any load.
-        calm_s: For so long the largest need counts (upstream's stabilisation, 300 s); an autoscaler
-            with a window of its own is stabilised by that one alone.
-        spare: But only so far beyond the need of now, as a share, and one pod: what is left after
-            a burst goes at once.
+        horizon: Parameters of the forecast horizon.
+        outlook: Parameters of the forecast.
+        reserve: Share of the range between target and request that the upper end of demand may
+            use: 0 holds it at the target, 1 lets it use the whole request.
+        pool: Up to this load in pods, the headroom shrinks only with the square root of the load
+            (the square-root rule of McNaughton 2016, 5.4); 0 keeps the target's share at any load.
+        calm_s: Stabilization window in seconds: the largest need within it counts (upstream:
+            300 s). An autoscaler that sets its own window uses only that one.
+        spare: Bound on that need: at most this share above the current need, plus one pod. The
+            rest is removed at once after a burst.
     """
 
     horizon: lookahead.HorizonParameters = field(default_factory=lookahead.HorizonParameters)
@@ -54,64 +54,64 @@ class AutoScalingParameters:
 
 
 class _Weigher:
-    """Weighs the outlook for one specification."""
+    """Turns the outlook into a proposal, for one specification."""
 
     def __init__(self, spec: specs.AutoscalerSpec, parameters: AutoScalingParameters) -> None:
         self._several = len(spec.metrics) > 1
         self._parameters = parameters
-        told = spec.behavior is not None and spec.behavior.down.window_s is not None
-        self._calm_s = 0.0 if told else parameters.calm_s
+        has_window = spec.behavior is not None and spec.behavior.down.window_s is not None
+        self._calm_s = 0.0 if has_window else parameters.calm_s
 
-    def weigh(self, seen: frame.Seen, ahead: outlook_proposers.Ahead) -> frame.Proposed:
-        """Return the larger of what the expected demand and its upper end take."""
-        found, target = ahead.found, ahead.demand.target
+    def weigh(self, inputs: frame.ProposalInputs, ahead: outlook_proposers.Ahead) -> frame.Proposed:
+        """Propose the pods for the expected demand or for its upper end, whichever is more."""
+        outlook, target = ahead.outlook, ahead.demand.target
         most = max(target + (1.0 - target) * self._parameters.reserve, target)
-        expected = self._staff(found.mean, target)
-        upper = found.upper / most
+        expected = self._staff(outlook.mean, target)
+        upper = outlook.upper / most
         need = max(expected, upper)
         wanted = math.ceil(round(need, 9))
         candidates = [
-            records.Candidate("expected", {"load": found.mean, "at": target}, expected),
-            records.Candidate("upper", {"load": found.upper, "at": most}, upper),
+            records.Candidate("expected", {"load": outlook.mean, "at": target}, expected),
+            records.Candidate("upper", {"load": outlook.upper, "at": most}, upper),
         ]
         candidates.sort(key=lambda candidate: -(candidate.total or 0.0))
-        if self._several and seen.reactive is not None:  # other metrics count as they are now
-            wanted = max(wanted, seen.reactive)
+        if self._several and inputs.reactive is not None:  # other metrics count as they are now
+            wanted = max(wanted, inputs.reactive)
         return frame.Proposed(
             replicas=wanted,
-            reason=_reason(found, upper > expected),
+            reason=_reason(outlook, upper > expected),
             numbers=ahead.numbers(),
             candidates=tuple(candidates),
-            rejected=_rejected(found),
-            backtest=_backtest(found),
+            rejected=_rejected(outlook),
+            backtest=_backtest(outlook),
             need=need,
         )
 
     def _staff(self, load: float, target: float) -> float:
-        """Return the pods a load takes: at the target, with relatively more room for a small load.
+        """Return the pods for a load at the target, with relatively more headroom at small loads.
 
-        What a queue needs beyond its load grows with the root of the load, so a share that suits
+        The headroom a queue needs grows with the square root of its load, so a share that suits
         many pods is too little for a few.
         """
-        if target >= 1.0:  # pods may use more than they request: there is no room to share
+        if target >= 1.0:  # pods may use more than they request: no headroom
             return load / target
         root = math.sqrt(max(load, 0.0) * self._parameters.pool)
         return load + (1.0 / target - 1.0) * max(load, root)
 
     def settle(
-        self, seen: frame.Seen, proposed: frame.Proposed, ahead: outlook_proposers.Ahead
+        self, inputs: frame.ProposalInputs, proposed: frame.Proposed, ahead: outlook_proposers.Ahead
     ) -> tuple[frame.Proposed, outlook_proposers.OutlookMemory]:
-        """Hold on to what was needed of late, within reason; to hold orders nothing new."""
-        now_s, there = seen.observation.time_s, seen.observation.current_replicas
+        """Keep what was needed recently, up to a bound; keeping never adds pods."""
+        now_s, there = inputs.observation.time_s, inputs.observation.current_replicas
         parameters, need = self._parameters, proposed.replicas or 0
         since_s = now_s - self._calm_s
         recent = (entry for entry in ahead.memory.needs if since_s <= entry[0] <= now_s)
         needs = (*recent, (now_s, need))
-        spare = 0.0 if ahead.found.falling else parameters.spare
+        spare = 0.0 if ahead.outlook.falling else parameters.spare
         most = math.ceil(need * (1.0 + spare)) + 1
         kept = min(max(count for _, count in needs), most)
         first_s, first = ahead.memory.first or (now_s, 0)
-        if 0.0 <= now_s - first_s < self._calm_s:  # as upstream: what was found counts as needed
+        if 0.0 <= now_s - first_s < self._calm_s:  # as upstream: the first replicas count as needed
             kept = max(kept, first)
         kept = min(kept, there)
         if kept > need:
@@ -120,32 +120,32 @@ class _Weigher:
         return proposed, replace(ahead.memory, needs=needs)
 
 
-def _reason(found: forecasting_outlook.Outlook, bound_by_upper: bool) -> str:
+def _reason(outlook: forecasting_outlook.Outlook, bound_by_upper: bool) -> str:
     if bound_by_upper:
-        return "forecast: upper end by season" if found.seasonal else "forecast: upper end"
-    if found.trending:
+        return "forecast: upper end by season" if outlook.seasonal else "forecast: upper end"
+    if outlook.trending:
         return "forecast: trend"
-    if found.smoothing < 1.0:
+    if outlook.smoothing < 1.0:
         return "forecast: smoothed level"
     return f"{frame.REACTIVE}: nothing beats persistence"
 
 
-def _rejected(found: forecasting_outlook.Outlook) -> dict[str, str]:
-    if math.isnan(found.trend):
+def _rejected(outlook: forecasting_outlook.Outlook) -> dict[str, str]:
+    if math.isnan(outlook.trend):
         return {"trend": "no rise stands out of the noise"}
-    if found.trending:
+    if outlook.trending:
         return {}
-    if found.trend <= found.level:
+    if outlook.trend <= outlook.level:
         return {"trend": "is not above the level"}
-    if math.isnan(found.skill):
+    if math.isnan(outlook.skill):
         return {"trend": "is not sure enough without any forecast judged"}
-    return {"trend": f"skill {found.skill:.2f} against persistence at this horizon"}
+    return {"trend": f"skill {outlook.skill:.2f} against persistence at this horizon"}
 
 
-def _backtest(found: forecasting_outlook.Outlook) -> dict[str, float]:
-    if not math.isfinite(found.skill):
-        return {"judged": found.judged}
-    return {"skill": found.skill, "judged": found.judged}
+def _backtest(outlook: forecasting_outlook.Outlook) -> dict[str, float]:
+    if not math.isfinite(outlook.skill):
+        return {"judged": outlook.judged}
+    return {"skill": outlook.skill, "judged": outlook.judged}
 
 
 def make_auto(

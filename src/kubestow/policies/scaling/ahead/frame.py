@@ -1,9 +1,10 @@
-"""What all scalers that look ahead have in common: an autoscaler's rules around a proposal.
+"""The common frame of predictive scalers: an autoscaler's rules around a proposal.
 
-A *proposer* says how many replicas it wants, and why. The frame asks the HorizontalPodAutoscaler's
-arithmetic what it would want (the reactive proposal, which is also the fallback), and obeys the
-autoscaler's bounds, policies and windows like ``hpa`` itself. Whoever hosts a frame is the only
-writer of ``spec.replicas``: a HorizontalPodAutoscaler is read as a specification, not run beside.
+A *proposer* says how many replicas are needed, and why. The frame computes what the
+HorizontalPodAutoscaler would propose (the reactive proposal, which is also the fallback), and
+obeys the autoscaler's bounds, policies and windows like ``hpa`` itself. The host of a frame is the
+only writer of ``spec.replicas``: a HorizontalPodAutoscaler is read as a specification, and its
+controller does not run as well.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from kubestow.model import decisions as records
 from kubestow.policies.scaling import decisions, hpa, observations
 
 REACTIVE = "reactive"
-# How long upstream holds on to a larger proposal; what is reactive does as upstream does.
+# Upstream's downscale stabilization; reactive proposals follow upstream.
 _UPSTREAM_DOWN_S = hpa.HpaParameters().downscale_stabilization_s
 AT_ZERO = "scaling is disabled since the replica count of the target is zero"
 
 Inner = TypeVar("Inner", bound=decisions.ScalerMemory)
 
 
-class Seen(NamedTuple):
-    """What a proposer goes by.
+class ProposalInputs(NamedTuple):
+    """The inputs of a proposer.
 
     Attributes:
-        observation: What the host saw.
-        reactive: What the HorizontalPodAutoscaler would propose; ``None`` if metrics cannot tell.
-        cause: Why they cannot.
+        observation: The host's observation.
+        reactive: What the HorizontalPodAutoscaler would propose; ``None`` if no metric is usable.
+        cause: Why none is.
     """
 
     observation: observations.ScalingObservation
@@ -39,18 +40,18 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What a proposer wants.
+    """A proposal with its reasons.
 
     Attributes:
-        replicas: How many; ``None`` leaves things as they are.
+        replicas: How many replicas; ``None`` changes nothing.
         reason: Why.
-        numbers: What it was worked out from.
-        candidates: What each part would have wanted.
-        rejected: Parts that were not heard, with the reason.
+        numbers: What it was computed from.
+        candidates: What each part would have proposed.
+        rejected: Parts that did not count, with the reason.
         backtest: Measured error or skill of the forecast.
         error: What went wrong.
-        need: The same before it was rounded up, for the tolerance; ``None`` where it is whole.
-        down_s: How long the largest proposal counts, where it differs from the proposer's rule.
+        need: The replicas before rounding up, for the tolerance; ``None`` where they are whole.
+        down_s: Downscale stabilization window in seconds, where it differs from the proposer's.
     """
 
     replicas: int | None
@@ -65,36 +66,36 @@ class Proposed:
 
 
 class Proposer(Protocol[Inner]):
-    """Says how many replicas there should be, before any rule of pace."""
+    """Proposes replicas, before any stabilization or rate limit."""
 
     @property
     def down_s(self) -> float:
-        """How long the largest proposal counts, where the autoscaler does not say."""
+        """Downscale stabilization in seconds, where the autoscaler sets no window."""
         ...
 
     def start(self) -> Inner:
-        """Return the memory of a proposer that has seen nothing yet."""
+        """Return the initial memory."""
         ...
 
     def restore(self, value: Mapping[str, Any]) -> Inner:
         """Return the memory that ``as_json`` wrote."""
         ...
 
-    def propose(self, seen: Seen, memory: Inner) -> tuple[Proposed, Inner]:
-        """Return what is wanted, and the new memory."""
+    def propose(self, inputs: ProposalInputs, memory: Inner) -> tuple[Proposed, Inner]:
+        """Return the proposal and the new memory."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameMemory(Generic[Inner]):
-    """The autoscaler's memory and the proposer's own."""
+    """The memories of the autoscaler and of the proposer."""
 
-    pace: hpa.HpaMemory
+    hpa_memory: hpa.HpaMemory
     inner: Inner
 
     def as_json(self) -> dict[str, Any]:
         """Return the memory as plain values, ready for JSON."""
-        return {"pace": self.pace.as_json(), "inner": self.inner.as_json()}
+        return {"pace": self.hpa_memory.as_json(), "inner": self.inner.as_json()}
 
 
 class Framed(Generic[Inner]):
@@ -102,9 +103,9 @@ class Framed(Generic[Inner]):
 
     Args:
         name: The name under which it is registered.
-        spec: What the autoscaler is told.
+        spec: The autoscaler's specification.
         parameters: The proposer's parameters, for the record.
-        proposer: Says how many replicas there should be.
+        proposer: Proposes the replicas.
     """
 
     def __init__(
@@ -123,7 +124,7 @@ class Framed(Generic[Inner]):
         self._metrics = hpa.MetricSet(spec.metrics)
 
     def start(self) -> FrameMemory[Inner]:
-        """Return the memory of a scaler that has seen nothing yet."""
+        """Return the initial memory."""
         return FrameMemory(hpa.HpaMemory(), self.proposer.start())
 
     def restore(self, value: Mapping[str, Any]) -> FrameMemory[Inner]:
@@ -133,19 +134,21 @@ class Framed(Generic[Inner]):
         )
 
     def decide(
-        self, seen: observations.ScalingObservation, memory: FrameMemory[Inner]
+        self, observation: observations.ScalingObservation, memory: FrameMemory[Inner]
     ) -> tuple[decisions.ScalingDecision, FrameMemory[Inner]]:
-        """Ask the proposer, and follow it as far as the rules allow."""
-        now_ns = hpa.nanoseconds(seen.time_s)
-        outcome = self._metrics.ask(self._calculator, seen, now_ns)
-        looked = Seen(seen, outcome.replicas, outcome.error or outcome.active.message)
-        proposed, inner = self.proposer.propose(looked, memory.inner)
+        """Take a proposal, and follow it as far as the rules allow."""
+        now_ns = hpa.nanoseconds(observation.time_s)
+        outcome = self._metrics.ask(self._calculator, observation, now_ns)
+        inputs = ProposalInputs(
+            observation, outcome.replicas, outcome.error or outcome.active.message
+        )
+        proposed, inner = self.proposer.propose(inputs, memory.inner)
         if len(self.spec.metrics) > 1:
-            proposed = _with_others(looked, proposed)
-        desired, reason, pace = self._follow(looked, proposed, memory.pace, now_ns)
+            proposed = _with_others(inputs, proposed)
+        desired, reason, hpa_memory = self._follow(inputs, proposed, memory.hpa_memory, now_ns)
         decision = decisions.ScalingDecision(
-            time_s=seen.time_s,
-            current=seen.current_replicas,
+            time_s=observation.time_s,
+            current=observation.current_replicas,
             proposed=proposed.replicas,
             desired=desired,
             reason=reason,
@@ -154,14 +157,14 @@ class Framed(Generic[Inner]):
             _record=lambda decision: self._record(decision, proposed, outcome.replicas),
             outlook=proposed.numbers,
         )
-        return decision, FrameMemory(pace, inner)
+        return decision, FrameMemory(hpa_memory, inner)
 
     def _follow(
-        self, seen: Seen, proposed: Proposed, pace: hpa.HpaMemory, now_ns: int
+        self, inputs: ProposalInputs, proposed: Proposed, hpa_memory: hpa.HpaMemory, now_ns: int
     ) -> tuple[int, str, hpa.HpaMemory]:
-        spec, reactive = self.spec, seen.reactive
-        current = seen.observation.current_replicas
-        entries = pace.recommendations
+        spec, reactive = self.spec, inputs.reactive
+        current = inputs.observation.current_replicas
+        entries = hpa_memory.recommendations
         if entries is None:
             entries = ((current, now_ns),)
         desired, reason = current, proposed.reason
@@ -173,23 +176,23 @@ class Framed(Generic[Inner]):
             desired, reason = spec.min_replicas, hpa.BELOW
         elif proposed.replicas is not None:
             wanted = max(proposed.replicas, 0)
-            if proposed.replicas != reactive:  # the reactive one knows its own tolerance
+            if proposed.replicas != reactive:  # the reactive one has applied the tolerance
                 wanted = self._tolerate(current, wanted, proposed.need)
             pair = (current, wanted)
             down_s = self.proposer.down_s if proposed.down_s is None else proposed.down_s
-            paced = hpa.apply_behavior(spec, pace, entries, pair, down_s, now_ns)
-            desired, entries = paced.desired, paced.entries
-            if paced.stable != wanted:
-                reason = f"{reason}; {paced.why[0]}"
-            if desired != paced.stable:
-                reason = f"{reason}; {paced.limited.reason[0]}"
-        up, down = hpa.scale_events(spec, pace, desired - current, now_ns)
-        return desired, reason, hpa.HpaMemory(entries, up, down, pace.scaled_to_zero)
+            applied = hpa.apply_behavior(spec, hpa_memory, entries, pair, down_s, now_ns)
+            desired, entries = applied.desired, applied.entries
+            if applied.stable != wanted:
+                reason = f"{reason}; {applied.why[0]}"
+            if desired != applied.stable:
+                reason = f"{reason}; {applied.limited.reason[0]}"
+        up, down = hpa.scale_events(spec, hpa_memory, desired - current, now_ns)
+        return desired, reason, hpa.HpaMemory(entries, up, down, hpa_memory.scaled_to_zero)
 
     def _tolerate(self, current: int, wanted: int, need: float | None) -> int:
-        """Return what there is where what is wanted is within the autoscaler's tolerance of it.
+        """Return the current replicas if the need is within the autoscaler's tolerance of them.
 
-        As upstream, the tolerance is about the need before it is rounded up to whole pods.
+        As upstream, the tolerance applies to the need before it is rounded up to whole pods.
         """
         exact = float(wanted) if need is None else need
         if current > 0 and self._calculator.tolerates(exact / current):
@@ -218,30 +221,30 @@ class Framed(Generic[Inner]):
         )
 
 
-def _with_others(seen: Seen, proposed: Proposed) -> Proposed:
-    """Let the largest proposal of several metrics win; one that fails prevents scaling down."""
+def _with_others(inputs: ProposalInputs, proposed: Proposed) -> Proposed:
+    """Take the largest proposal of several metrics; a failed one prevents scaling down."""
     if proposed.replicas is None:
         return proposed
-    current = seen.observation.current_replicas
-    if seen.reactive is not None:
-        if proposed.replicas >= seen.reactive:
+    current = inputs.observation.current_replicas
+    if inputs.reactive is not None:
+        if proposed.replicas >= inputs.reactive:
             return proposed
         reason = f"{proposed.reason}; another metric wants more"
-        return replace(proposed, replicas=seen.reactive, reason=reason)
+        return replace(proposed, replicas=inputs.reactive, reason=reason)
     if proposed.replicas >= current:
         return proposed
-    rejected = {**proposed.rejected, REACTIVE: seen.cause}
+    rejected = {**proposed.rejected, REACTIVE: inputs.cause}
     reason = f"{proposed.reason}; held, for not all metrics are known"
     return replace(proposed, replicas=current, reason=reason, rejected=rejected)
 
 
-def fall_back(seen: Seen, why: str) -> Proposed:
-    """Return the reactive proposal, with the reason why nothing is foretold."""
-    if seen.reactive is None:
+def fall_back(inputs: ProposalInputs, why: str) -> Proposed:
+    """Return the reactive proposal, with the reason why there is no forecast."""
+    if inputs.reactive is None:
         return Proposed(
             None, f"{why}; no reactive proposal either", rejected={"forecast": why},
-            error=seen.cause or why,
+            error=inputs.cause or why,
         )  # fmt: skip
     return Proposed(
-        seen.reactive, f"{REACTIVE}: {why}", rejected={"forecast": why}, down_s=_UPSTREAM_DOWN_S
+        inputs.reactive, f"{REACTIVE}: {why}", rejected={"forecast": why}, down_s=_UPSTREAM_DOWN_S
     )

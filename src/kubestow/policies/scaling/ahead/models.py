@@ -1,9 +1,9 @@
-"""``arima``, ``gru``, ``arima-gru``, ``holt-winters``: a fitted model looks ahead (Shi 2023, 3.3).
+"""``arima``, ``gru``, ``arima-gru``, ``holt-winters``: scale by a fitted model (Shi 2023, 3.3).
 
-The sound variant forecasts total demand per metric one start-up ahead and proposes, for an upper
-quantile of it, the pods that meet the target utilisation: the larger of this and the reactive
-proposal upwards, the reactive one with its stabilisation downwards. It counts only while the gate
-is open. With ``strict`` the printed steps run instead: predicted mean use per pod of CPU and
+The corrected variant forecasts total demand per metric one start-up ahead and proposes, for an
+upper quantile of it, the pods that meet the target utilisation: upwards the larger of this and the
+reactive proposal, downwards the reactive one with its stabilisation. It counts only while the gate
+is open. With ``strict`` the printed steps run instead: predicted mean usage per pod of CPU and
 memory, (3.16) to (3.18) in whole numbers, and a cool-down per direction.
 """
 
@@ -27,7 +27,7 @@ MODEL_SCALERS = ("arima", "gru", "arima-gru", "holt-winters")
 
 
 class ModelProposer:
-    """Proposes for an upper quantile of each metric's demand, one start-up ahead."""
+    """Proposes pods for an upper quantile of each metric's demand, one start-up ahead."""
 
     def __init__(
         self, name: str, spec: specs.AutoscalerSpec, parameters: fitted_models.ModelParameters
@@ -38,11 +38,11 @@ class ModelProposer:
 
     @property
     def down_s(self) -> float:
-        """How long the largest proposal counts: as upstream, 5 minutes."""
+        """Downscale stabilization in seconds: as upstream, 5 minutes."""
         return 300.0
 
     def start(self) -> fitted_models.ModelMemory:
-        """Return the memory of a proposer that has seen nothing yet."""
+        """Return the initial memory."""
         return fitted_models.ModelMemory()
 
     def restore(self, value: Mapping[str, Any]) -> fitted_models.ModelMemory:
@@ -50,69 +50,72 @@ class ModelProposer:
         return fitted_models.restore(value, self._modeller.forecaster)
 
     def propose(
-        self, seen: frame.Seen, memory: fitted_models.ModelMemory
+        self, inputs: frame.ProposalInputs, memory: fitted_models.ModelMemory
     ) -> tuple[frame.Proposed, fitted_models.ModelMemory]:
-        """Forecast every metric's demand, and say how many pods the largest takes."""
+        """Forecast every metric's demand, and propose the pods for the largest."""
         parameters = self._parameters
-        look, learnt = lookahead.take(
-            seen.observation, self._metrics[0], memory.look, parameters.horizon
+        sample, learnt = lookahead.take(
+            inputs.observation, self._metrics[0], memory.sync, parameters.horizon
         )
-        found = self._demands(seen, look)
-        if isinstance(found, str):
-            learnt = lookahead.missed(memory.look, learnt)
-            return frame.fall_back(seen, found), replace(memory, look=learnt)
-        memory = replace(memory, look=learnt)
-        loads = [demand.load for demand in found]
-        gate = memory.gate if look.steps >= 0 else forecasting_gate.Gate()
-        for _ in range(max(look.steps, 1)):
+        demands = self._demands(inputs, sample)
+        if isinstance(demands, str):
+            learnt = lookahead.missed(memory.sync, learnt)
+            return frame.fall_back(inputs, demands), replace(memory, sync=learnt)
+        memory = replace(memory, sync=learnt)
+        loads = [demand.load for demand in demands]
+        gate = memory.gate if sample.steps >= 0 else forecasting_gate.Gate()
+        for _ in range(max(sample.steps, 1)):
             gate = gate.judge(loads[0], parameters.gate)
         newest = {metric.key: load for metric, load in zip(self._metrics, loads, strict=True)}
-        memory = self._modeller.take(replace(memory, gate=gate), newest, look.steps)
+        memory = self._modeller.take(replace(memory, gate=gate), newest, sample.steps)
         if memory.fitted is None:
-            return frame.fall_back(seen, "the model is not fitted yet"), memory
-        steps = startup.steps(look.horizon_s, learnt.step_s or lookahead.FIRST_STEP_S)
+            return frame.fall_back(inputs, "the model is not fitted yet"), memory
+        steps = startup.steps(sample.horizon_s, learnt.step_s or lookahead.FIRST_STEP_S)
         forecast = memory.fitted.predict(steps, (0.5, parameters.quantile))
         mean, upper = forecast.mean[:, -1], forecast.quantiles[:, -1, -1]
         if not (np.isfinite(mean).all() and np.isfinite(upper).all()):
-            return frame.fall_back(seen, "the forecast is not a number"), memory
+            return frame.fall_back(inputs, "the forecast is not a number"), memory
         memory = replace(memory, gate=memory.gate.expect(float(mean[0]), loads[0], steps))
-        return self._weigh(seen, look, found, memory, (mean, upper)), memory
+        return self._weigh(inputs, sample, demands, memory, (mean, upper)), memory
 
-    def _demands(self, seen: frame.Seen, look: lookahead.Look) -> list[scaling_demand.Demand] | str:
-        found = [look.demand]
-        found += [scaling_demand.read(seen.observation, metric) for metric in self._metrics[1:]]
-        good = [demand for demand in found if isinstance(demand, scaling_demand.Demand)]
-        if len(good) == len(found):
+    def _demands(
+        self, inputs: frame.ProposalInputs, sample: lookahead.DemandSample
+    ) -> list[scaling_demand.Demand] | str:
+        demands = [sample.demand]
+        demands += [scaling_demand.read(inputs.observation, metric) for metric in self._metrics[1:]]
+        good = [demand for demand in demands if isinstance(demand, scaling_demand.Demand)]
+        if len(good) == len(demands):
             return good
-        return "; ".join(demand for demand in found if isinstance(demand, str))
+        return "; ".join(demand for demand in demands if isinstance(demand, str))
 
     def _weigh(
         self,
-        seen: frame.Seen,
-        look: lookahead.Look,
-        found: list[scaling_demand.Demand],
+        inputs: frame.ProposalInputs,
+        sample: lookahead.DemandSample,
+        demands: list[scaling_demand.Demand],
         memory: fitted_models.ModelMemory,
         ahead: tuple[arrays.Floats, arrays.Floats],
     ) -> frame.Proposed:
         mean, upper = ahead
-        targets = np.array([demand.target for demand in found])
+        targets = np.array([demand.target for demand in demands])
         needs = np.ceil(np.round(np.maximum(upper, 0.0) / targets, 9))
         numbers = {
-            "load": found[0].load, "mean": float(mean[0]), "upper": float(upper[0]),
-            "target": float(targets[0]), "horizon_s": look.horizon_s, "startup_s": look.startup_s,
+            "load": demands[0].load, "mean": float(mean[0]), "upper": float(upper[0]),
+            "target": float(targets[0]), "horizon_s": sample.horizon_s,
+            "startup_s": sample.startup_s,
         }  # fmt: skip
         skill, closed = memory.gate.skill, memory.gate.closed(self._parameters.gate)
         backtest = {"judged": float(memory.gate.judged)}
         if skill is not None:
             backtest["skill"] = skill
         if closed:
-            held = frame.fall_back(seen, closed)
+            held = frame.fall_back(inputs, closed)
             return replace(held, numbers=numbers | {"gate": 0.0}, backtest=backtest)
         candidates = tuple(
             records.Candidate(metric.key, {"upper": float(load)}, float(need))
             for metric, load, need in zip(self._metrics, upper, needs, strict=True)
         )
-        wanted = max(int(needs.max()), seen.reactive or 0)
+        wanted = max(int(needs.max()), inputs.reactive or 0)
         return frame.Proposed(
             wanted, "forecast: model", numbers | {"gate": 1.0}, candidates, backtest=backtest
         )
@@ -121,7 +124,7 @@ class ModelProposer:
 def make_model_scaler(
     name: str,
 ) -> Callable[[specs.AutoscalerSpec, fitted_models.ModelParameters], decisions.Scaler[Any]]:
-    """Return what makes the scaler with one model."""
+    """Return the factory of the scaler with one model."""
 
     def make_it(
         spec: specs.AutoscalerSpec, parameters: fitted_models.ModelParameters

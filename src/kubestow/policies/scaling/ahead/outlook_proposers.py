@@ -1,4 +1,4 @@
-"""Proposers that go by the outlook: they differ in how they weigh what is to be expected."""
+"""Proposers that follow the outlook; they differ in how they turn it into replicas."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kubestow.policies.scaling.ahead import frame
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutlookMemory:
-    """What was seen, and what was learnt of demand.
+    """What a proposer remembers of syncs and of demand.
 
     Attributes:
-        look: What is remembered from look to look.
-        outlook: What was learnt of demand.
-        needs: When how many pods were needed, of late; kept by those who want it.
-        first: When the first look was, and how many replicas it found.
+        sync: What is carried from sync to sync.
+        outlook: State of the forecast.
+        needs: Recent times and pods needed; empty unless ``settle`` keeps them.
+        first: Time and replicas of the first sync.
     """
 
-    look: lookahead.LookMemory
+    sync: lookahead.SyncMemory
     outlook: forecasting_outlook.OutlookState
     needs: tuple[tuple[float, int], ...] = ()
     first: tuple[float, int] | None = None
@@ -32,7 +32,7 @@ class OutlookMemory:
     def as_json(self) -> dict[str, Any]:
         """Return the memory as plain values, ready for JSON."""
         return {
-            "look": self.look.as_json(),
+            "look": self.sync.as_json(),
             "outlook": self.outlook.as_json(),
             "needs": [list(need) for need in self.needs],
             "first": None if self.first is None else list(self.first),
@@ -43,7 +43,7 @@ class OutlookMemory:
         """Return the memory that ``as_json`` wrote."""
         first = value["first"]
         return cls(
-            lookahead.LookMemory.from_json(value["look"]),
+            lookahead.SyncMemory.from_json(value["look"]),
             forecasting_outlook.OutlookState.from_json(value["outlook"]),
             tuple((float(time_s), int(need)) for time_s, need in value["needs"]),
             None if first is None else (float(first[0]), int(first[1])),
@@ -51,57 +51,59 @@ class OutlookMemory:
 
 
 class Ahead(NamedTuple):
-    """What a weigher goes by.
+    """The inputs of a ``Weigh`` function.
 
     Attributes:
-        look: What was seen now.
-        demand: The work there is.
-        found: What is to be expected.
+        sample: What this sync observed.
+        demand: The demand now.
+        outlook: The forecast demand.
         steps: The horizon in steps.
-        memory: The memory with this look in it.
+        memory: The memory after this sync.
     """
 
-    look: lookahead.Look
+    sample: lookahead.DemandSample
     demand: scaling_demand.Demand
-    found: forecasting_outlook.Outlook
+    outlook: forecasting_outlook.Outlook
     steps: int
     memory: OutlookMemory
 
     def numbers(self) -> dict[str, float]:
-        """Return what a record should tell."""
+        """Return the numbers for the decision record."""
         return {
             "load": self.demand.load,
-            "level": self.found.level,
-            "mean": self.found.mean,
-            "upper": self.found.upper,
+            "level": self.outlook.level,
+            "mean": self.outlook.mean,
+            "upper": self.outlook.upper,
             "target": self.demand.target,
-            "horizon_s": self.look.horizon_s,
-            "startup_s": self.look.startup_s,
-            "smoothing": self.found.smoothing,
-            "gate": float(self.found.trending or self.found.smoothing < 1.0),
+            "horizon_s": self.sample.horizon_s,
+            "startup_s": self.sample.startup_s,
+            "smoothing": self.outlook.smoothing,
+            "gate": float(self.outlook.trending or self.outlook.smoothing < 1.0),
         }
 
 
-Weigh = Callable[[frame.Seen, Ahead], frame.Proposed]
-Settle = Callable[[frame.Seen, frame.Proposed, Ahead], tuple[frame.Proposed, OutlookMemory]]
+Weigh = Callable[[frame.ProposalInputs, Ahead], frame.Proposed]
+Settle = Callable[
+    [frame.ProposalInputs, frame.Proposed, Ahead], tuple[frame.Proposed, OutlookMemory]
+]
 
 
 def _keep(
-    _: frame.Seen, proposed: frame.Proposed, ahead: Ahead
+    _: frame.ProposalInputs, proposed: frame.Proposed, ahead: Ahead
 ) -> tuple[frame.Proposed, OutlookMemory]:
     return proposed, ahead.memory
 
 
 class OutlookProposer:
-    """Takes every look into the outlook, then lets a function weigh it.
+    """Updates the outlook at every sync, and lets a function turn it into a proposal.
 
     Args:
-        spec: What the autoscaler is told; its first metric is looked ahead.
-        horizon: How far to look ahead.
-        outlook: What the forecast goes by.
+        spec: The autoscaler's specification; its first metric is forecast.
+        horizon: Parameters of the forecast horizon.
+        outlook: Parameters of the forecast.
         weigh: Makes a proposal.
-        down_s: How long the largest proposal counts, where the autoscaler does not say.
-        settle: Changes the proposal in the light of earlier ones.
+        down_s: Downscale stabilization in seconds, where the autoscaler sets no window.
+        settle: Adjusts the proposal to earlier ones.
     """
 
     def __init__(
@@ -122,32 +124,40 @@ class OutlookProposer:
 
     @property
     def down_s(self) -> float:
-        """How long the largest proposal counts, where the autoscaler does not say."""
+        """Downscale stabilization in seconds, where the autoscaler sets no window."""
         return self._down_s
 
     def start(self) -> OutlookMemory:
-        """Return the memory of a proposer that has seen nothing yet."""
-        return OutlookMemory(lookahead.LookMemory(), forecasting_outlook.begin())
+        """Return the initial memory."""
+        return OutlookMemory(lookahead.SyncMemory(), forecasting_outlook.begin())
 
     def restore(self, value: Mapping[str, Any]) -> OutlookMemory:
         """Return the memory that ``as_json`` wrote."""
         return OutlookMemory.from_json(value)
 
     def propose(
-        self, seen: frame.Seen, memory: OutlookMemory
+        self, inputs: frame.ProposalInputs, memory: OutlookMemory
     ) -> tuple[frame.Proposed, OutlookMemory]:
-        """Take in what is seen, and weigh what is to be expected."""
-        look, learnt = lookahead.take(seen.observation, self._metric, memory.look, self._horizon)
-        if isinstance(look.demand, str):
-            return frame.fall_back(seen, look.demand), replace(memory, look=learnt)
-        state = forecasting_outlook.begin() if look.steps < 0 else memory.outlook
+        """Update the outlook with this sync, and make a proposal."""
+        sample, learnt = lookahead.take(
+            inputs.observation, self._metric, memory.sync, self._horizon
+        )
+        if isinstance(sample.demand, str):
+            return frame.fall_back(inputs, sample.demand), replace(memory, sync=learnt)
+        state = forecasting_outlook.begin() if sample.steps < 0 else memory.outlook
         step_s = learnt.step_s or lookahead.FIRST_STEP_S
-        steps = startup.steps(look.horizon_s, step_s)
-        for _ in range(max(look.steps, 1)):  # a look that was missed saw what this one sees
-            found, state = forecasting_outlook.advance(
-                state, look.demand.load, steps, step_s, self._outlook, look.window_s, look.until_s
+        steps = startup.steps(sample.horizon_s, step_s)
+        for _ in range(max(sample.steps, 1)):  # missed syncs count as this one
+            outlook, state = forecasting_outlook.advance(
+                state,
+                sample.demand.load,
+                steps,
+                step_s,
+                self._outlook,
+                sample.window_s,
+                sample.until_s,
             )
-        now = (seen.observation.time_s, seen.observation.current_replicas)
+        now = (inputs.observation.time_s, inputs.observation.current_replicas)
         after = OutlookMemory(learnt, state, memory.needs, memory.first or now)
-        ahead = Ahead(look, look.demand, found, steps, after)
-        return self._settle(seen, self._weigh(seen, ahead), ahead)
+        ahead = Ahead(sample, sample.demand, outlook, steps, after)
+        return self._settle(inputs, self._weigh(inputs, ahead), ahead)

@@ -1,8 +1,8 @@
 """``queueing``: the fewest pods whose queue meets a response time (McNaughton 2016, 5.4).
 
-A pod is one server of an M/M/c queue; its service time is what a request costs in pod-seconds, as
-learnt from use and request rate. Arrivals are those expected one start-up ahead. Where no request
-rate is measured, or a request alone takes longer than the response time asked for, the scaler is
+A pod is one server of an M/M/c queue; its service time is the cost of a request in pod-seconds,
+learnt from usage and request rate. Arrivals are those forecast one start-up ahead. Where no request
+rate is measured, or a request alone takes longer than the required response time, the scaler is
 reactive and says so.
 """
 
@@ -20,7 +20,7 @@ from kubestow.policies.scaling.ahead import frame, outlook_proposers
 
 @compiled
 def waiting_probability(servers: int, load: float) -> float:
-    """Return Erlang's C: how likely an arrival has to wait; 1 where the queue never ends."""
+    """Return Erlang's C: the probability that an arrival waits; 1 if the queue is unstable."""
     if load <= 0.0:
         return 0.0
     if load >= servers:
@@ -34,7 +34,7 @@ def waiting_probability(servers: int, load: float) -> float:
 
 @compiled
 def response(servers: int, arrivals: float, service_s: float) -> float:
-    """Return the mean response time in seconds; infinite where the queue never ends."""
+    """Return the mean response time in seconds; infinite if the queue is unstable."""
     load = arrivals * service_s
     if load >= servers:
         return math.inf
@@ -46,7 +46,7 @@ def response(servers: int, arrivals: float, service_s: float) -> float:
 def quantile(servers: int, arrivals: float, service_s: float, level: float) -> float:
     """Return the quantile of the time in the queue plus the mean service time, in seconds.
 
-    Those who wait do so exponentially with rate ``(c - a) / service time``.
+    The wait of those who wait is exponential with rate ``(c - a) / service time``.
     """
     load = arrivals * service_s
     if load >= servers:
@@ -62,11 +62,11 @@ def servers_needed(arrivals: float, service_s: float, slo_s: float, level: float
     """Return the fewest servers that meet a response time; ``most`` if none does.
 
     Args:
-        arrivals: Per second.
-        service_s: Mean time of service.
-        slo_s: Time to meet.
-        level: By the mean if 0, else by this quantile.
-        most: No more than this many.
+        arrivals: Arrivals per second.
+        service_s: Mean service time.
+        slo_s: Response time to meet.
+        level: The quantile that must meet it; 0 means the mean.
+        most: Upper bound of the servers.
     """
     load = arrivals * service_s
     servers = max(math.ceil(load + 1e-9), 1)
@@ -87,13 +87,13 @@ QUEUEING = "queueing"
 
 @dataclass(frozen=True, slots=True)
 class QueueingParameters:
-    """Which response time to meet.
+    """The response time to meet.
 
     Attributes:
-        slo_s: The response time in seconds; a scenario's ``sloMillis`` where nothing else is said.
-        level: The quantile that has to meet it; 0 means the mean.
-        horizon: How far to look ahead.
-        outlook: What the forecast goes by.
+        slo_s: Response time in seconds; in scenarios ``sloMillis`` is the default.
+        level: The quantile that must meet it; 0 means the mean.
+        horizon: Parameters of the forecast horizon.
+        outlook: Parameters of the forecast.
     """
 
     slo_s: float = 0.5
@@ -109,16 +109,16 @@ def make_queueing(
 ) -> frame.Framed[outlook_proposers.OutlookMemory]:
     """Return the scaler for one specification."""
 
-    def weigh(seen: frame.Seen, ahead: outlook_proposers.Ahead) -> frame.Proposed:
-        service_s = ahead.memory.look.cost.load
-        if demand.rate(seen.observation) is None:
-            return frame.fall_back(seen, "no request rate is measured")
+    def weigh(inputs: frame.ProposalInputs, ahead: outlook_proposers.Ahead) -> frame.Proposed:
+        service_s = ahead.memory.sync.cost.load
+        if demand.rate(inputs.observation) is None:
+            return frame.fall_back(inputs, "no request rate is measured")
         if service_s is None:
-            return frame.fall_back(seen, "the cost of a request is not known yet")
+            return frame.fall_back(inputs, "the cost of a request is not known yet")
         if service_s > parameters.slo_s:
             why = f"a request takes {service_s:.3f} s, asked for are {parameters.slo_s:g} s"
-            return frame.fall_back(seen, why)
-        arrivals = ahead.found.mean / service_s
+            return frame.fall_back(inputs, why)
+        arrivals = ahead.outlook.mean / service_s
         wanted = servers_needed(
             arrivals, service_s, parameters.slo_s, parameters.level, spec.max_replicas
         )

@@ -1,9 +1,9 @@
-"""``receding``: model predictive control in the proper sense (McNaughton 2016, 5.3).
+"""``receding``: model predictive control with a receding horizon (McNaughton 2016, 5.3).
 
-At every look the cheapest plan over a horizon is worked out - missing pods, pods, and changes have
-a price each - and only its first step is done. Pods ordered now are ready one start-up later, so
-the plan is about the demand from then on; its distribution is the outlook's mean with the excesses
-that were seen in the past.
+Every sync computes the cheapest plan over a horizon - missing pods, pods, and changes have a price
+each - and carries out only its first step. Pods ordered now are ready one start-up later, so the
+plan covers the demand from then on; its distribution is the outlook's mean plus the excesses
+observed in the past.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def plan(
     """Return the replicas of the first step of the cheapest plan, and its cost per step.
 
     Args:
-        needs: Pods needed by the expected demand, when what is ordered at each step is ready.
-        excesses: By how much pods needed have exceeded what was expected.
+        needs: Pods for the expected demand, at the times when each step's order is ready.
+        excesses: Past differences between pods needed and pods expected.
         current: Replicas now.
         least: Fewest replicas.
         most: Most replicas.
@@ -42,7 +42,7 @@ def plan(
         switch_weight: Cost of adding or removing a pod, in the same unit.
     """
     count = most - least + 1
-    ahead = np.zeros(count)  # cost from the step after on, by replicas of this step
+    ahead = np.zeros(count)  # cost of all later steps, by replicas of this step
     costs = np.empty(count)
     for step in range(len(needs) - 1, -1, -1):
         for row in range(count):
@@ -78,13 +78,13 @@ class RecedingParameters:
     """Prices and horizon.
 
     Attributes:
-        shortage_price: A missing pod costs as much as so many idle ones; the share of moments short
-            of pods is about one in this many (newsvendor).
-        change_price: Adding or removing a pod costs as much as one pod for so many steps.
-        plan_s: How far the plan reaches beyond the start-up of a pod.
+        shortage_price: Cost of a missing pod, in idle pods; the share of time short of pods is
+            about one in this many (newsvendor).
+        change_price: Cost of adding or removing a pod, in pods for one step.
+        plan_s: Seconds the plan reaches beyond the start-up of a pod.
         excesses: How many past excesses make the distribution of demand.
-        horizon: How far a start-up is ahead.
-        outlook: What the forecast goes by.
+        horizon: Parameters of the forecast horizon.
+        outlook: Parameters of the forecast.
     """
 
     shortage_price: float = 10.0
@@ -102,16 +102,16 @@ def make_receding(
 ) -> frame.Framed[outlook_proposers.OutlookMemory]:
     """Return the scaler for one specification."""
 
-    def weigh(seen: frame.Seen, ahead: outlook_proposers.Ahead) -> frame.Proposed:
-        step_s = ahead.memory.look.step_s or lookahead.FIRST_STEP_S
+    def weigh(inputs: frame.ProposalInputs, ahead: outlook_proposers.Ahead) -> frame.Proposed:
+        step_s = ahead.memory.sync.step_s or lookahead.FIRST_STEP_S
         reach = max(round(parameters.plan_s / step_s), 1)
         target = ahead.demand.target
         path = forecasting_outlook.follow(
-            ahead.found, ahead.steps, ahead.steps + reach, parameters.outlook
+            ahead.outlook, ahead.steps, ahead.steps + reach, parameters.outlook
         )
         known = forecasting_outlook.excesses(ahead.memory.outlook, parameters.excesses)
         known = known if len(known) else np.zeros(1)
-        current = seen.observation.current_replicas
+        current = inputs.observation.current_replicas
         replicas, cost = plan(
             path[ahead.steps - 1 :] / target, known / target, current,
             max(spec.min_replicas, 1), spec.max_replicas,

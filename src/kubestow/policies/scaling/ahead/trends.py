@@ -1,9 +1,9 @@
-"""``derivative`` and ``line-fit`` made sound: demand instead of utilisation, one start-up ahead.
+"""``derivative`` and ``line-fit``, corrected: demand instead of utilisation, one start-up ahead.
 
-What McNaughton 2016, 8.2 and 8.3 ask for: total demand, which does not fall when pods are added;
-pods on their way are counted, since what is proposed is a total; no prediction downwards; the
-horizon is a high quantile of measured start-up times plus the age of what is seen; and the larger
-of prediction and reaction upwards. With ``strict`` the printed formulas run instead
+McNaughton 2016, 8.2 and 8.3 call for: total demand, which does not fall when pods are added;
+counting starting pods, which a proposed total does; no prediction downwards; a horizon that is a
+high quantile of measured start-up times plus the age of the samples; and the larger of prediction
+and reaction upwards. With ``strict`` the printed formulas run instead
 (``legacy_predictors``).
 """
 
@@ -27,16 +27,16 @@ Sample = tuple[float, float]  # time in seconds, load in pods
 
 @dataclass(frozen=True, slots=True)
 class DerivativeParameters:
-    """How the slope of demand is taken, and what it is used for.
+    """Parameters of ``derivative``.
 
     Attributes:
-        strict: The formulas as printed, on mean utilisation with forbidden windows.
-        samples: Over how many samples the derivative is taken (2: current and previous).
-        horizon: How far to look ahead; not used by ``strict``.
+        strict: Use the formulas as printed, on mean utilisation with forbidden windows.
+        samples: Samples the derivative spans (2: current and previous).
+        horizon: Parameters of the forecast horizon; not used by ``strict``.
         legacy: Tolerance and forbidden windows of ``strict``.
-        outlier_sigmas: ``strict``: start-up times further out than so many standard deviations do
-            not count; 0 counts all, as printed.
-        enabled: ``strict``: off is the reactive autoscaler of 2016, to the bit.
+        outlier_sigmas: ``strict``: ignore start-up times further from the mean than this many
+            standard deviations; 0 counts all, as printed.
+        enabled: ``strict``: off equals the reactive autoscaler of 2016 bit for bit.
     """
 
     strict: bool = False
@@ -49,16 +49,16 @@ class DerivativeParameters:
 
 @dataclass(frozen=True, slots=True)
 class LineFitParameters:
-    """Through which samples the line goes, and what it is used for.
+    """Parameters of ``line-fit``.
 
     Attributes:
-        strict: The formulas as printed, on mean utilisation with forbidden windows.
-        cap_s: No older samples count: 600 in the fork, 180 in the text (McNaughton 2016, 3.6, A12).
-        horizon: How far to look ahead; not used by ``strict``.
+        strict: Use the formulas as printed, on mean utilisation with forbidden windows.
+        cap_s: Maximum age of samples: 600 in the fork, 180 in the text (McNaughton 2016, 3.6, A12).
+        horizon: Parameters of the forecast horizon; not used by ``strict``.
         legacy: Tolerance and forbidden windows of ``strict``.
-        outlier_sigmas: ``strict``: start-up times further out than so many standard deviations do
-            not count; 0 counts all, as printed.
-        enabled: ``strict``: off is the reactive autoscaler of 2016, to the bit.
+        outlier_sigmas: ``strict``: ignore start-up times further from the mean than this many
+            standard deviations; 0 counts all, as printed.
+        enabled: ``strict``: off equals the reactive autoscaler of 2016 bit for bit.
     """
 
     strict: bool = False
@@ -71,31 +71,31 @@ class LineFitParameters:
 
 @dataclass(frozen=True, slots=True)
 class TrendMemory:
-    """What was seen of late.
+    """Recent samples of demand.
 
     Attributes:
-        look: What is remembered from look to look.
+        sync: What is carried from sync to sync.
         samples: Times and loads, oldest first.
     """
 
-    look: lookahead.LookMemory = field(default_factory=lookahead.LookMemory)
+    sync: lookahead.SyncMemory = field(default_factory=lookahead.SyncMemory)
     samples: tuple[Sample, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the memory as plain values, ready for JSON."""
-        return {"look": self.look.as_json(), "samples": [list(s) for s in self.samples]}
+        return {"look": self.sync.as_json(), "samples": [list(s) for s in self.samples]}
 
 
 Slope = Callable[[tuple[Sample, ...]], float | None]
 
 
 class TrendProposer:
-    """Proposes for the load one start-up ahead, along a slope.
+    """Proposes pods for the load one start-up ahead, along a slope.
 
     Args:
-        spec: What the autoscaler is told.
-        horizon: How far to look ahead.
-        slope: Pods per second out of samples; ``None`` if they do not tell.
+        spec: The autoscaler's specification.
+        horizon: Parameters of the forecast horizon.
+        slope: Computes pods per second from samples; ``None`` if there are too few.
         kept_s: How long samples are kept.
     """
 
@@ -113,38 +113,42 @@ class TrendProposer:
 
     @property
     def down_s(self) -> float:
-        """How long the largest proposal counts: as upstream, for falls are not foretold."""
+        """Downscale stabilization in seconds: as upstream, because falls are not forecast."""
         return 300.0
 
     def start(self) -> TrendMemory:
-        """Return the memory of a proposer that has seen nothing yet."""
+        """Return the initial memory."""
         return TrendMemory()
 
     def restore(self, value: Mapping[str, Any]) -> TrendMemory:
         """Return the memory that ``as_json`` wrote."""
         samples = tuple((float(time_s), float(load)) for time_s, load in value["samples"])
-        return TrendMemory(lookahead.LookMemory.from_json(value["look"]), samples)
+        return TrendMemory(lookahead.SyncMemory.from_json(value["look"]), samples)
 
-    def propose(self, seen: frame.Seen, memory: TrendMemory) -> tuple[frame.Proposed, TrendMemory]:
+    def propose(
+        self, inputs: frame.ProposalInputs, memory: TrendMemory
+    ) -> tuple[frame.Proposed, TrendMemory]:
         """Follow the slope to the horizon."""
-        now_s = seen.observation.time_s
-        look, learnt = lookahead.take(seen.observation, self._metric, memory.look, self._horizon)
-        if isinstance(look.demand, str):
-            return frame.fall_back(seen, look.demand), TrendMemory(learnt, memory.samples)
-        load, target = look.demand.load, look.demand.target
+        now_s = inputs.observation.time_s
+        sample, learnt = lookahead.take(
+            inputs.observation, self._metric, memory.sync, self._horizon
+        )
+        if isinstance(sample.demand, str):
+            return frame.fall_back(inputs, sample.demand), TrendMemory(learnt, memory.samples)
+        load, target = sample.demand.load, sample.demand.target
         kept = tuple(s for s in memory.samples if now_s - self._kept_s < s[0] < now_s)
         samples = (*kept, (now_s, load))
         after = TrendMemory(learnt, samples)
         slope = self._slope(samples)
         if slope is None:
-            return frame.fall_back(seen, "no history"), after
+            return frame.fall_back(inputs, "no history"), after
         if slope <= 0.0:
-            return frame.fall_back(seen, "demand does not rise"), after
-        ahead = load + slope * look.horizon_s
-        wanted = max(math.ceil(round(ahead / target, 9)), seen.reactive or 0)
+            return frame.fall_back(inputs, "demand does not rise"), after
+        ahead = load + slope * sample.horizon_s
+        wanted = max(math.ceil(round(ahead / target, 9)), inputs.reactive or 0)
         numbers = {
             "load": load, "mean": ahead, "slope": slope, "target": target,
-            "horizon_s": look.horizon_s, "startup_s": look.startup_s,
+            "horizon_s": sample.horizon_s, "startup_s": sample.startup_s,
         }  # fmt: skip
         return frame.Proposed(wanted, "forecast: trend", numbers), after
 

@@ -1,4 +1,4 @@
-"""The HorizontalPodAutoscaler, exactly and by release."""
+"""The HorizontalPodAutoscaler: an exact model of each release."""
 
 from kubestow.policies.scaling.hpa.behavior import (
     apply_behavior,

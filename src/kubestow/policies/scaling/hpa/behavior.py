@@ -1,7 +1,7 @@
-"""How fast replicas may change: fixed rules without a ``behavior``, policies with one.
+"""Stabilization and rate limits: fixed rules without a ``behavior``, policies with one.
 
-``convertDesiredReplicasWithRules``, ``convertDesiredReplicasWithBehaviorRate`` and what they call
-(pkg/controller/podautoscaler/horizontal.go, 1.37).
+Ports ``convertDesiredReplicasWithRules``, ``convertDesiredReplicasWithBehaviorRate`` and their
+helpers (pkg/controller/podautoscaler/horizontal.go, 1.37).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kubestow.policies.scaling.hpa import go_arithmetic
 from kubestow.policies.scaling.hpa import memory as hpa_memory
 from kubestow.policies.scaling.hpa import specification as specs
 
-# Without a behavior: replicas may at most be multiplied, or reach a few, per sync
+# Without a behavior, one sync may at most double the replicas, or raise them to 4
 # (scaleUpLimitFactor, scaleUpLimitMinimum).
 UP_FACTOR, UP_MINIMUM = 2.0, 4.0
 
@@ -32,7 +32,7 @@ Reason = tuple[str, str]  # upstream's reason and message
 
 
 class LimitedReplicas(NamedTuple):
-    """Replicas within the limits, and which limit holds them."""
+    """Replicas within the limits, and the limit that applies."""
 
     replicas: int
     reason: Reason
@@ -40,11 +40,15 @@ class LimitedReplicas(NamedTuple):
 
 def limit_by_rules(current: int, wanted: int, least: int, most: int) -> LimitedReplicas:
     """Limit a change without a ``behavior``: at most double, or 4, per sync."""
-    pace = go_arithmetic.whole(max(UP_FACTOR * float(current), UP_MINIMUM))
+    rate_limit = go_arithmetic.whole(max(UP_FACTOR * float(current), UP_MINIMUM))
     if wanted < least:
         return LimitedReplicas(least, _TOO_FEW)
-    if most > pace:
-        return LimitedReplicas(pace, _UP) if wanted > pace else LimitedReplicas(wanted, WITHIN)
+    if most > rate_limit:
+        return (
+            LimitedReplicas(rate_limit, _UP)
+            if wanted > rate_limit
+            else LimitedReplicas(wanted, WITHIN)
+        )
     return LimitedReplicas(most, _TOO_MANY) if wanted > most else LimitedReplicas(wanted, WITHIN)
 
 
@@ -58,20 +62,24 @@ def limit_by_behavior(
 ) -> LimitedReplicas:
     """Limit a change by the policies of a ``behavior``."""
     if wanted > current:
-        pace = max(current, up_limit(current, behavior.up, memory, now_ns))
-        most, reason = (pace, _UP) if spec.max_replicas > pace else (spec.max_replicas, _TOO_MANY)
+        rate_limit = max(current, up_limit(current, behavior.up, memory, now_ns))
+        most, reason = (
+            (rate_limit, _UP) if spec.max_replicas > rate_limit else (spec.max_replicas, _TOO_MANY)
+        )
         if wanted > most:
             return LimitedReplicas(most, reason)
     elif wanted < current:
-        pace = min(current, down_limit(current, behavior.down, memory, now_ns))
-        least, reason = (pace, _DOWN) if spec.min_replicas < pace else (spec.min_replicas, _TOO_FEW)
+        rate_limit = min(current, down_limit(current, behavior.down, memory, now_ns))
+        least, reason = (
+            (rate_limit, _DOWN) if spec.min_replicas < rate_limit else (spec.min_replicas, _TOO_FEW)
+        )
         if wanted < least:
             return LimitedReplicas(least, reason)
     return LimitedReplicas(wanted, WITHIN)
 
 
 def changed_since(events: tuple[hpa_memory.Stamped, ...], cutoff_ns: int) -> int:
-    """Sum up the changes after a moment."""
+    """Sum the changes after a cutoff."""
     return sum(change for change, time_ns in events if time_ns > cutoff_ns)
 
 
@@ -88,7 +96,7 @@ def _start(
 def up_limit(
     current: int, rules: specs.ScalingRules, memory: hpa_memory.HpaMemory, now_ns: int
 ) -> int:
-    """Return how many replicas there may be at most."""
+    """Return the most replicas that the policies allow."""
     if rules.select == specs.DISABLED:
         return current
     proposals = []
@@ -97,7 +105,7 @@ def up_limit(
         if policy.kind == specs.PODS_POLICY:
             proposals.append(go_arithmetic.wrap32(start + policy.value))
         else:
-            # Rounded up, for otherwise few replicas would never grow.
+            # Rounded up, because otherwise few replicas would never grow.
             grown = float(start) * (1 + float(policy.value) / 100)
             proposals.append(go_arithmetic.ceiling(grown))
     if rules.select == specs.MIN:
@@ -108,7 +116,7 @@ def up_limit(
 def down_limit(
     current: int, rules: specs.ScalingRules, memory: hpa_memory.HpaMemory, now_ns: int
 ) -> int:
-    """Return how many replicas there may be at least."""
+    """Return the fewest replicas that the policies allow."""
     if rules.select == specs.DISABLED:
         return current
     proposals = []
@@ -163,14 +171,14 @@ def stabilize_by_behavior(
     return replicas, hpa_memory.put(entries, outdated, (wanted, now_ns))
 
 
-class Paced(NamedTuple):
-    """How far a proposal may be followed now.
+class AppliedBehavior(NamedTuple):
+    """A proposal after stabilization and limits.
 
     Attributes:
         desired: Replicas to set.
-        stable: What recent proposals allow, before limits.
+        stable: Replicas after stabilization, before limits.
         why: Upstream's reason and message for following an earlier proposal.
-        limited: Which limit holds.
+        limited: Replicas within the limits, and the limit that applies.
         entries: Proposals to remember.
     """
 
@@ -188,16 +196,16 @@ def apply_behavior(
     replicas: tuple[int, int],
     down_s: float,
     now_ns: int,
-) -> Paced:
+) -> AppliedBehavior:
     """Follow a proposal as far as stabilisation and limits allow.
 
     Args:
         spec: Bounds and behaviour.
-        memory: What was done of late.
-        entries: What was proposed of late.
-        replicas: What there is, and what is wanted.
-        down_s: How long the largest proposal counts where the behaviour does not say.
-        now_ns: Now.
+        memory: Recent scale events.
+        entries: Recent proposals.
+        replicas: Current and proposed replicas.
+        down_s: Downscale stabilization in seconds where the behaviour sets no window.
+        now_ns: The current time.
     """
     current, wanted = replicas
     behavior = spec.behavior
@@ -211,20 +219,20 @@ def apply_behavior(
         stable, entries = stabilize_by_behavior(entries, current, wanted, up_ns, down_ns, now_ns)
         why = UP if wanted >= current else DOWN
         limited = limit_by_behavior(spec, behavior, memory, current, stable, now_ns)
-    return Paced(limited.replicas, stable, why, limited, entries)
+    return AppliedBehavior(limited.replicas, stable, why, limited, entries)
 
 
 def _windows(behavior: specs.Behavior, down_s: float) -> tuple[int, int]:
     """Return both stabilisation windows in nanoseconds."""
-    told_s = behavior.down.window_s
-    down = int(down_s) if told_s is None else told_s
+    window_s = behavior.down.window_s
+    down = int(down_s) if window_s is None else window_s
     return (behavior.up.window_s or 0) * go_arithmetic.SECOND_NS, down * go_arithmetic.SECOND_NS
 
 
 def scale_events(
     spec: specs.AutoscalerSpec, memory: hpa_memory.HpaMemory, change: int, now_ns: int
 ) -> tuple[tuple[hpa_memory.Stamped, ...], tuple[hpa_memory.Stamped, ...]]:
-    """Return the scale events up and down, with a change that is being made."""
+    """Return the scale events up and down, including a change being made."""
     up, down, behavior = memory.up_events, memory.down_events, spec.behavior
     if behavior is None or not change:
         return up, down

@@ -1,8 +1,7 @@
-"""A HorizontalPodAutoscaler of autoscaling/v2 in, its specification out.
+"""Read a HorizontalPodAutoscaler of autoscaling/v2 into a specification.
 
-What an API server would refuse is refused here, with the path
-(``pkg/apis/autoscaling/validation``, 1.37); what it fills in is filled in
-(``pkg/apis/autoscaling/v2/defaults.go``).
+Refuses, with the path, what an API server would refuse (``pkg/apis/autoscaling/validation``,
+1.37), and fills in the same defaults (``pkg/apis/autoscaling/v2/defaults.go``).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _KNOWN = (
     "scaleTargetRef", "minReplicas", "maxReplicas", "metrics", "behavior",
     "targetCPUUtilizationPercentage",
 )  # fmt: skip
-# What autoscaling/v2 takes if no metric is named (DefaultCPUUtilization).
+# The default metric of autoscaling/v2 (DefaultCPUUtilization).
 DEFAULT_METRIC = specs.MetricSpec(specs.RESOURCE, "cpu", specs.UTILIZATION, 80)
 
 
@@ -70,7 +69,7 @@ def _metric(item: decoding.Field) -> specs.MetricSpec:
             raise item[key].refuse(f"must not be set for type {source}")
     entry = item[_SOURCES[source]]
     if entry.missing:
-        raise entry.refuse(f"expected a mapping, for the type is {source}")
+        raise entry.refuse(f"expected a mapping, because the type is {source}")
     if source in (specs.RESOURCE, specs.CONTAINER_RESOURCE):
         target, amount = _resource_target(entry["target"])
         container = entry["container"].text() if source == specs.CONTAINER_RESOURCE else ""
@@ -116,7 +115,8 @@ def _value_target(source: str, target: decoding.Field) -> tuple[str, int]:
     if average.missing and value.missing:
         raise target.refuse("expected either value or averageValue")
     if source == specs.OBJECT:
-        # The controller goes by the type, and finds no target if the other one is set.
+        # The controller reads the field that the type names; if only the other is set, there is
+        # no target.
         if kind == specs.VALUE and not value.missing:
             return specs.VALUE, _positive(value)
         if kind == specs.AVERAGE_VALUE and not average.missing:
@@ -130,7 +130,7 @@ def _value_target(source: str, target: decoding.Field) -> tuple[str, int]:
 
 
 def _selector(field: decoding.Field) -> str:
-    """Write a label selector as Go prints it; conditions and events quote it."""
+    """Format a label selector as Go prints it; conditions and events quote it."""
     if field.missing:
         return "nil"
     labels = sorted(field["matchLabels"].labels().items())
@@ -147,7 +147,7 @@ def _selector(field: decoding.Field) -> str:
 
 
 def read_behavior(field: decoding.Field) -> specs.Behavior | None:
-    """Read a ``behavior`` in the words of autoscaling/v2; ``None`` if there is none.
+    """Read a ``behavior`` of autoscaling/v2; ``None`` if there is none.
 
     Raises:
         InputError: If an API server would refuse it.
@@ -168,15 +168,15 @@ def _rules(field: decoding.Field, default: specs.ScalingRules) -> specs.ScalingR
         field["tolerance"],
         field["policies"],
     )
-    found = tuple(_policy(item) for item in policies.items())
-    if not policies.missing and not found:
+    rules = tuple(_policy(item) for item in policies.items())
+    if not policies.missing and not rules:
         raise policies.refuse("expected at least one policy")
     return specs.ScalingRules(
         window_s=default.window_s
         if window.missing
         else window.integer(least=0, most=_MAX_WINDOW_S),
         select=field["selectPolicy"].choice((specs.MAX, specs.MIN, specs.DISABLED), default.select),
-        policies=found or default.policies,
+        policies=rules or default.policies,
         tolerance=None if tolerance.missing else _tolerance(tolerance.quantity()),
     )
 

@@ -1,7 +1,7 @@
 """Arithmetic of Go where Python's differs: division, overflow, conversions, time.
 
-The autoscaler computes with int32, int64 and float64; a decision is equal to upstream's only if
-every one of these steps is.
+The autoscaler computes with int32, int64 and float64; a decision equals upstream's only if every
+step does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def divide(numerator: int, denominator: int) -> int:
 
 
 def ratio(numerator: float, denominator: float) -> float:
-    """Divide floats; by zero gives an infinity or NaN instead of an exception."""
+    """Divide floats; division by zero gives infinity or NaN instead of an exception."""
     if denominator:
         return numerator / denominator
     if not numerator or math.isnan(numerator):
@@ -44,19 +44,19 @@ def ratio(numerator: float, denominator: float) -> float:
 
 
 def wrap64(value: int) -> int:
-    """Let a whole number overflow as an int64 does."""
+    """Wrap an integer to int64."""
     return (value + 2**63) % 2**64 - 2**63
 
 
 def wrap32(value: int) -> int:
-    """Let a whole number overflow as an int32 does."""
+    """Wrap an integer to int32."""
     return (value + 2**31) % 2**32 - 2**31
 
 
 def whole(value: float) -> int:
     """Convert a float to an int32 by dropping its fraction, as amd64 does.
 
-    What does not fit becomes the smallest int32.
+    A value that does not fit becomes the smallest int32.
     """
     if MIN_INT32 - 1 < value < MAX_INT32 + 1:
         return int(value)
@@ -64,7 +64,7 @@ def whole(value: float) -> int:
 
 
 def ceiling(value: float) -> int:
-    """Round up to an int32; what does not fit becomes the smallest int32, as on amd64."""
+    """Round up to an int32; a value that does not fit becomes the smallest one, as on amd64."""
     if MIN_INT32 - 1 < value <= MAX_INT32:
         return math.ceil(value)
     return MIN_INT32
@@ -73,8 +73,8 @@ def ceiling(value: float) -> int:
 def milli(quantity: quantities.Quantity) -> int:
     """Return thousandths, rounded away from zero.
 
-    What exceeds an int64 becomes what it becomes upstream: nothing where the canonical form has a
-    suffix above one, else it overflows.
+    A value beyond int64 becomes what it becomes upstream: 0 where the canonical form has a suffix
+    above one, else it wraps.
     """
     amount = quantity.milli()
     if abs(amount) <= MAX_INT64:

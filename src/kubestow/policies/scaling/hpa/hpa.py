@@ -1,8 +1,8 @@
-"""``hpa``: the HorizontalPodAutoscaler, exactly, as a pure function.
+"""``hpa``: an exact model of the HorizontalPodAutoscaler as a pure function.
 
-``reconcileAutoscaler`` and what it calls (pkg/controller/podautoscaler/horizontal.go), by version.
-Memory advances as the real controller's does: recommendations are stored at every sync that has a
-proposal, scale events when the decision differs from the current replicas.
+Ports ``reconcileAutoscaler`` and its helpers (pkg/controller/podautoscaler/horizontal.go), by
+version. The memory advances as the controller's does: every sync with a proposal stores a
+recommendation, and a decision that differs from the current replicas stores a scale event.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class HpaParameters:
     """Settings of the controller: flags of kube-controller-manager, with their defaults.
 
     Attributes:
-        version: Release of Kubernetes whose rules hold.
-        tolerance: How far usage may be off its target, as a share, without a change
+        version: Release of Kubernetes whose rules apply.
+        tolerance: Share by which usage may differ from its target without a change
             (``--horizontal-pod-autoscaler-tolerance``, default 0.1).
-        downscale_stabilization_s: For so long the largest recommendation counts
+        downscale_stabilization_s: Window in which the largest recommendation counts
             (``--horizontal-pod-autoscaler-downscale-stabilization``, default 5 min).
-        cpu_initialization_period_s: For so long after its start a pod's CPU may be start-up work
+        cpu_initialization_period_s: Time after its start in which a pod's CPU may be start-up work
             (``--horizontal-pod-autoscaler-cpu-initialization-period``, default 5 min).
         initial_readiness_delay_s: Readiness that changes within this time after the start is the
             first one (``--horizontal-pod-autoscaler-initial-readiness-delay``, default 30 s).
@@ -75,7 +75,7 @@ class HpaParameters:
 
 
 class _Plan(NamedTuple):
-    """What a sync comes to, before it is told."""
+    """The outcome of a sync, before the decision is made of it."""
 
     desired: int
     reason: str
@@ -89,7 +89,7 @@ class Hpa:
     """The HorizontalPodAutoscaler with one specification.
 
     Args:
-        spec: What the autoscaler is told.
+        spec: The autoscaler's specification.
         parameters: Settings of the controller.
         features: The release's behaviour, where feature gates differ from their defaults.
     """
@@ -110,7 +110,7 @@ class Hpa:
         self._single = any(metric.single for metric in spec.metrics)
 
     def start(self) -> hpa_memory.HpaMemory:
-        """Return the memory of a controller that has just been started."""
+        """Return the initial memory."""
         return hpa_memory.HpaMemory(scaled_to_zero=self.spec.scaled_to_zero)
 
     def restore(self, value: Mapping[str, Any]) -> hpa_memory.HpaMemory:
@@ -118,22 +118,22 @@ class Hpa:
         return hpa_memory.HpaMemory.from_json(value)
 
     def decide(
-        self, seen: observations.ScalingObservation, memory: hpa_memory.HpaMemory
+        self, observation: observations.ScalingObservation, memory: hpa_memory.HpaMemory
     ) -> tuple[decisions.ScalingDecision, hpa_memory.HpaMemory]:
-        """Do one sync."""
-        now_ns = go_arithmetic.nanoseconds(seen.time_s)
-        current = seen.current_replicas
+        """Run one sync."""
+        now_ns = go_arithmetic.nanoseconds(observation.time_s)
+        current = observation.current_replicas
         entries = memory.recommendations
         if entries is None:
             entries = ((current, now_ns),)
-        plan = self._plan(seen, memory, entries, now_ns)
+        plan = self._plan(observation, memory, entries, now_ns)
         outcome = plan.outcome
         after = self._remember(memory, plan, current, now_ns)
         conditions = plan.conditions
         if plan.desired != current:
             conditions = (*_rescaled(conditions, plan.desired), *self._zero_condition(after))
         decision = decisions.ScalingDecision(
-            seen.time_s,
+            observation.time_s,
             current,
             outcome.replicas if outcome is not None else None,
             plan.desired,
@@ -146,12 +146,12 @@ class Hpa:
 
     def _plan(
         self,
-        seen: observations.ScalingObservation,
+        observation: observations.ScalingObservation,
         memory: hpa_memory.HpaMemory,
         entries: tuple[hpa_memory.Stamped, ...],
         now_ns: int,
     ) -> _Plan:
-        current, spec = seen.current_replicas, self.spec
+        current, spec = observation.current_replicas, self.spec
         if current == 0:
             if self._is_disabled(memory):
                 return _Plan(0, _DISABLED.reason, (_GOT, _DISABLED), entries)
@@ -159,14 +159,14 @@ class Hpa:
             return _Plan(spec.max_replicas, ABOVE, (_GOT,), entries)
         elif current < spec.min_replicas:
             return _Plan(spec.min_replicas, BELOW, (_GOT,), entries)
-        outcome = self._metrics.ask(self._calculator, seen, now_ns)
+        outcome = self._metrics.ask(self._calculator, observation, now_ns)
         if outcome.replicas is None:
             reason = outcome.active.reason
             return _Plan(current, reason, (_GOT, outcome.active), entries, outcome, outcome.error)
-        return self._follow(seen, memory, entries, outcome, now_ns)
+        return self._follow(observation, memory, entries, outcome, now_ns)
 
     def _is_disabled(self, memory: hpa_memory.HpaMemory) -> bool:
-        """Tell whether nothing is to be done for a target that has no replicas."""
+        """Return whether scaling is disabled for a target without replicas."""
         least = self.spec.min_replicas
         if not self.features.zero_condition:
             return least != 0
@@ -176,19 +176,19 @@ class Hpa:
 
     def _follow(
         self,
-        seen: observations.ScalingObservation,
+        observation: observations.ScalingObservation,
         memory: hpa_memory.HpaMemory,
         entries: tuple[hpa_memory.Stamped, ...],
         outcome: metrics.MetricsOutcome,
         now_ns: int,
     ) -> _Plan:
         """Follow a proposal as far as stabilisation and limits allow."""
-        current, spec = seen.current_replicas, self.spec
+        current, spec = observation.current_replicas, self.spec
         wanted = max(outcome.replicas or 0, 0)
         reason = _compare(wanted, current, outcome.metric)
         down_s = self.parameters.downscale_stabilization_s
-        paced = behavior.apply_behavior(spec, memory, entries, (current, wanted), down_s, now_ns)
-        desired, stable, why, limited, entries = paced
+        applied = behavior.apply_behavior(spec, memory, entries, (current, wanted), down_s, now_ns)
+        desired, stable, why, limited, entries = applied
         able = _READY if stable == wanted else decisions.Condition("AbleToScale", "True", *why)
         held = "True" if desired != stable else "False"
         conditions = (
@@ -200,7 +200,7 @@ class Hpa:
             desired, reason = spec.min_replicas, reason or BELOW
         if desired == current:
             reason = able.reason if stable != wanted else limited.reason[0]
-        # Upstream has no words for following an earlier, higher recommendation upwards.
+        # Upstream has no reason text for following an earlier, higher recommendation upwards.
         reason = reason or able.reason
         return _Plan(desired, reason, conditions, entries, outcome, outcome.error)
 
@@ -265,7 +265,7 @@ class Hpa:
 def make_calculator(
     spec: specs.AutoscalerSpec, parameters: HpaParameters, features: versions.HpaFeatures
 ) -> replica_calculator.Calculator:
-    """Return what works out proposals from metrics under some settings."""
+    """Return the calculator that computes proposals from metrics with these settings."""
     up = down = parameters.tolerance
     if spec.behavior is not None and features.configurable_tolerance:
         up = up if spec.behavior.up.tolerance is None else spec.behavior.up.tolerance
@@ -282,7 +282,7 @@ def make_calculator(
 
 
 def _compare(wanted: int, current: int, metric: str) -> str:
-    """Return upstream's reason for a rescale; empty where none is wanted."""
+    """Return upstream's reason for a rescale; empty where none is needed."""
     if wanted > current:
         return f"{metric} above target"
     return "All metrics below target" if wanted < current else ""

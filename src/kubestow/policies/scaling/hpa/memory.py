@@ -1,7 +1,7 @@
-"""What the autoscaler remembers between two syncs: recommendations and scale events.
+"""The autoscaler's memory between two syncs: recommendations and scale events.
 
 Upstream keeps them in slices whose outdated entries are overwritten in place; the order of entries
-decides which one goes, so it is kept here, too (``horizontal.go``, 1.37).
+decides which one is replaced, so it is kept here, too (``horizontal.go``, 1.37).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class HpaMemory:
     """The memory of one autoscaler.
 
     Attributes:
-        recommendations: What metrics asked for, before stabilisation; ``None`` before the first
-            sync, which begins the list with the replicas it finds.
-        up_events: By how much it was scaled up, and when; kept only with a ``behavior``.
+        recommendations: Proposals of the metrics, before stabilisation; ``None`` before the first
+            sync, which starts the list with the current replicas.
+        up_events: Changes and times of scaling up; kept only with a ``behavior``.
         down_events: The same for scaling down.
-        scaled_to_zero: The condition ``ScaledToZero`` of its status is true.
+        scaled_to_zero: Whether the condition ``ScaledToZero`` of its status is true.
     """
 
     recommendations: tuple[Stamped, ...] | None = None
@@ -58,7 +58,7 @@ class HpaMemory:
 
 
 def put(entries: tuple[Stamped, ...], outdated: int | None, new: Stamped) -> tuple[Stamped, ...]:
-    """Put a new entry in the place of an outdated one, or at the end."""
+    """Replace an outdated entry with a new one, or append it."""
     if outdated is None:
         return (*entries, new)
     return (*entries[:outdated], new, *entries[outdated + 1 :])
@@ -67,7 +67,7 @@ def put(entries: tuple[Stamped, ...], outdated: int | None, new: Stamped) -> tup
 def store_event(
     events: tuple[Stamped, ...], change: int, longest_period_ns: int, now_ns: int
 ) -> tuple[Stamped, ...]:
-    """Store a scale event in the last place whose event no policy of its direction needs."""
+    """Store a scale event, replacing the last one that no policy of its direction needs."""
     cutoff_ns = now_ns - longest_period_ns
     outdated = None
     for index, (_, time_ns) in enumerate(events):

@@ -1,6 +1,6 @@
-"""Several metrics together: the largest proposal wins, failures only ever prevent scaling down.
+"""Combine metrics: the largest proposal wins, and failures only prevent scaling down.
 
-``computeReplicasForMetrics`` (pkg/controller/podautoscaler/horizontal.go, 1.37).
+Ports ``computeReplicasForMetrics`` (pkg/controller/podautoscaler/horizontal.go, 1.37).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _FAILURES = {
 
 
 class MetricsOutcome(NamedTuple):
-    """What the metrics say together.
+    """The combined outcome of all metrics.
 
     Attributes:
         replicas: The proposal; ``None`` if there is none to follow.
         metric: Which metric it comes from, in upstream's words.
         active: The condition ``ScalingActive``.
-        answers: What each metric said, in order: a proposal, or why not.
+        answers: The result of each metric, in order: a proposal, or why there is none.
         error: What went wrong; empty if nothing.
     """
 
@@ -49,12 +49,12 @@ def describe(metric: specs.MetricSpec) -> str:
         return f"pods metric {metric.name}"
     if metric.source == specs.OBJECT and metric.target == specs.VALUE:
         return f"{metric.object_kind} metric {metric.name}"
-    # Upstream calls an object's average so, too.
+    # Upstream uses this name for an object's average, too.
     return f"external metric {metric.name}({metric.selector})"
 
 
 class MetricSet:
-    """The metrics of one autoscaler, with what is said about them prepared.
+    """The metrics of one autoscaler, with their names and conditions prepared.
 
     Args:
         metrics: The metrics.
@@ -68,16 +68,16 @@ class MetricSet:
     def ask(
         self,
         calculator: replica_calculator.Calculator,
-        seen: observations.ScalingObservation,
+        observation: observations.ScalingObservation,
         now_ns: int,
     ) -> MetricsOutcome:
-        """Ask every metric for its proposal and take the largest."""
+        """Compute the proposal of every metric and take the largest."""
         replicas, chosen = 0, -1
         answers: list[replica_calculator.Proposal | str] = []
         failures: list[int] = []
         for index, metric in enumerate(self.metrics):
             try:
-                proposal = calculator.propose(metric, seen, now_ns)
+                proposal = calculator.propose(metric, observation, now_ns)
             except replica_calculator.Unavailable as err:
                 answers.append(str(err))
                 failures.append(index)
@@ -87,7 +87,7 @@ class MetricSet:
                 replicas, chosen = proposal.replicas, index
         error = self._explain(failures, answers)
         count = len(self.metrics)
-        if failures and (len(failures) >= count or replicas < seen.current_replicas):
+        if failures and (len(failures) >= count or replicas < observation.current_replicas):
             first = failures[0]
             condition = _failed(self.metrics[first], str(answers[first]))
             return MetricsOutcome(None, "", condition, tuple(answers), error)

@@ -1,7 +1,7 @@
-"""Which pods count, and for what: ready, unready, missing, ignored - and the sums over them.
+"""Group pods as ready, unready, missing or ignored, and sum over the groups.
 
-``groupPods`` and the sums of ``metrics/utilization.go`` (pkg/controller/podautoscaler, 1.37) in
-one compiled pass over the arrays of an observation.
+Ports ``groupPods`` and the sums of ``metrics/utilization.go`` (pkg/controller/podautoscaler, 1.37)
+in one compiled pass over the arrays of an observation.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class Groups(NamedTuple):
 
     Attributes:
         ready: Pods with a sample that counts.
-        unready: Pods that cannot work yet.
+        unready: Pods that cannot serve yet.
         missing: Pods without a sample.
         total_milli: Sum of the samples that count.
         requests_milli: Sum of the requests of the ready pods.
         unready_requests_milli: The same of the unready ones.
         missing_requests_milli: The same of the missing ones.
-        missing_fallback_milli: What missing pods are taken to use when scaling down.
-        faulty: Pods, of whatever group, without a request.
+        missing_fallback_milli: Assumed usage of missing pods when scaling down.
+        faulty: Pods without a request, of any group.
     """
 
     ready: int
@@ -62,21 +62,21 @@ def is_unready(
     sampled_s: float,
     window_s: float,
 ) -> bool:
-    """Tell whether a CPU sample says nothing yet about the pod's load."""
+    """Return whether a CPU sample is not yet evidence of the pod's load."""
     if ready == NO_CONDITION or math.isnan(started_s):
         return True
     started_ns, since_ns = to_ns(started_s), to_ns(since_s)
     if started_ns + initialisation_ns > now_ns:
         # Still starting: the sample must cover a whole window since the pod became ready.
         return ready == NOT_READY or to_ns(sampled_s) < since_ns + to_ns(window_s)
-    # Not ready, and never has been since shortly after its start.
+    # Not ready, and has not been since shortly after its start.
     return ready == NOT_READY and started_ns + delay_ns > since_ns
 
 
 @compiled
 def group(
     now_ns: int,
-    judge_readiness: bool,
+    check_readiness: bool,
     initialisation_ns: int,
     delay_ns: int,
     fallback_percent: int,
@@ -107,7 +107,7 @@ def group(
             missing_requested += requests[row]
             # Requests are not negative, so that dropping the fraction is rounding down.
             fallback += requests[row] * fallback_percent // 100
-        elif judge_readiness and is_unready(
+        elif check_readiness and is_unready(
             now_ns,
             initialisation_ns,
             delay_ns,
@@ -123,7 +123,7 @@ def group(
             ready += 1
             total += values[row]
             requested += requests[row]
-    # Plain integers also where the loop is not compiled, for sums that go beyond 64 bits.
+    # Plain integers also where the loop is not compiled, because sums may exceed 64 bits.
     return (
         ready,
         unready,

@@ -1,7 +1,7 @@
-"""What one metric asks for: ``replica_calculator.go`` (pkg/controller/podautoscaler), by version.
+"""The proposal of one metric: ``replica_calculator.go`` (pkg/controller/podautoscaler), by version.
 
-Every function takes the same whole numbers and does the same float operations in the same order
-as upstream.
+Every function takes the same integers and does the same float operations in the same order as
+upstream.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _NO_SAMPLES = "did not receive metrics for targeted pods (pods might be unready)
 
 
 class Unavailable(Exception):  # noqa: N818 - an answer of the calculator, not a defect
-    """The metric gives no number; the text is upstream's."""
+    """A metric has no usable value; the text is upstream's."""
 
 
 class Proposal(NamedTuple):
-    """What a metric asks for.
+    """The proposal of a metric.
 
     Attributes:
         replicas: The number of replicas.
-        usage: What the metric was compared with its target: percent, or thousandths.
+        usage: The value compared with the target: percent, or thousandths.
     """
 
     replicas: int
@@ -40,16 +40,16 @@ class Proposal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Calculator:
-    """The settings the calculation depends on.
+    """Computes proposals with fixed settings.
 
     Attributes:
-        low: The ratio of usage and target may be as low without a change.
-        high: It may be as high.
-        distance: Before 1.33: how far it may be from 1; otherwise ``None``.
-        initialisation_ns: For so long after its start a pod's CPU samples are looked at twice.
-        delay_ns: A pod not ready for so long after its start never was.
-        features: The release.
-        namespace: The autoscaler's, for messages.
+        low: Lowest ratio of usage to target without a change.
+        high: Highest ratio without a change.
+        distance: Before 1.33: largest distance of the ratio from 1; otherwise ``None``.
+        initialisation_ns: Time after its start in which a pod's CPU samples need extra checks.
+        delay_ns: A pod that became unready within this time after its start was never ready.
+        features: The behaviour of the release.
+        namespace: The autoscaler's namespace, for messages.
     """
 
     low: float
@@ -61,26 +61,26 @@ class Calculator:
     namespace: str
 
     def tolerates(self, ratio: float) -> bool:
-        """Tell whether a ratio is near enough to 1 for no change."""
+        """Return whether a ratio is near enough to 1 for no change."""
         if self.distance is None:
             return self.low <= ratio <= self.high
         return abs(1.0 - ratio) <= self.distance
 
     def propose(
-        self, metric: specs.MetricSpec, seen: observations.ScalingObservation, now_ns: int
+        self, metric: specs.MetricSpec, observation: observations.ScalingObservation, now_ns: int
     ) -> Proposal:
-        """Return what a metric asks for.
+        """Return the proposal of a metric.
 
         Raises:
-            Unavailable: If it cannot be told, with upstream's words.
+            Unavailable: If it cannot be computed, with upstream's message.
         """
-        return _PROPOSERS[metric.source](self, metric, seen, now_ns)
+        return _PROPOSERS[metric.source](self, metric, observation, now_ns)
 
 
 def _samples(
-    metric: specs.MetricSpec, seen: observations.ScalingObservation, prefix: str, api: str
+    metric: specs.MetricSpec, observation: observations.ScalingObservation, prefix: str, api: str
 ) -> observations.PodSamples:
-    reading = seen.metrics.get(metric.key)
+    reading = observation.metrics.get(metric.key)
     if isinstance(reading, observations.PodSamples):
         return reading
     raise Unavailable(f"{prefix}: {_failure(reading, api)}")
@@ -95,26 +95,26 @@ def _failure(reading: observations.Reading | None, api: str) -> str:
 def _resource(
     calculator: Calculator,
     metric: specs.MetricSpec,
-    seen: observations.ScalingObservation,
+    observation: observations.ScalingObservation,
     now_ns: int,
 ) -> Proposal:
     """Hold a resource at a share of its request, or at an amount per pod."""
     aim = "utilization" if metric.target == specs.UTILIZATION else "usage"
     try:
-        found = _samples(
+        samples = _samples(
             metric,
-            seen,
+            observation,
             f"unable to get metrics for resource {metric.name}",
             "resource metrics API",
         )
-        if found.partial and not calculator.features.partial_containers:
+        if samples.partial and not calculator.features.partial_containers:
             raise Unavailable(
                 f"unable to get metrics for resource {metric.name}: failed to get container "
                 f"metrics: container {metric.container} not present in metrics"
             )
         if metric.target == specs.UTILIZATION:
-            return _utilization(calculator, metric, seen, found, now_ns)
-        return _average(calculator, metric, seen, found, now_ns)
+            return _utilization(calculator, metric, observation, samples, now_ns)
+        return _average(calculator, metric, observation, samples, now_ns)
     except Unavailable as err:
         raise Unavailable(f"failed to get {metric.name} {aim}: {err}") from None
 
@@ -122,24 +122,26 @@ def _resource(
 def _pods(
     calculator: Calculator,
     metric: specs.MetricSpec,
-    seen: observations.ScalingObservation,
+    observation: observations.ScalingObservation,
     now_ns: int,
 ) -> Proposal:
     """Hold a metric of the pods at an amount per pod."""
-    found = _samples(metric, seen, f"unable to get metric {metric.name}", "custom metrics API")
-    return _average(calculator, metric, seen, found, now_ns)
+    samples = _samples(
+        metric, observation, f"unable to get metric {metric.name}", "custom metrics API"
+    )
+    return _average(calculator, metric, observation, samples, now_ns)
 
 
 def _group(
     calculator: Calculator,
     metric: specs.MetricSpec,
-    seen: observations.ScalingObservation,
-    found: observations.PodSamples,
+    observation: observations.ScalingObservation,
+    samples: observations.PodSamples,
     requests: arrays.Ints,
     fallback_percent: int,
     now_ns: int,
 ) -> pod_groups.Groups:
-    pods = seen.pods
+    pods = observation.pods
     if not len(pods):
         raise Unavailable(_NO_PODS)
     return pod_groups.Groups._make(
@@ -154,10 +156,10 @@ def _group(
             pods.deleted,
             pods.started_s,
             pods.ready_since_s,
-            found.values_milli,
-            found.present,
-            found.sampled_s,
-            found.window_s,
+            samples.values_milli,
+            samples.present,
+            samples.sampled_s,
+            samples.window_s,
             requests,
         )
     )
@@ -166,27 +168,27 @@ def _group(
 def _utilization(
     calculator: Calculator,
     metric: specs.MetricSpec,
-    seen: observations.ScalingObservation,
-    found: observations.PodSamples,
+    observation: observations.ScalingObservation,
+    samples: observations.PodSamples,
     now_ns: int,
 ) -> Proposal:
-    # A missing pod counts as using all it asked for, or more if the target is higher.
+    # A missing pod counts as using its whole request, or more if the target is higher.
     fallback = max(100, metric.amount)
-    requests = _requests(metric, seen.pods)
-    groups = _group(calculator, metric, seen, found, requests, fallback, now_ns)
-    if not groups.ready and not found.strangers_milli:
+    requests = _requests(metric, observation.pods)
+    groups = _group(calculator, metric, observation, samples, requests, fallback, now_ns)
+    if not groups.ready and not samples.unmatched_milli:
         raise Unavailable(_NO_SAMPLES)
     if groups.faulty:
-        requests = _mend_requests(calculator, metric, seen.pods, requests)
-        groups = _group(calculator, metric, seen, found, requests, fallback, now_ns)
+        requests = _mend_requests(calculator, metric, observation.pods, requests)
+        groups = _group(calculator, metric, observation, samples, requests, fallback, now_ns)
     ratio, percent = _share(groups.total_milli, groups.requests_milli, metric.amount)
     with_unready = groups.unready > 0 and ratio > 1.0
     if not with_unready and not groups.missing:
         if calculator.tolerates(ratio):
-            return Proposal(seen.current_replicas, percent)
+            return Proposal(observation.current_replicas, percent)
         return Proposal(go_arithmetic.ceiling(ratio * float(groups.ready)), percent)
     total, requested = groups.total_milli, groups.requests_milli
-    count = groups.ready + len(found.strangers_milli)
+    count = groups.ready + len(samples.unmatched_milli)
     if groups.missing and ratio != 1.0:
         count += groups.missing
         requested += groups.missing_requests_milli
@@ -196,7 +198,9 @@ def _utilization(
         count += groups.unready
         requested += groups.unready_requests_milli
     adjusted, _ = _share(total, requested, metric.amount)
-    return Proposal(_settle(calculator, ratio, adjusted, count, seen.current_replicas), percent)
+    return Proposal(
+        _settle(calculator, ratio, adjusted, count, observation.current_replicas), percent
+    )
 
 
 def _share(total: int, requested: int, target: int) -> tuple[float, int]:
@@ -209,9 +213,9 @@ def _share(total: int, requested: int, target: int) -> tuple[float, int]:
 
 
 def _requests(metric: specs.MetricSpec, pods: observations.PodTable) -> arrays.Ints:
-    found = pods.requests_milli.get((metric.name, metric.container))
-    if found is not None:
-        return found
+    requests = pods.requests_milli.get((metric.name, metric.container))
+    if requests is not None:
+        return requests
     known = any(container == metric.container for _, container in pods.requests_milli)
     absent = bool(metric.container) and not known
     return np.full(len(pods), observations.NO_CONTAINER if absent else observations.NO_REQUEST)
@@ -238,24 +242,24 @@ def _mend_requests(
 def _average(
     calculator: Calculator,
     metric: specs.MetricSpec,
-    seen: observations.ScalingObservation,
-    found: observations.PodSamples,
+    observation: observations.ScalingObservation,
+    samples: observations.PodSamples,
     now_ns: int,
 ) -> Proposal:
-    groups = _group(calculator, metric, seen, found, found.values_milli, 0, now_ns)
-    strangers = len(found.strangers_milli)
-    count = groups.ready + strangers
+    groups = _group(calculator, metric, observation, samples, samples.values_milli, 0, now_ns)
+    unmatched = len(samples.unmatched_milli)
+    count = groups.ready + unmatched
     if not count:
         raise Unavailable(_NO_SAMPLES)
     total = groups.total_milli
-    if strangers:
-        total = go_arithmetic.wrap64(total + sum(found.strangers_milli))
+    if unmatched:
+        total = go_arithmetic.wrap64(total + sum(samples.unmatched_milli))
     usage = go_arithmetic.divide(total, count)
     ratio = float(usage) / float(metric.amount)
     with_unready = groups.unready > 0 and ratio > 1.0
     if not with_unready and not groups.missing:
         if calculator.tolerates(ratio):
-            return Proposal(seen.current_replicas, usage)
+            return Proposal(observation.current_replicas, usage)
         return Proposal(go_arithmetic.ceiling(ratio * float(groups.ready)), usage)
     if groups.missing and ratio != 1.0:
         count += groups.missing
@@ -264,11 +268,13 @@ def _average(
     if with_unready:
         count += groups.unready
     adjusted = float(go_arithmetic.divide(total, count)) / float(metric.amount)
-    return Proposal(_settle(calculator, ratio, adjusted, count, seen.current_replicas), usage)
+    return Proposal(
+        _settle(calculator, ratio, adjusted, count, observation.current_replicas), usage
+    )
 
 
 def _settle(calculator: Calculator, ratio: float, adjusted: float, count: int, current: int) -> int:
-    """Return the replicas after unready and missing pods were counted, never beyond reversal."""
+    """Return the replicas with unready and missing pods counted; never reverse the direction."""
     reversed_ = (ratio < 1.0 < adjusted) or (adjusted < 1.0 < ratio)
     if calculator.tolerates(adjusted) or reversed_:
         return current
@@ -281,7 +287,7 @@ def _settle(calculator: Calculator, ratio: float, adjusted: float, count: int, c
 def _object(
     calculator: Calculator,
     metric: specs.MetricSpec,
-    seen: observations.ScalingObservation,
+    observation: observations.ScalingObservation,
     _now_ns: int,
 ) -> Proposal:
     """Hold a metric of one object at a value, or at an amount per replica."""
@@ -290,7 +296,7 @@ def _object(
             "invalid object metric source: neither a value target nor an average value target "
             "was set"
         )
-    reading = seen.metrics.get(metric.key)
+    reading = observation.metrics.get(metric.key)
     if not isinstance(reading, observations.SingleValue):
         cause = _failure(reading, "custom metrics API")
         where = f"{metric.object_kind} {calculator.namespace}/{metric.object_name}"
@@ -303,18 +309,18 @@ def _object(
         )
     usage = reading.parts_milli[0]
     if metric.target == specs.VALUE:
-        return _value(calculator, metric, seen, usage)
-    return _per_replica(calculator, metric, seen.status_replicas, usage, capped=False)
+        return _value(calculator, metric, observation, usage)
+    return _per_replica(calculator, metric, observation.status_replicas, usage, capped=False)
 
 
 def _external(
     calculator: Calculator,
     metric: specs.MetricSpec,
-    seen: observations.ScalingObservation,
+    observation: observations.ScalingObservation,
     _now_ns: int,
 ) -> Proposal:
-    """Hold a metric from outside at a value, or at an amount per replica."""
-    reading = seen.metrics.get(metric.key)
+    """Hold an external metric at a value, or at an amount per replica."""
+    reading = observation.metrics.get(metric.key)
     if not isinstance(reading, observations.SingleValue):
         cause = _failure(reading, "external metrics API")
         raise Unavailable(
@@ -325,16 +331,16 @@ def _external(
     if metric.target == specs.VALUE:
         capped = calculator.features.capped_value
         usage = parts[0] if len(parts) == 1 else _sum(parts, capped=capped, after=False)
-        return _value(calculator, metric, seen, usage)
+        return _value(calculator, metric, observation, usage)
     capped = calculator.features.capped_average
     usage = _sum(parts, capped=capped, after=True)
-    return _per_replica(calculator, metric, seen.status_replicas, usage, capped=capped)
+    return _per_replica(calculator, metric, observation.status_replicas, usage, capped=capped)
 
 
 def _sum(parts: tuple[int, ...], *, capped: bool, after: bool) -> int:
-    """Sum up as int64; where capped, an overflow ends at the largest number.
+    """Sum as int64; where capped, an overflow gives the largest number.
 
-    ``after`` detects it as upstream does for amounts per pod: by a negative sum, from whatever
+    ``after`` detects it as upstream does for amounts per pod: by a negative sum, whatever its
     cause.
     """
     usage = 0
@@ -350,17 +356,17 @@ def _sum(parts: tuple[int, ...], *, capped: bool, after: bool) -> int:
 def _value(
     calculator: Calculator,
     metric: specs.MetricSpec,
-    seen: observations.ScalingObservation,
+    observation: observations.ScalingObservation,
     usage: int,
 ) -> Proposal:
     ratio = float(usage) / float(metric.amount)
-    if seen.current_replicas == 0:
+    if observation.current_replicas == 0:
         return Proposal(go_arithmetic.ceiling(ratio), usage)
     if calculator.tolerates(ratio):
-        return Proposal(seen.current_replicas, usage)
-    if not len(seen.pods):
+        return Proposal(observation.current_replicas, usage)
+    if not len(observation.pods):
         raise Unavailable(f"unable to calculate ready pods: {_NO_PODS}")
-    wanted = ratio * float(seen.pods.count_ready())
+    wanted = ratio * float(observation.pods.count_ready())
     if calculator.features.capped_value and wanted > go_arithmetic.MAX_INT32:
         return Proposal(go_arithmetic.MAX_INT32, usage)
     return Proposal(go_arithmetic.ceiling(wanted), usage)
@@ -372,16 +378,16 @@ def _per_replica(
     target = float(metric.amount)
     ratio = go_arithmetic.ratio(float(usage), target * float(replicas))
     wanted = replicas
-    # NaN, from nothing used by no replica, is within no bounds and at no distance.
+    # NaN, from zero usage of zero replicas, is within no bounds and at no distance.
     unchanged = calculator.tolerates(ratio) or (
         calculator.distance is not None and math.isnan(ratio)
     )
     if not unchanged:
-        result = math.ceil(float(usage) / target)
-        if capped and result > go_arithmetic.MAX_INT32:
+        rounded = math.ceil(float(usage) / target)
+        if capped and rounded > go_arithmetic.MAX_INT32:
             wanted = go_arithmetic.MAX_INT32
         else:
-            wanted = go_arithmetic.ceiling(result)
+            wanted = go_arithmetic.ceiling(rounded)
     if capped and float(usage) >= float(go_arithmetic.MAX_INT64):
         return Proposal(wanted, go_arithmetic.MAX_INT64)
     average = go_arithmetic.ratio(float(usage), float(replicas))

@@ -1,7 +1,7 @@
-"""What a pod asked for, as the autoscaler counts it: ``calculateRequests``, by version.
+"""A pod's request as the autoscaler counts it: ``calculateRequests``, by version.
 
-Different from the scheduler's sum: init containers that end do not count, and a container without
-a request makes the whole pod unusable as a yardstick.
+It differs from the scheduler's sum: init containers that end do not count, and a container without
+a request makes the whole pod's request unknown.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def request_milli(
 
     Args:
         pod: The pod.
-        resource: Which resource.
-        container: Which container; empty for the whole pod.
-        features: The release.
+        resource: Name of the resource.
+        container: Name of the container; empty for the whole pod.
+        features: The behaviour of the release.
 
     Returns:
         The request; ``NO_REQUEST`` or ``NO_CONTAINER`` where there is none.

@@ -1,7 +1,7 @@
-"""What an autoscaler is told: bounds, metrics with targets, and rules for the pace of change.
+"""An autoscaler's specification: bounds, metrics with targets, and rules for the rate of change.
 
-The shape of ``autoscaling/v2`` (HorizontalPodAutoscalerSpec) after defaulting; scalers other than
-``hpa`` read bounds and metrics from here, too.
+The structure of ``autoscaling/v2`` (HorizontalPodAutoscalerSpec) after defaulting; scalers other
+than ``hpa`` read bounds and metrics from here, too.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ class MetricSpec:
 
     @property
     def key(self) -> str:
-        """Under which name an observation has the metric: ``rps``, ``cpu``, ``app/cpu``."""
+        """The metric's key in observations: ``rps``, ``cpu``, ``app/cpu``."""
         return f"{self.container}/{self.name}" if self.container else self.name
 
     @property
     def single(self) -> bool:
-        """Tell whether the metric is one value (Object, External), not one per pod."""
+        """Whether the metric is one value (Object, External), not one per pod."""
         return self.source in (OBJECT, EXTERNAL)
 
 
 @dataclass(frozen=True, slots=True)
 class HpaScalingPolicy:
-    """At most so much change per period.
+    """A limit of change per period.
 
     Attributes:
         kind: ``Pods`` or ``Percent``.
@@ -71,10 +71,10 @@ class ScalingRules:
     """Rules for one direction.
 
     Attributes:
-        window_s: Stabilisation window in seconds; ``None``: the controller's own.
-        select: ``Max``, ``Min`` or ``Disabled``: which of the policies counts.
+        window_s: Stabilisation window in seconds; ``None`` means the controller's.
+        select: Which of the policies counts: ``Max``, ``Min`` or ``Disabled``.
         policies: The policies.
-        tolerance: How far the ratio may be off without a change; ``None``: the controller's.
+        tolerance: Tolerated distance of the ratio from 1; ``None`` means the controller's.
     """
 
     window_s: int | None
@@ -83,7 +83,7 @@ class ScalingRules:
     tolerance: float | None = None
 
 
-# pkg/apis/autoscaling/v2/defaults.go: what is filled in where a behavior leaves something out.
+# pkg/apis/autoscaling/v2/defaults.go: the defaults where a behavior leaves something out.
 DEFAULT_UP = ScalingRules(
     window_s=0,
     select=MAX,
@@ -104,16 +104,16 @@ class Behavior:
 
 @dataclass(frozen=True, slots=True)
 class AutoscalerSpec:
-    """What an autoscaler is told.
+    """The specification of one autoscaler.
 
     Attributes:
         max_replicas: Upper bound.
-        metrics: What to hold at its target; the largest proposal wins.
+        metrics: Metrics to hold at their targets; the largest proposal wins.
         min_replicas: Lower bound.
-        behavior: Rules for the pace; ``None`` takes upstream's older path with fixed rules.
+        behavior: Rules for the rate of change; ``None`` uses upstream's fixed rules.
         name: Name of the autoscaler.
         namespace: Its namespace.
-        scaled_to_zero: The status says that the controller itself has scaled to zero.
+        scaled_to_zero: Whether the status says that the controller itself scaled to zero.
     """
 
     max_replicas: int
@@ -126,5 +126,5 @@ class AutoscalerSpec:
 
     @property
     def subject(self) -> str:
-        """The autoscaler as decision records name it."""
+        """The autoscaler's name in decision records."""
         return f"horizontalpodautoscaler/{self.namespace}/{self.name}"

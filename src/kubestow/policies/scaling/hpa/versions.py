@@ -1,7 +1,7 @@
-"""What differs between releases of the HorizontalPodAutoscaler, read from their sources.
+"""Differences between releases of the HorizontalPodAutoscaler, read from their sources.
 
 ``pkg/controller/podautoscaler`` and ``pkg/features/kube_features.go`` of 1.29 to 1.37, feature
-gates at their defaults. The table is the only place where versions count.
+gates at their defaults. Only this table depends on versions.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def hpa_features(version: str = DEFAULT_VERSION) -> HpaFeatures:
     """Return the behaviour of a release such as ``1.35`` or ``v1.35.4``.
 
     Raises:
-        InputError: If the text is no version, or one whose rules are not known here.
+        InputError: If the text is not a version, or its rules are not known.
     """
     release = releases.parse(version, OLDEST, NEWEST)
     return HpaFeatures(

@@ -1,4 +1,4 @@
-"""Scalers as Shi 2023 and McNaughton 2016 print them; the sound versions live in ``ahead``."""
+"""Scalers as Shi 2023 and McNaughton 2016 print them; the corrected versions live in ``ahead``."""
 
 from kubestow.policies.scaling.theses.legacy_hpa import LegacyHpa, LegacyHpaParameters
 from kubestow.policies.scaling.theses.legacy_predictors import (

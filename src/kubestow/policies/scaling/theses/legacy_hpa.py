@@ -1,7 +1,7 @@
 """``hpa-legacy``: the reactive autoscaler of 2016, the baseline of McNaughton 2016 (3.3).
 
 ``desired = ceil(mean utilisation / target x replicas)`` with a tolerance of 10 %, and after any
-rescale no growth for 3 minutes and no shrinking for 5 (forbidden windows).
+rescale no scale-up for 3 minutes and no scale-down for 5 (forbidden windows).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class LegacyHpaParameters:
     """Settings of the controller; defaults are those of Kubernetes 1.2 (McNaughton 2016, 3.3).
 
     Attributes:
-        tolerance: The ratio of usage and target may be off 1 by this much without a change.
-        upscale_forbidden_s: After any rescale there is no growth for so long.
-        downscale_forbidden_s: After any rescale there is no shrinking for so long.
+        tolerance: Tolerated distance from 1 of the ratio of usage to target.
+        upscale_forbidden_s: Seconds after any rescale without scaling up.
+        downscale_forbidden_s: Seconds after any rescale without scaling down.
     """
 
     tolerance: float = 0.1
@@ -55,7 +55,7 @@ class LegacyHpa:
         self._metric = spec.metrics[0]
 
     def start(self) -> LegacyMemory:
-        """Return the memory of a controller that has just been started."""
+        """Return the initial memory."""
         return LegacyMemory()
 
     def restore(self, value: Mapping[str, Any]) -> LegacyMemory:
@@ -63,27 +63,32 @@ class LegacyHpa:
         return LegacyMemory(**value)
 
     def decide(
-        self, seen: observations.ScalingObservation, memory: LegacyMemory
+        self, observation: observations.ScalingObservation, memory: LegacyMemory
     ) -> tuple[decisions.ScalingDecision, LegacyMemory]:
-        """Do one sync."""
-        return self.decide_on(seen, memory, utilization.utilization_level(seen, self._metric.key))
+        """Run one sync."""
+        return self.decide_on(
+            observation, memory, utilization.utilization_level(observation, self._metric.key)
+        )
 
     def decide_on(
-        self, seen: observations.ScalingObservation, memory: LegacyMemory, level: float | None
+        self,
+        observation: observations.ScalingObservation,
+        memory: LegacyMemory,
+        level: float | None,
     ) -> tuple[decisions.ScalingDecision, LegacyMemory]:
-        """Do one sync as if the metric had a value, such as one that is foretold."""
-        current = seen.current_replicas
+        """Run one sync with the given value of the metric, e.g. a forecast."""
+        current = observation.current_replicas
         proposed, reason = self._propose(current, level)
         wanted = current if proposed is None else proposed
         desired = current
-        if self._allowed(wanted - current, seen.time_s, memory):
+        if self._allowed(wanted - current, observation.time_s, memory):
             desired = wanted
         elif wanted != current:
             reason = "forbidden window"
         if desired != current:
-            memory = LegacyMemory(seen.time_s)
+            memory = LegacyMemory(observation.time_s)
         decision = decisions.ScalingDecision(
-            time_s=seen.time_s,
+            time_s=observation.time_s,
             current=current,
             proposed=proposed,
             desired=desired,
@@ -107,7 +112,7 @@ class LegacyHpa:
         ratio = level / self._target()
         if abs(1.0 - ratio) <= self.parameters.tolerance:
             return current, "within tolerance"
-        # Rounded first: a mean of percents must not lift a whole number to the next.
+        # Rounded first, so that float noise in a mean does not lift a whole number to the next.
         wanted = max(math.ceil(round(ratio * current, 9)), 1)
         wanted = min(max(wanted, spec.min_replicas), spec.max_replicas)
         name = self._metric.key

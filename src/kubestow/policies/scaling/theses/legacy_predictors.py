@@ -3,9 +3,9 @@
 ``derivative`` (3.5): current mean utilisation plus start-up time times its derivative, in both
 directions. ``line-fit`` (3.6): the value of a least-squares line one start-up ahead, only where it
 rises; its level is the line's, not the current value's. Both feed the ratio rule of 2016 with its
-tolerance and forbidden windows; any lack (no history, no start-up time) means the reactive value.
-Their known weaknesses are theirs (McNaughton 2016, 8.2); the sound variants are in
-``trend_scalers``.
+tolerance and forbidden windows; without history or start-up time they use the reactive value.
+Their known weaknesses are kept (McNaughton 2016, 8.2); the corrected variants are in
+``ahead.trends``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Predictor = Callable[[tuple[Sample, ...], float], float | None]
 
 @dataclass(frozen=True, slots=True)
 class LegacyPredictiveMemory:
-    """The autoscaler's memory, and what utilisation was.
+    """The autoscaler's memory and past utilisation.
 
     Attributes:
         legacy: When the target was last rescaled.
@@ -58,7 +58,7 @@ def derivative(samples: tuple[Sample, ...], startup_s: float, count: int = 2) ->
     (first_s, first), (last_s, last) = latest[0], latest[-1]
     if last_s <= first_s:
         return None
-    # Below nothing there is nothing; above 100 % there is (McNaughton 2016, A8).
+    # Clipped at 0, but not at 100 % (McNaughton 2016, A8).
     return max(last + startup_s * ((last - first) / (last_s - first_s)), 0.0)
 
 
@@ -86,12 +86,12 @@ class LegacyPredictive:
 
     Args:
         name: The name under which it is registered.
-        spec: What the autoscaler is told.
+        spec: The autoscaler's specification.
         legacy: Tolerance and forbidden windows.
         predictor: Utilisation ahead from samples and start-up time.
         parameters: All parameters, for the record.
-        sigmas: Start-up times further out than so many standard deviations do not count.
-        enabled: Off means exactly the legacy autoscaler.
+        sigmas: Ignore start-up times further from the mean than this many standard deviations.
+        enabled: Off equals the legacy autoscaler.
         kept_s: How long samples are kept.
     """
 
@@ -117,7 +117,7 @@ class LegacyPredictive:
         self._kept_s = kept_s
 
     def start(self) -> LegacyPredictiveMemory:
-        """Return the memory of a controller that has just been started."""
+        """Return the initial memory."""
         return LegacyPredictiveMemory(self._legacy.start())
 
     def restore(self, value: Mapping[str, Any]) -> LegacyPredictiveMemory:
@@ -128,14 +128,14 @@ class LegacyPredictive:
         )
 
     def decide(
-        self, seen: observations.ScalingObservation, memory: LegacyPredictiveMemory
+        self, observation: observations.ScalingObservation, memory: LegacyPredictiveMemory
     ) -> tuple[decisions.ScalingDecision, LegacyPredictiveMemory]:
-        """Do one sync on what utilisation will be."""
-        level = utilization.utilization_level(seen, self.spec.metrics[0].key)
-        samples = self._remember(memory.samples, seen.time_s, level)
-        predicted, note, lack = self._predict(seen, samples, level)
-        decision, legacy = self._legacy.decide_on(seen, memory.legacy, predicted)
-        told = decisions.ScalingDecision(
+        """Run one sync on the predicted utilisation."""
+        level = utilization.utilization_level(observation, self.spec.metrics[0].key)
+        samples = self._remember(memory.samples, observation.time_s, level)
+        predicted, note, lack = self._predict(observation, samples, level)
+        decision, legacy = self._legacy.decide_on(observation, memory.legacy, predicted)
+        explained = decisions.ScalingDecision(
             time_s=decision.time_s,
             current=decision.current,
             proposed=decision.proposed,
@@ -145,29 +145,29 @@ class LegacyPredictive:
             error=decision.error,
             _record=lambda made: self._record(made, level, predicted, lack),
         )
-        return told, LegacyPredictiveMemory(legacy, samples)
+        return explained, LegacyPredictiveMemory(legacy, samples)
 
     def _remember(
         self, samples: tuple[Sample, ...], now_s: float, level: float | None
     ) -> tuple[Sample, ...]:
         if level is None:
             return samples
-        # Where the clock was set back, what it called later is not the past.
+        # If the clock was set back, samples with later times are dropped.
         kept = tuple(s for s in samples if now_s - self._kept_s <= s[0] <= now_s)
         return kept if kept and kept[-1][0] == now_s else (*kept, (now_s, level))
 
     def _predict(
         self,
-        seen: observations.ScalingObservation,
+        observation: observations.ScalingObservation,
         samples: tuple[Sample, ...],
         level: float | None,
     ) -> tuple[float | None, str, str]:
-        """Return what the rule is fed with, a note on it, and why nothing was foretold."""
+        """Return the input of the rule, a note on it, and why there is no prediction."""
         if not self._enabled:
             return level, "", ""
         if level is None:
             return None, "", f"no value of {self.spec.metrics[0].key}"
-        startup_s = startup.mean(seen.pods, self._sigmas)
+        startup_s = startup.mean(observation.pods, self._sigmas)
         if startup_s is None:
             return level, "reactive: no start-up time is known", "no start-up time is known"
         predicted = self._predictor(samples, startup_s)

@@ -1,9 +1,9 @@
 """The scaling steps of Shi 2023, 3.3 as printed, with a fitted model's prediction.
 
 1. The autoscaler's bounds are read; one that forbids scaling ends it. 2. Requests per pod and
-current replicas. 3. Predicted mean use per pod, (3.16). 4. and 5. Thresholds, (3.17). 6. (3.18).
-7. Rate rules, and a cool-down per direction. Defects of the text are kept: it scales to all of the
-request, not to a target (8.1 point 6), and per-pod use depends on past replicas (point 7).
+current replicas. 3. Predicted mean usage per pod, (3.16). 4. and 5. Thresholds, (3.17). 6. (3.18).
+7. Rate rules, and a cool-down per direction. Defects of the text are kept: it scales to the whole
+request, not to a target (8.1 point 6), and usage per pod depends on past replicas (point 7).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def desired(replicas: int, used: Sequence[int], requested: Sequence[int]) -> int
 
     Args:
         replicas: Current replicas.
-        used: Predicted use per pod, by resource.
+        used: Predicted usage per pod, by resource.
         requested: Request per pod, by resource, in the same units.
 
     >>> desired(5, [140], [100])
@@ -70,13 +70,15 @@ RESOURCES = ("cpu", "memory")
 _REACTIVE, _FORECAST = "reactive: ", "forecast: model"
 
 
-def mean_use(seen: observations.ScalingObservation, resource: str) -> tuple[float, int] | None:
-    """Return mean use and mean request per pod, in thousandths; ``None`` if unknown."""
-    reading = seen.metrics.get(resource)
-    requests = seen.pods.requests_milli.get((resource, ""))
+def mean_use(
+    observation: observations.ScalingObservation, resource: str
+) -> tuple[float, int] | None:
+    """Return mean usage and mean request per pod, in thousandths; ``None`` if unknown."""
+    reading = observation.metrics.get(resource)
+    requests = observation.pods.requests_milli.get((resource, ""))
     if not isinstance(reading, observations.PodSamples) or requests is None:
         return None
-    counted = reading.present & ~seen.pods.deleted & (requests > 0)
+    counted = reading.present & ~observation.pods.deleted & (requests > 0)
     if not counted.any():
         return None
     return float(reading.values_milli[counted].mean()), round(float(requests[counted].mean()))
@@ -87,7 +89,7 @@ class StrictModel:
 
     Args:
         name: The name under which it is registered.
-        spec: What the autoscaler is told.
+        spec: The autoscaler's specification.
         parameters: Model, step, tolerance and cool-downs.
     """
 
@@ -103,7 +105,7 @@ class StrictModel:
         )
 
     def start(self) -> fitted_models.ModelMemory:
-        """Return the memory of a scaler that has seen nothing yet."""
+        """Return the initial memory."""
         return fitted_models.ModelMemory()
 
     def restore(self, value: Mapping[str, Any]) -> fitted_models.ModelMemory:
@@ -111,12 +113,14 @@ class StrictModel:
         return fitted_models.restore(value, self._modeller.forecaster)
 
     def decide(
-        self, seen: observations.ScalingObservation, memory: fitted_models.ModelMemory
+        self, observation: observations.ScalingObservation, memory: fitted_models.ModelMemory
     ) -> tuple[decisions.ScalingDecision, fitted_models.ModelMemory]:
         """Follow the printed steps."""
-        now_s, current = seen.time_s, seen.current_replicas
-        known = {name: use for name in RESOURCES if (use := mean_use(seen, name)) is not None}
-        proposed, reason, memory = self._propose(seen, memory, known)
+        now_s, current = observation.time_s, observation.current_replicas
+        known = {
+            name: use for name in RESOURCES if (use := mean_use(observation, name)) is not None
+        }
+        proposed, reason, memory = self._propose(observation, memory, known)
         lack = reason.removeprefix(_REACTIVE) if reason != _FORECAST else ""
         desired = current
         if proposed is not None and proposed != current and current > 0:
@@ -124,7 +128,7 @@ class StrictModel:
             if memory.cooldowns.blocks(change, now_s, waits.cooldown_up_s, waits.cooldown_down_s):
                 reason = f"{reason}; cool-down"
             else:
-                desired = self._limit(current, proposed, memory.pace, now_s)
+                desired = self._limit(current, proposed, memory.hpa_memory, now_s)
         memory = self._note(memory, desired - current, now_s)
         decision = decisions.ScalingDecision(
             time_s=now_s, current=current, proposed=proposed, desired=desired, reason=reason,
@@ -135,33 +139,33 @@ class StrictModel:
 
     def _propose(
         self,
-        seen: observations.ScalingObservation,
+        observation: observations.ScalingObservation,
         memory: fitted_models.ModelMemory,
         known: Mapping[str, tuple[float, int]],
     ) -> tuple[int | None, str, fitted_models.ModelMemory]:
         if not known:
             return None, "no use is known", memory
-        used, reason, memory = self._predict(seen, memory, known)
+        used, reason, memory = self._predict(observation, memory, known)
         whole = [max(round(use), 0) for use in used]
         requested = [request for _, request in known.values()]
-        wanted = desired(seen.current_replicas, whole, requested)
+        wanted = desired(observation.current_replicas, whole, requested)
         if wanted is None:
             return None, "no request is known", memory
         return clamp(wanted, *self._bounds), reason, memory
 
     def _predict(
         self,
-        seen: observations.ScalingObservation,
+        observation: observations.ScalingObservation,
         memory: fitted_models.ModelMemory,
         known: Mapping[str, tuple[float, int]],
     ) -> tuple[list[float], str, fitted_models.ModelMemory]:
-        """Return the use per pod to go by, why, and the new memory."""
-        passed, learnt = lookahead.beat(seen.time_s, memory.look)
+        """Return the usage per pod to scale by, the reason, and the new memory."""
+        passed, learnt = lookahead.count_steps(observation.time_s, memory.sync)
         now = {name: use for name, (use, _) in known.items()}
         lost = [name for name in memory.names if name not in now]
-        if lost and passed >= 0:  # for a while the series waits for what is missing
+        if lost and passed >= 0:  # wait a while for the missing series
             return list(now.values()), f"{_REACTIVE}{', '.join(lost)} was not read", memory
-        memory = self._modeller.take(replace(memory, look=learnt), now, passed)
+        memory = self._modeller.take(replace(memory, sync=learnt), now, passed)
         if memory.fitted is None:
             return list(now.values()), f"{_REACTIVE}the model is not fitted yet", memory
         steps = startup.steps(self.parameters.step_s, learnt.step_s or lookahead.FIRST_STEP_S)
@@ -174,20 +178,22 @@ class StrictModel:
         self, memory: fitted_models.ModelMemory, change: int, now_s: float
     ) -> fitted_models.ModelMemory:
         now_ns = hpa.nanoseconds(now_s)
-        up, down = hpa.scale_events(self.spec, memory.pace, change, now_ns)
-        pace = replace(memory.pace, up_events=up, down_events=down)
-        return replace(memory, cooldowns=memory.cooldowns.note(change, now_s), pace=pace)
+        up, down = hpa.scale_events(self.spec, memory.hpa_memory, change, now_ns)
+        hpa_memory = replace(memory.hpa_memory, up_events=up, down_events=down)
+        return replace(
+            memory, cooldowns=memory.cooldowns.note(change, now_s), hpa_memory=hpa_memory
+        )
 
-    def _limit(self, current: int, proposed: int, pace: hpa.HpaMemory, now_s: float) -> int:
-        """Obey the rate rules of a behaviour; its windows are what the cool-downs are for."""
+    def _limit(self, current: int, proposed: int, hpa_memory: hpa.HpaMemory, now_s: float) -> int:
+        """Obey the rate rules of a behaviour; cool-downs replace its windows."""
         behavior = self.spec.behavior
         if behavior is None:
             return proposed
         now_ns = hpa.nanoseconds(now_s)
         if proposed > current:
-            most = hpa.up_limit(current, behavior.up, pace, now_ns)
+            most = hpa.up_limit(current, behavior.up, hpa_memory, now_ns)
             return min(proposed, max(current, most))
-        least = hpa.down_limit(current, behavior.down, pace, now_ns)
+        least = hpa.down_limit(current, behavior.down, hpa_memory, now_ns)
         return max(proposed, min(current, least))
 
     def _record(
