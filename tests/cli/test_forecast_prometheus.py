@@ -11,7 +11,7 @@ from testenv import prometheus_servers
 from tests.sources.prometheus_history import History
 
 RATE = 'sum(rate(demand_total{service="web"}[1m]))'
-USAGE = "expected SERIES, or --prometheus URL and --query PROMQL"
+USAGE = "expected SERIES, or --prometheus URL and either --query PROMQL or --metric NAME"
 
 
 def run(*arguments: str) -> int:
@@ -95,3 +95,37 @@ def test_neither_file_nor_server_is_refused(capsys: pytest.CaptureFixture[str]) 
     assert run("--query", "up") == 2
     assert run() == 2
     assert capsys.readouterr().err == f"error: forecast: {USAGE}\n" * 2
+
+
+def test_a_metric_needs_no_promql(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--metric", "demand_total", "--where", "service=~w.b", "--where", 'service!="db"')
+    code = run(
+        "--prometheus", history.url, *arguments, "--range", "20m", "--model", "ses", "-o", "json"
+    )
+    result = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert result["series"] == 'sum(rate(demand_total{service=~"w.b",service!="db"}[60s]))'
+    # 1350 requests in 15 s are 90 a second.
+    assert result["forecast"][0]["mean"] == pytest.approx(90.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--metric", "node-gpu"), "--metric: 'node-gpu': expected a counter (_total) or one of"),
+        (("--metric", "a b_total"), "--metric: 'a b_total': expected letters, digits, _ and :"),
+        (("--metric", "node-cpu", "--where", "web"), "'web': expected LABEL=VALUE"),
+        (("--metric", "node-cpu", "--where", "a-b=c"), "'a-b=c': expected LABEL=VALUE"),
+        (("--metric", "node-cpu", "--query", "up"), "--metric: cannot be combined with --query"),
+        (("--query", "up", "--where", "a=b"), "--where: needs --metric"),
+        (("--where", "a=b"), "--where: needs --metric"),
+    ],
+)
+def test_a_metric_that_is_not_understood_is_refused(
+    history: History,
+    arguments: tuple[str, ...],
+    problem: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("--prometheus", history.url, *arguments) == 2
+    assert problem in capsys.readouterr().err

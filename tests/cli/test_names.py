@@ -31,6 +31,7 @@ from kubestow.workflows import comparing, demonstrating, forecasting, recommendi
         (names.ID_LABEL, pods.ID_LABEL),
         (names.DEMO_SEEDS, demonstrating.SEEDS),
         (names.TESTED, forecasting.TESTED),
+        (names.PROMETHEUS_QUERIES, tuple(prometheus.NAMED)),
         (names.PROMETHEUS_RANGE, decoding.format_duration(prometheus.RANGE_S)),
         (names.ADMISSION_DEADLINE, decoding.format_duration(admission.DEADLINE_S)),
         ([each.value for each in names.Severity], [each.value for each in recommending.Severity]),

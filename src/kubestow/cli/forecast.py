@@ -41,6 +41,19 @@ def forecast(
     query: Annotated[
         str | None, typer.Option(metavar="PROMQL", help="Query that returns one series.")
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="Query this metric instead: a counter (its rate, summed), "
+            f"{names.listed(names.PROMETHEUS_QUERIES)}."
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MATCHER", help="With --metric: keep series with LABEL=VALUE. Repeatable."
+        ),
+    ] = None,
     range_: Annotated[
         str, typer.Option("--range", help="Query this much of the past.")
     ] = names.PROMETHEUS_RANGE,
@@ -88,6 +101,7 @@ def forecast(
       kubestow forecast requests.csv --horizon 15m --backtest
       kubestow forecast cpu.csv --column web --model holt-winters -o json
       kubestow forecast --prometheus http://localhost:9090 --query 'sum(rate(requests_total[5m]))'
+      kubestow forecast --prometheus http://localhost:9090 --metric container-cpu --where pod=web-0
     """
     from kubestow.workflows import forecasting
 
@@ -99,14 +113,14 @@ def forecast(
         season_s=None if season is None else options.read_duration("--season", season),
     )
     step_s = None if step is None else options.read_duration("--step", step)
-    if source is not None and server is None and query is None:
+    promql = _make_query(query, metric, where or [])
+    if source is not None and server is None and promql is None:
         grid = _read(source, column, step_s)
-    elif source is None and server is not None and query is not None:
-        grid = _ask(server, query, column, options.read_duration("--range", range_), step_s)
+    elif source is None and server is not None and promql is not None:
+        grid = _ask(server, promql, column, options.read_duration("--range", range_), step_s)
     else:
-        raise errors.InputError(
-            "forecast", "expected SERIES, or --prometheus URL and --query PROMQL"
-        )
+        expected = "SERIES, or --prometheus URL and either --query PROMQL or --metric NAME"
+        raise errors.InputError("forecast", f"expected {expected}")
     result = _run(grid, request)
     if out is not None:
         _write(result, out)
@@ -115,6 +129,18 @@ def forecast(
     else:
         _print(result, out)
     return 0
+
+
+def _make_query(query: str | None, metric: str | None, where: list[str]) -> str | None:
+    from kubestow.sources import prometheus
+
+    if metric is None:
+        if where:
+            raise errors.InputError("--where", "needs --metric; write matchers into --query")
+        return query
+    if query is not None:
+        raise errors.InputError("--metric", "cannot be combined with --query")
+    return prometheus.named(metric, [prometheus.parse_matcher(text) for text in where]).promql
 
 
 def _read(source: Path, column: str | None, step_s: float | None) -> time_series.TimeGrid:

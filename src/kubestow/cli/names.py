@@ -43,6 +43,11 @@ DEMO_SEEDS: Final = 3
 TESTED: Final = 0.3
 """Share of the points that a back-test rolls over."""
 PROMETHEUS_RANGE: Final = "7d"
+PROMETHEUS_QUERIES: Final = (
+    "node-cpu", "node-disk", "node-disk-operations", "node-network", "container-cpu",
+    "container-memory", "container-disk", "container-cpu-requests", "container-memory-requests",
+    "pod-network",
+)  # fmt: skip
 ADMISSION_DEADLINE: Final = "2s"
 
 

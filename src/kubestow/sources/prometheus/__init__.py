@@ -4,7 +4,7 @@ from kubestow.sources.prometheus.client import PrometheusClient
 from kubestow.sources.prometheus.errors import REFUSED, ReadError
 from kubestow.sources.prometheus.histories import RANGE_S, STEP_S, read_history
 from kubestow.sources.prometheus.pages import PAGE, Steps, align_steps
-from kubestow.sources.prometheus.queries import Query
+from kubestow.sources.prometheus.queries import NAMED, Query, named
 from kubestow.sources.prometheus.ranges import Range, join_pages
 from kubestow.sources.prometheus.responses import (
     InstantSample,
@@ -13,10 +13,16 @@ from kubestow.sources.prometheus.responses import (
     series_name,
     shorten_response,
 )
-from kubestow.sources.prometheus.selectors import Matcher, check_label, select_series
+from kubestow.sources.prometheus.selectors import (
+    Matcher,
+    check_label,
+    parse_matcher,
+    select_series,
+)
 from kubestow.sources.prometheus.settings import PrometheusSettings
 
 __all__ = [
+    "NAMED",
     "PAGE",
     "RANGE_S",
     "REFUSED",
@@ -34,6 +40,8 @@ __all__ = [
     "align_steps",
     "check_label",
     "join_pages",
+    "named",
+    "parse_matcher",
     "read_history",
     "select_series",
     "series_name",

@@ -1,17 +1,19 @@
-"""The questions kubestow asks a Prometheus, with their units.
+"""Ready-made PromQL queries with their units, by name.
 
 Shi 2023, 3.1 prints three of them (damaged; repaired in the digest): CPU, disk and network of
-nodes, from node_exporter. Containers come from cAdvisor in the kubelet, requests from
-kube-state-metrics. ``rate`` and ``irate`` take care of counters that were reset.
+nodes, from node_exporter. Container metrics come from cAdvisor in the kubelet, requests from
+kube-state-metrics. ``rate`` and ``irate`` handle counters that were reset.
 
-Every question also says how to find the newest sample behind it: the answer to a rate carries the
-moment of the question, and hides for minutes that nothing is measured any more.
+Every query has a companion that returns the time of its newest sample: the result of a rate carries
+the time of the query, which hides for minutes that nothing is measured any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from kubestow.model import errors
 from kubestow.sources.prometheus import selectors
@@ -20,13 +22,13 @@ from kubestow.sources.prometheus.selectors import Matcher
 PERCENT, CORES, BYTES = "percent", "cores", "bytes"
 BYTES_PER_S, OPERATIONS_PER_S, REQUESTS_PER_S = "bytes/s", "operations/s", "requests/s"
 
-# Suggested in the digest of Shi 2023, 3.1; Prometheus' own default is a minute: state yours.
+# Suggested in the digest of Shi 2023, 3.1. The default of Prometheus is a minute.
 SCRAPE_S = 15.0
 MINUTE_S, FIVE_MINUTES_S = 60.0, 300.0
 
 _CONTAINER = ("namespace", "pod", "container")
 _POD = ("namespace", "pod")
-# The sum over a pod's cgroup has no container, its sandbox is called POD (cAdvisor with Docker).
+# The series of a pod's cgroup has no container; its sandbox is called POD (cAdvisor with Docker).
 _REAL_CONTAINERS = (Matcher("container", "!=", ""), Matcher("container", "!=", "POD"))
 # Logical volumes and RAID count the bytes of their disks a second time.
 _REAL_DISKS = (Matcher("device", "!~", "dm-.*|md.*|loop.*|ram.*|sr.*"),)
@@ -38,14 +40,14 @@ Where = Sequence[Matcher]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question.
+    """A PromQL query.
 
     Attributes:
-        name: What is asked for.
-        promql: The question in PromQL.
-        unit: Unit of the answer.
-        labels: Which labels tell the series of the answer apart.
-        newest: PromQL for the time of the newest sample behind the answer; empty if not known.
+        name: What it measures.
+        promql: The query.
+        unit: Unit of its values.
+        labels: Labels that identify the series of the result.
+        newest: PromQL for the time of the newest sample behind the result; empty if unknown.
     """
 
     name: str
@@ -56,7 +58,7 @@ class Query:
 
 
 def raw(promql: str, unit: str = "", newest: str = "") -> Query:
-    """Return a question in a user's own words.
+    """Return a query that the user wrote.
 
     Raises:
         InputError: If it is empty.
@@ -67,7 +69,7 @@ def raw(promql: str, unit: str = "", newest: str = "") -> Query:
 
 
 def node_cpu(where: Where = (), *, window_s: float = MINUTE_S, scrape_s: float = SCRAPE_S) -> Query:
-    """Ask how busy the processors of each node are, in percent of all of them."""
+    """CPU usage of each node, in percent of all its processors."""
     metric = "node_cpu_seconds_total"
     over = selectors.window(window_s, scrape_s)
     idle = f"rate({selectors.select_series(metric, (Matcher('mode', '=', 'idle'), *where))}{over})"
@@ -79,7 +81,7 @@ def node_cpu(where: Where = (), *, window_s: float = MINUTE_S, scrape_s: float =
 def node_disk(
     where: Where = (), *, window_s: float = FIVE_MINUTES_S, scrape_s: float = SCRAPE_S
 ) -> Query:
-    """Ask how many bytes per second the disks of each node read and write."""
+    """Bytes per second that the disks of each node read and write."""
     pair = ("node_disk_read_bytes_total", "node_disk_written_bytes_total")
     over = selectors.window(window_s, scrape_s)
     rates = _both("rate", pair, (*_REAL_DISKS, *where), over)
@@ -92,7 +94,7 @@ def node_disk(
 def node_disk_operations(
     where: Where = (), *, window_s: float = FIVE_MINUTES_S, scrape_s: float = SCRAPE_S
 ) -> Query:
-    """Ask how many operations per second each disk completes: the question as printed."""
+    """Operations per second that each disk completes: the query as Shi 2023 prints it."""
     pair = ("node_disk_reads_completed_total", "node_disk_writes_completed_total")
     rates = _both("rate", pair, where, selectors.window(window_s, scrape_s))
     labels = ("instance", "device")
@@ -102,7 +104,7 @@ def node_disk_operations(
 def node_network(
     where: Where = (), *, window_s: float = FIVE_MINUTES_S, scrape_s: float = SCRAPE_S
 ) -> Query:
-    """Ask how many bytes per second each node receives and sends, by the last two scrapes."""
+    """Bytes per second that each node receives and sends, from the last two scrapes."""
     pair = ("node_network_receive_bytes_total", "node_network_transmit_bytes_total")
     over = selectors.window(window_s, scrape_s)
     rates = _both("irate", pair, (*_REAL_LINKS, *where), over)
@@ -115,7 +117,7 @@ def node_network(
 def container_cpu(
     where: Where = (), *, window_s: float = MINUTE_S, scrape_s: float = SCRAPE_S
 ) -> Query:
-    """Ask how many cores each container uses."""
+    """CPU usage of each container, in cores."""
     metric, chosen = "container_cpu_usage_seconds_total", (*_REAL_CONTAINERS, *where)
     rate = f"rate({selectors.select_series(metric, chosen)}{selectors.window(window_s, scrape_s)})"
     promql = f"{_by('sum', _CONTAINER)} ({rate})"
@@ -123,7 +125,7 @@ def container_cpu(
 
 
 def container_memory(where: Where = ()) -> Query:
-    """Ask for the working set of each container; of a restarted one the larger counts."""
+    """Working set of each container; around a restart the larger one counts."""
     metric, chosen = "container_memory_working_set_bytes", (*_REAL_CONTAINERS, *where)
     promql = f"{_by('max', _CONTAINER)} ({selectors.select_series(metric, chosen)})"
     return Query("container memory", promql, BYTES, _CONTAINER, _newest(metric, chosen))
@@ -132,7 +134,7 @@ def container_memory(where: Where = ()) -> Query:
 def pod_network(
     where: Where = (), *, window_s: float = FIVE_MINUTES_S, scrape_s: float = SCRAPE_S
 ) -> Query:
-    """Ask how many bytes per second each pod receives and sends; its containers share it."""
+    """Bytes per second that each pod receives and sends; its containers share one network."""
     pair = ("container_network_receive_bytes_total", "container_network_transmit_bytes_total")
     chosen = (Matcher("pod", "!=", ""), Matcher("interface", "!=", "lo"), *where)
     rates = _both("rate", pair, chosen, selectors.window(window_s, scrape_s))
@@ -143,7 +145,7 @@ def pod_network(
 def container_disk(
     where: Where = (), *, window_s: float = FIVE_MINUTES_S, scrape_s: float = SCRAPE_S
 ) -> Query:
-    """Ask how many bytes per second each container reads from and writes to disks."""
+    """Bytes per second that each container reads from and writes to disks."""
     pair = ("container_fs_reads_bytes_total", "container_fs_writes_bytes_total")
     chosen = (*_REAL_CONTAINERS, *where)
     rates = _both("rate", pair, chosen, selectors.window(window_s, scrape_s))
@@ -152,7 +154,7 @@ def container_disk(
 
 
 def container_requests(resource: str, where: Where = ()) -> Query:
-    """Ask what each container requests; two copies of kube-state-metrics count once.
+    """Requests of each container; two replicas of kube-state-metrics count once.
 
     Args:
         resource: ``cpu`` or ``memory``.
@@ -179,12 +181,12 @@ def request_rate(
     window_s: float = MINUTE_S,
     scrape_s: float = SCRAPE_S,
 ) -> Query:
-    """Ask how many requests per second a service gets, in all or by some labels.
+    """Rate of a counter of requests, summed over its series or by some labels.
 
     Args:
         metric: A counter of requests, e.g. ``http_requests_total``.
         where: Conditions on labels, e.g. the service's name.
-        by: Labels to tell apart; without them there is one series.
+        by: Labels to group by; without them the result is one series.
         window_s: Window of the rate.
         scrape_s: How often the counter is scraped.
     """
@@ -192,6 +194,42 @@ def request_rate(
     labels = tuple(selectors.check_label(label) for label in by)
     promql = f"{_by('sum', labels)} ({rate})" if labels else f"sum({rate})"
     return Query("request rate", promql, REQUESTS_PER_S, labels, _newest(metric, where))
+
+
+NAMED: Mapping[str, Callable[[Where], Query]] = MappingProxyType(
+    {
+        "node-cpu": node_cpu,
+        "node-disk": node_disk,
+        "node-disk-operations": node_disk_operations,
+        "node-network": node_network,
+        "container-cpu": container_cpu,
+        "container-memory": container_memory,
+        "container-disk": container_disk,
+        "container-cpu-requests": functools.partial(container_requests, "cpu"),
+        "container-memory-requests": functools.partial(container_requests, "memory"),
+        "pod-network": pod_network,
+    }
+)
+"""Queries by name."""
+
+_COUNTER = "_total"
+
+
+def named(name: str, where: Where = ()) -> Query:
+    """Return a query by its name; the name of a counter means its rate, summed.
+
+    >>> named("http_requests_total", [Matcher("service", "=", "web")]).promql
+    'sum(rate(http_requests_total{service="web"}[60s]))'
+
+    Raises:
+        InputError: If it is neither.
+    """
+    if name in NAMED:
+        return NAMED[name](where)
+    if name.endswith(_COUNTER):
+        return request_rate(name, where)
+    expected = f"a counter ({_COUNTER}) or one of {', '.join(NAMED)}"
+    raise errors.InputError("metric", f"{name!r}: expected {expected}")
 
 
 def _both(function: str, pair: tuple[str, str], where: Where, over: str) -> str:

@@ -16,6 +16,7 @@ EQUAL, DIFFERENT, MATCHING, NOT_MATCHING = OPERATORS = ("=", "!=", "=~", "!~")
 
 _METRIC = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_CONDITION = re.compile(rf"({_LABEL.pattern})\s*(=~|!~|!=|=)\s*(.*)", re.DOTALL)
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n"}
 
 SCRAPES = 4
@@ -38,6 +39,24 @@ class Matcher:
 
     def __str__(self) -> str:
         return f"{self.label}{self.operator}{quote(self.value)}"
+
+
+def parse_matcher(text: str) -> Matcher:
+    """Read a condition on a label as PromQL writes it; quotes may be left out.
+
+    >>> str(parse_matcher('pod=~web-.*')), str(parse_matcher('job="a"'))
+    ('pod=~"web-.*"', 'job="a"')
+
+    Raises:
+        InputError: If it is not one.
+    """
+    parts = _CONDITION.fullmatch(text.strip())
+    if parts is None:
+        problem = f"{text!r}: expected LABEL=VALUE, LABEL!=VALUE, LABEL=~REGEX or LABEL!~REGEX"
+        raise errors.InputError("matcher", problem)
+    label, operator, value = parts.groups()
+    quoted = len(value) > 1 and value[0] == value[-1] == '"'
+    return Matcher(label, operator, value[1:-1] if quoted else value)
 
 
 def select_series(metric: str, matchers: Sequence[Matcher] = ()) -> str:
