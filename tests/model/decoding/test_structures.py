@@ -170,6 +170,16 @@ def test_mistakes_are_refused_with_their_path(
     assert VALIDATOR.is_valid(document) is not seen
 
 
+def test_a_whole_number_may_be_written_with_a_decimal_point() -> None:
+    # JSON schema counts 3.0 among the integers.
+    document = changed(("numbers", 0), 3.0)
+    assert VALIDATOR.is_valid(document)
+    assert read(document).numbers[0] == 3
+    assert isinstance(read(document).numbers[0], int)
+    with pytest.raises(errors.InputError, match=r"numbers\[0\]: 3.5: expected a whole number"):
+        read(changed(("numbers", 0), 3.5))
+
+
 def test_a_document_that_is_no_mapping_is_refused() -> None:
     with pytest.raises(errors.InputError, match=r"f.yaml: \[\]: expected a mapping"):
         read([])
@@ -202,6 +212,7 @@ SCALARS = st.one_of(
     st.booleans(),
     st.integers(-3, 12),
     st.floats(-2, 2),
+    st.sampled_from([-1.0, 0.0, 1.0, 2.0, 1e300]),
     st.sampled_from(["", "x", "red", "5", "5s", "0s", "1h30m", "500m", "2Gi", "1e3", "+1", "-1"]),
 )
 

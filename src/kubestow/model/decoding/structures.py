@@ -217,6 +217,8 @@ def _read_number(base: type, field: fields.Field, marks: tuple[Any, ...]) -> flo
     number: float
     if any(isinstance(mark, _Duration) for mark in marks):
         number = durations.parse_duration(field)
+    elif base is int and isinstance(field.value, float) and field.value.is_integer():
+        number = int(field.value)  # 3.0 is an integer to JSON schema, too
     elif base is int:
         number = field.integer()
     else:
