@@ -167,7 +167,7 @@ def workload(name: str = "web", *, replicas: int = 2, **more: Any) -> dict[str, 
 
 def scenario(
     *workloads: dict[str, Any],
-    nodes: int = 3,
+    nodes: int | list[dict[str, Any]] = 3,
     duration: str = "1h",
     policies: dict[str, Any] | None = None,
     **spec: Any,
@@ -176,7 +176,7 @@ def scenario(
 
     Args:
         workloads: What runs; one ``workload()`` if left out.
-        nodes: Number of nodes of 4 cores and 16 GiB.
+        nodes: Number of nodes of 4 cores and 16 GiB, or the pools of ``cluster.nodes``.
         duration: How long to simulate.
         policies: The policies; an HPA at 60 % CPU if left out.
         spec: Further fields of the scenario's specification.
@@ -184,7 +184,9 @@ def scenario(
     >>> scenario(duration="10m")["spec"]["duration"]
     '10m'
     """
-    allocatable = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+    if isinstance(nodes, int):
+        allocatable = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+        nodes = [{"name": "n", "count": nodes, "allocatable": allocatable}]
     scaling = {"scaler": "hpa", "target": {"cpu": 0.6}, "min": 1, "max": 10}
     return {
         "apiVersion": API_VERSION,
@@ -194,7 +196,7 @@ def scenario(
             "seed": 1,
             "duration": duration,
             "step": "5s",
-            "cluster": {"nodes": [{"name": "n", "count": nodes, "allocatable": allocatable}]},
+            "cluster": {"nodes": nodes},
             "workloads": list(workloads) or [workload()],
             "policies": {"scaling": scaling} if policies is None else policies,
             **spec,

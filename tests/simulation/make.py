@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kubestow import testing
 from kubestow.simulation import outcomes, recorders
 from kubestow.simulation import run as simulation_run
 from kubestow.simulation.world.actors import LiveNode, LivePod, LiveWorkload
@@ -16,23 +17,13 @@ NODE = {"cpu": "4", "memory": "8Gi", "pods": "20"}
 
 
 def document(*workloads: dict[str, Any], nodes: Any = 2, **spec: Any) -> dict[str, Any]:
-    """Return a scenario; ``nodes`` is a number or the pools themselves."""
+    """Return a scenario without policies; ``nodes`` is a number or the pools themselves."""
     pools = (
         [{"name": "n", "count": nodes, "allocatable": NODE}] if isinstance(nodes, int) else nodes
     )
-    return {
-        "apiVersion": "kubestow.io/v1alpha1",
-        "kind": "Scenario",
-        "metadata": {"name": "small"},
-        "spec": {
-            "duration": "10m",
-            "step": 5,
-            "metrics": {"scrape": 5, "window": 10, "lag": 0},
-            "cluster": {"nodes": pools},
-            "workloads": list(workloads),
-            **spec,
-        },
-    }
+    metrics = {"scrape": 5, "window": 10, "lag": 0}
+    defaults: dict[str, Any] = {"duration": "10m", "policies": {}, "metrics": metrics}
+    return testing.scenario(*workloads, nodes=pools, **{**defaults, **spec})
 
 
 def pods(cpu: str = "1", memory: str = "1Gi", startup: Any = 10, **more: Any) -> dict[str, Any]:
