@@ -53,6 +53,20 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+def test_the_map_names_files_that_exist() -> None:
+    source = ROOT / "src" / "kubestow"
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z_/]+(?:\.py|/))`", text)
+    assert len(named) > 60
+    missing = [
+        name
+        for name in named
+        if not (ROOT / name).exists()
+        and not any(source.rglob(name))  # also finds neighbours that are named without folder
+    ]
+    assert missing == []
+
+
 def test_the_readme_names_the_two_commands_and_its_picture_exists() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "make demo" in readme
