@@ -78,14 +78,14 @@ def admission(
         list[str] | None,
         typer.Option(
             "--label",
-            help=f"Manage pods with this label, beside {names.MANAGED_LABEL}. Repeatable.",
+            help=f"Manage pods with this label as well as {names.MANAGED_LABEL}. Repeatable.",
         ),
     ] = None,
     id_labels: Annotated[
         list[str] | None,
         typer.Option(
             "--id-label",
-            help=f"Identify workloads by this label, beside {names.ID_LABEL}. Repeatable.",
+            help=f"Identify workloads by this label as well as {names.ID_LABEL}. Repeatable.",
         ),
     ] = None,
     freeze: Annotated[
@@ -190,7 +190,7 @@ def admission(
         deadline_s=deadline_s,
         every_s=options.read_duration("--refresh", refresh),
     )
-    wanted = serving.Wanted(
+    certificate_options = serving.CertificateOptions(
         kind=certificates,
         paths=paths or (),
         client_authorities=client_ca,
@@ -203,13 +203,13 @@ def admission(
     late = stores.DeferredStore(store)
     stores.try_opening(late, serving.warn)
     asked = (kubeconfig, context) if cluster else None
-    return serving.exit_code(servers.run(_serve(late, chosen, wanted, asked)))
+    return serving.exit_code(servers.run(_serve(late, chosen, certificate_options, asked)))
 
 
 async def _serve(
     store: stores.DeferredStore,
     chosen: AdmissionOptions,
-    wanted: serving.Wanted,
+    certificate_options: serving.CertificateOptions,
     cluster: tuple[str | None, str | None] | None,
 ) -> signal.Signals | None:
     from kubestow.live import api
@@ -218,28 +218,31 @@ async def _serve(
         client = None
         if cluster is not None:
             client = await stack.enter_async_context(await api.connect(*cluster))
-        return await _serve_with(client, store, chosen, wanted)
+        return await _serve_with(client, store, chosen, certificate_options)
 
 
 async def _serve_with(
     client: api.ApiClient | None,
     store: stores.DeferredStore,
     chosen: AdmissionOptions,
-    wanted: serving.Wanted,
+    certificate_options: serving.CertificateOptions,
 ) -> signal.Signals | None:
     from kubestow.live import caches, servers
     from kubestow.live.admission import COMPONENT, assemble_admission
 
     metrics = servers.Telemetry(COMPONENT)
-    tls, source = serving.make_context(wanted), serving.make_source(wanted, client)
+    tls, source = (
+        serving.make_context(certificate_options),
+        serving.make_source(certificate_options, client),
+    )
     keeper = await serving.keep_certificates(tls, source, metrics)
     background: list[serving.Background] = []
     watcher: caches.BoundsWatcher | None = None
     if keeper is not None:
         background.append(keeper.keep)
     if client is not None:
-        looks = metrics.counter("surroundings_looks", "Looks at the cluster.", ("result",))
-        watcher = caches.BoundsWatcher(client, lambda result: looks.labels(result).inc())
+        reads = metrics.counter("cluster_reads", "Reads of bounds from the cluster.", ("result",))
+        watcher = caches.BoundsWatcher(client, lambda result: reads.labels(result).inc())
         background.append(watcher.keep)
 
     def around() -> caches.NamespaceBounds:
@@ -261,35 +264,35 @@ def _workload(text: str) -> str:
 def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
     from kubestow.model import resources
 
-    found = {}
+    values = {}
     for text in given or ():
         for part in text.split(","):
             name, equals, value = part.partition("=")
             if not equals or name not in (resources.CPU, resources.MEMORY):
                 expected = "expected cpu=VALUE or memory=VALUE"
                 raise errors.InputError(option, f"{part!r}: {expected}")
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 def _amounts(option: str, given: list[str] | None) -> dict[str, int]:
     from kubestow.model import quantities, resources
 
-    found = {}
+    amounts = {}
     for name, text in _pairs(option, given).items():
         try:
-            found[name] = resources.amount(name, quantities.parse(text))
+            amounts[name] = resources.amount(name, quantities.parse(text))
         except ValueError as err:
             raise errors.InputError(f"{option} {name}", str(err)) from None
-    return found
+    return amounts
 
 
 def _numbers(given: list[str] | None) -> dict[str, float]:
-    found = {}
+    factors = {}
     for name, text in _pairs("--limit-factor", given).items():
         try:
-            found[name] = float(text)
+            factors[name] = float(text)
         except ValueError:
             problem = f"{text!r}: expected a number, 1 or more"
             raise errors.InputError(f"--limit-factor {name}", problem) from None
-    return found
+    return factors

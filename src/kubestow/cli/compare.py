@@ -83,15 +83,15 @@ def compare(
     sweep = comparing.plan_grid(
         scenario, varied or (), changes=changes or (), seeds=seeds, baseline=baseline
     )
-    found = _run(sweep, out, chosen, jobs or os.cpu_count() or 1)
+    comparison = _run(sweep, out, chosen, jobs or os.cpu_count() or 1)
     if out is not None:
-        files.write_json(out / "results.json", found.as_json())
-        files.write_text(out / "comparison.csv", found.as_csv())
-        files.write_text(out / "report.html", comparison_page.make_page(found))
+        files.write_json(out / "results.json", comparison.as_json())
+        files.write_text(out / "comparison.csv", comparison.as_csv())
+        files.write_text(out / "report.html", comparison_page.make_page(comparison))
     if output is outputs.Output.JSON:
-        outputs.print_json(found.as_json())
+        outputs.print_json(comparison.as_json())
     else:
-        _print(found)
+        _print(comparison)
         if out is not None:
             outputs.console().print(
                 f"written to {out}: report.html, results.json, comparison.csv, cells/"
@@ -119,22 +119,26 @@ def _run(
     return comparing.make_comparison(sweep, records)
 
 
-def _print(found: comparing.Comparison) -> None:
+def _print(comparison: comparing.Comparison) -> None:
     from rich import markup
     from rich.table import Column, Table
 
     from kubestow.workflows import comparing
 
     console = outputs.console()
-    seeds = f"seeds {found.seeds[0]} to {found.seeds[-1]}" if len(found.seeds) > 1 else "one seed"
+    seeds = (
+        f"seeds {comparison.seeds[0]} to {comparison.seeds[-1]}"
+        if len(comparison.seeds) > 1
+        else "one seed"
+    )
     console.print(
-        f"[bold]{markup.escape(found.scenario)}[/bold]: {len(found.results)} variants, {seeds}; "
-        f"baseline {markup.escape(found.baseline)}"
+        f"[bold]{markup.escape(comparison.scenario)}[/bold]: {len(comparison.results)} variants, "
+        f"{seeds}; baseline {markup.escape(comparison.baseline)}"
     )
     varying = [
         measure
         for measure in comparing.HEADLINE
-        if len({_cell(one, measure) for one in found.results}) > 1
+        if len({_cell(one, measure) for one in comparison.results}) > 1
     ]
     table = Table(Column("variant", overflow="fold"), box=None, pad_edge=False)
     for measure in varying:
@@ -143,21 +147,21 @@ def _print(found: comparing.Comparison) -> None:
             f"{measure.short or measure.title}{unit}", justify="right", overflow="fold"
         )
     table.add_column("front")
-    for one in found.results:
+    for one in comparison.results:
         cells = [_cell(one, measure) for measure in varying]
         table.add_row(markup.escape(one.label), *cells, _FRONT if one.pareto else "")
     console.print(table)
     constant = [
-        _constant(found, measure) for measure in comparing.HEADLINE if measure not in varying
+        _constant(comparison, measure) for measure in comparing.HEADLINE if measure not in varying
     ]
     shown = [text for text in constant if text]
     if shown:
         console.print(f"same in all variants: {', '.join(shown)}")
-    console.print(_legend(found))
+    console.print(_legend(comparison))
 
 
-def _constant(found: comparing.Comparison, measure: comparing.RunMeasure) -> str:
-    summary = found.results[0].summary.get(measure.path)
+def _constant(comparison: comparing.Comparison, measure: comparing.RunMeasure) -> str:
+    summary = comparison.results[0].summary.get(measure.path)
     return "" if summary is None else f"{measure.title} {measure.text(summary.mean)}"
 
 
@@ -174,10 +178,10 @@ def _cell(one: comparing.ComparisonResult, measure: comparing.RunMeasure) -> str
     return f"{text}{_ALIKE}" if entry and entry["verdict"] == comparing.ALIKE else text
 
 
-def _legend(found: comparing.Comparison) -> str:
-    cost, quality = found.axes
+def _legend(comparison: comparing.Comparison) -> str:
+    cost, quality = comparison.axes
     front = f"{_FRONT}: on the Pareto front of {cost.title} and {quality.title}"
-    if len(found.seeds) == 1:
+    if len(comparison.seeds) == 1:
         return f"{front}. One seed gives no intervals and no tests; try --seeds 5."
     return (
         f"± 95 % interval; {_STAR} differs from the baseline (paired t-test, Holm, 5 %); "

@@ -48,15 +48,15 @@ def demo(
     for name, value in (("--seeds", seeds), ("--jobs", jobs)):
         if value is not None and value < 1:
             raise errors.InputError(name, f"{value}: must be >= 1")
-    found = _run(out, seeds, jobs or os.cpu_count() or 1)
-    files.write_text(out / "report.html", demonstration_page.report(found))
-    files.write_json(out / "results.json", found.as_json())
-    picture = figures.render_png(demonstration_page.chart(found).to_dict())
+    comparison = _run(out, seeds, jobs or os.cpu_count() or 1)
+    files.write_text(out / "report.html", demonstration_page.report(comparison))
+    files.write_json(out / "results.json", comparison.as_json())
+    picture = figures.render_png(demonstration_page.chart(comparison).to_dict())
     files.write_bytes(out / "day.png", picture)
     if output is outputs.Output.JSON:
-        outputs.print_json(found.as_json())
+        outputs.print_json(comparison.as_json())
         return 0
-    _print(found)
+    _print(comparison)
     outputs.console().print(f"Report: {out / 'report.html'}")
     return 0
 
@@ -78,18 +78,18 @@ def _run(out: Path, seeds: int, jobs: int) -> comparing.Comparison:
         return demonstrating.run(sweep, out / "cells", jobs, watch)
 
 
-def _print(found: comparing.Comparison) -> None:
+def _print(comparison: comparing.Comparison) -> None:
     from rich.table import Table
 
     from kubestow.workflows import demonstrating
 
     console = outputs.console()
     console.print(
-        f"A day of a web shop with a rush hour and a maintenance window, {len(found.seeds)} seeds "
-        "(mean ± 95 % interval)"
+        "A day of a web shop with a rush hour and a maintenance window, "
+        f"{len(comparison.seeds)} seeds (mean ± 95 % interval)"
     )
-    table = Table("", *(way.name for way in demonstrating.WAYS))
-    for title, cells in demonstrating.table(found):
+    table = Table("", *(variant.name for variant in demonstrating.WAYS))
+    for title, cells in demonstrating.table(comparison):
         shown = [
             f"[{_COLOURS[cell.verdict]}]{cell.text}[/]" if cell.verdict else cell.text
             for cell in cells
@@ -97,5 +97,5 @@ def _print(found: comparing.Comparison) -> None:
         table.add_row(title, *shown)
     console.print(table)
     console.print("green: better than stock in every seed; red: worse in every seed")
-    for way in demonstrating.WAYS:
-        console.print(f"  {way.name}: {way.how}", highlight=False)
+    for variant in demonstrating.WAYS:
+        console.print(f"  {variant.name}: {variant.how}", highlight=False)

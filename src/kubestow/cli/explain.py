@@ -72,17 +72,19 @@ def explain(
         subjects += asyncio.run(_owners(subjects[0], (kubeconfig, context)))
     opened = stores.open_store(store)
     try:
-        found = [record for each in subjects for record in _decisions(opened, each, limit, kind)]
+        decisions = [
+            record for each in subjects for record in _decisions(opened, each, limit, kind)
+        ]
     finally:
         opened.close()
     if output is outputs.Output.JSON:
-        outputs.print_json([record.as_json() for record in found])
-    elif found:
-        for record in found:
+        outputs.print_json([record.as_json() for record in decisions])
+    elif decisions:
+        for record in decisions:
             _show(outputs.console(), record)
     else:
         outputs.console().print(f"no decision about {' or '.join(subjects)}")
-    return 0 if found else 1
+    return 0 if decisions else 1
 
 
 def _decisions(
@@ -91,11 +93,11 @@ def _decisions(
     """Return decisions about a subject, and about the containers of a workload."""
     from kubestow.live import stores
 
-    found = stores.newest_decisions(store, subject, limit=limit, kind=kind)
+    decisions = stores.newest_decisions(store, subject, limit=limit, kind=kind)
     if subject.startswith("workload/"):
         below = subject.replace("workload/", "container/", 1) + "/"
-        found += stores.newest_decisions_below(store, below, limit=limit, kind=kind)
-    newest_first = sorted(found, key=lambda record: -(record.time or 0.0))
+        decisions += stores.newest_decisions_below(store, below, limit=limit, kind=kind)
+    newest_first = sorted(decisions, key=lambda record: -(record.time or 0.0))
     return tuple(newest_first[:limit])
 
 

@@ -117,7 +117,7 @@ def extender(
     )
     terms.make_term(chosen.term, chosen.parameters)  # refuse bad parameters before serving
     profiles.profile_of_term(term, decision)
-    wanted = serving.Wanted(
+    certificate_options = serving.CertificateOptions(
         kind=certificates,
         paths=paths or (),
         client_authorities=client_ca,
@@ -136,14 +136,14 @@ def extender(
     if kept is not None:
         stores.try_opening(kept, serving.warn)
     return serving.exit_code(
-        servers.run(_serve(chosen, listening, wanted, kept, (kubeconfig, context)))
+        servers.run(_serve(chosen, listening, certificate_options, kept, (kubeconfig, context)))
     )
 
 
 async def _serve(
     chosen: ExtenderOptions,
     listening: servers.ServerSettings,
-    wanted: serving.Wanted,
+    certificate_options: serving.CertificateOptions,
     store: stores.DeferredStore | None,
     cluster: tuple[str | None, str | None],
 ) -> signal.Signals | None:
@@ -152,7 +152,10 @@ async def _serve(
 
     client = await api.connect(*cluster)
     metrics = servers.Telemetry(COMPONENT)
-    tls, source = serving.make_context(wanted), serving.make_source(wanted, client)
+    tls, source = (
+        serving.make_context(certificate_options),
+        serving.make_source(certificate_options, client),
+    )
     keeper = await serving.keep_certificates(tls, source, metrics)
     with contextlib.ExitStack() as stack:
         stack.callback(lambda: None if store is None else store.close())
@@ -176,10 +179,10 @@ async def _serve(
             host.edge.routes(), listening, metrics, ready, tls, quick=host.edge.handlers()
         )
         stack.callback(server.close)
-        beside = host.background()
+        background = host.background()
         if keeper is not None:
-            beside.append(keeper.keep)
-        return await servers.serve(server, *beside)
+            background.append(keeper.keep)
+        return await servers.serve(server, *background)
 
 
 def _configuration(term: str, url: str, decision: str) -> dict[str, Any]:
@@ -194,13 +197,13 @@ def _configuration(term: str, url: str, decision: str) -> dict[str, Any]:
 def _parameters(given: list[str] | None) -> dict[str, Any]:
     import msgspec
 
-    found = {}
+    parameters = {}
     for text in given or ():
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise errors.InputError("--set", f"{text!r}: expected NAME=VALUE")
         try:
-            found[name] = msgspec.json.decode(value)
+            parameters[name] = msgspec.json.decode(value)
         except msgspec.DecodeError:
-            found[name] = value
-    return found
+            parameters[name] = value
+    return parameters

@@ -52,22 +52,22 @@ def install(
     from kubestow.live import manifests
     from kubestow.live.api import ApiError
 
-    found = manifests.render_installation(_values(values))
+    objects = manifests.render_installation(_values(values))
     if render:
         if output is outputs.Output.JSON:
-            outputs.print_json(found)
+            outputs.print_json(objects)
         else:
-            sys.stdout.write(_as_yaml(found))
+            sys.stdout.write(_as_yaml(objects))
         return 0
     if not yes and not dry_run:
         if not sys.stdin.isatty():
             raise errors.InputError(
                 "install", "cannot ask for confirmation without a terminal; expected --yes"
             )
-        if not typer.confirm(f"apply {len(found)} objects?", err=True):
+        if not typer.confirm(f"apply {len(objects)} objects?", err=True):
             return 1
     try:
-        rows = asyncio.run(_apply((kubeconfig, context), found, dry_run=dry_run))
+        rows = asyncio.run(_apply((kubeconfig, context), objects, dry_run=dry_run))
     except ApiError as err:
         raise errors.InputError("install", str(err)) from err
     if output is outputs.Output.JSON:
@@ -78,7 +78,7 @@ def install(
     return 1 if any(row["failed"] for row in rows) else 0
 
 
-def _as_yaml(found: list[dict[str, Any]]) -> str:
+def _as_yaml(objects: list[dict[str, Any]]) -> str:
     """Return objects as YAML with equal parts written out: other tools process this."""
     import yaml
 
@@ -89,7 +89,7 @@ def _as_yaml(found: list[dict[str, Any]]) -> str:
             """Return that nothing becomes an alias."""
             return True
 
-    return str(yaml.dump_all(found, Dumper=Plain, sort_keys=False))
+    return str(yaml.dump_all(objects, Dumper=Plain, sort_keys=False))
 
 
 def _values(path: Path | None) -> InstallationValues:
@@ -99,16 +99,16 @@ def _values(path: Path | None) -> InstallationValues:
 
     if path is None:
         return InstallationValues()
-    found = read_documents(str(path))
-    if len(found) != 1:
-        raise errors.InputError(str(path), f"{len(found)} documents: expected one")
+    documents = read_documents(str(path))
+    if len(documents) != 1:
+        raise errors.InputError(str(path), f"{len(documents)} documents: expected one")
     return decoding.read_structure(
-        InstallationValues, decoding.Field(found[0].value, found[0].place)
+        InstallationValues, decoding.Field(documents[0].value, documents[0].place)
     )
 
 
 async def _apply(
-    cluster: tuple[str | None, str | None], found: list[dict[str, Any]], *, dry_run: bool
+    cluster: tuple[str | None, str | None], objects: list[dict[str, Any]], *, dry_run: bool
 ) -> list[dict[str, Any]]:
     """Apply objects one by one; an error does not stop the others."""
     from kubestow.live import api, manifests
@@ -116,7 +116,7 @@ async def _apply(
 
     rows = []
     async with await api.connect(*cluster) as client:
-        for document in found:
+        for document in objects:
             name = f"{document['kind']}/{document['metadata']['name']}"
             try:
                 await client.apply(manifests.path_of(document), document, dry_run=dry_run)

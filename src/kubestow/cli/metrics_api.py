@@ -104,7 +104,7 @@ def metrics_api(
     )
     if chosen.rules.polls and chosen.prometheus is None:
         raise errors.InputError("--prometheus", "is missing; the rules query Prometheus")
-    wanted = serving.Wanted(
+    certificate_options = serving.CertificateOptions(
         kind=certificates,
         paths=paths or (),
         namespace=namespace,
@@ -119,7 +119,9 @@ def metrics_api(
         most_body_bytes=_BODY_BYTES,
         drain_s=options.read_duration("--drain", drain),
     )
-    return serving.exit_code(servers.run(_serve(chosen, listening, wanted, (kubeconfig, context))))
+    return serving.exit_code(
+        servers.run(_serve(chosen, listening, certificate_options, (kubeconfig, context)))
+    )
 
 
 def _prometheus(
@@ -135,7 +137,7 @@ def _prometheus(
 async def _serve(
     chosen: MetricsApiOptions,
     listening: servers.ServerSettings,
-    wanted: serving.Wanted,
+    certificate_options: serving.CertificateOptions,
     cluster: tuple[str | None, str | None],
 ) -> signal.Signals | None:
     from kubestow.live import api, servers
@@ -144,7 +146,7 @@ async def _serve(
     async with await api.connect(*cluster) as client:
         metrics = servers.Telemetry(COMPONENT)
         handshake = ClientCertificateContext()
-        keeper = await _keep_certificates(handshake, wanted, client, metrics)
+        keeper = await _keep_certificates(handshake, certificate_options, client, metrics)
         host = MetricsApiHost(client, chosen, handshake.trust, metrics)
 
         def ready() -> str:
@@ -155,24 +157,24 @@ async def _serve(
         tls = None if keeper is None else handshake.context
         server = servers.Server(host.edge.routes(), listening, metrics, ready, tls)
         try:
-            beside = host.background()
+            background = host.background()
             if keeper is not None:
-                beside.append(keeper.keep)
-            return await servers.serve(server, *beside)
+                background.append(keeper.keep)
+            return await servers.serve(server, *background)
         finally:
             server.close()
 
 
 async def _keep_certificates(
     handshake: ClientCertificateContext,
-    wanted: serving.Wanted,
+    certificate_options: serving.CertificateOptions,
     client: api.ApiClient,
     metrics: servers.Telemetry,
 ) -> CertificateKeeper | None:
     from kubestow.live.api import ApiError
     from kubestow.live.certificates import CertificateKeeper
 
-    source = serving.make_source(wanted, client)
+    source = serving.make_source(certificate_options, client)
     if source is None:
         return None
     keeper = CertificateKeeper(source, handshake.install, metrics)

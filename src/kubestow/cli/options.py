@@ -14,9 +14,9 @@ def read_duration(option: str, text: str) -> float:
     from kubestow.model import decoding
 
     try:
-        found = decoding.duration_seconds(text)
+        seconds = decoding.duration_seconds(text)
     except ValueError:
-        found = 0.0
-    if found <= 0.0:
+        seconds = 0.0
+    if seconds <= 0.0:
         raise errors.InputError(option, f"{text!r}: expected a duration such as 90s, 5m or 1h")
-    return found
+    return seconds

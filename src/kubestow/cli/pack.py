@@ -114,15 +114,15 @@ def _read(source: str, capacity: str | None) -> tuple[packing.Instance, Relief, 
         if Path(source).suffix == ".csv" and node is None:
             problem = "CSV needs the capacity of a node, e.g. --capacity cpu=16,memory=64Gi"
             raise errors.InputError(source, problem)
-        found = packing_source.read_packing(Path(source), node)
+        items = packing_source.read_packing(Path(source), node)
         instance = packing.make_instance(
-            found.demands,
-            found.capacity,
-            name=found.name,
-            resources=found.resources,
-            items=found.items,
+            items.demands,
+            items.capacity,
+            name=items.name,
+            resources=items.resources,
+            items=items.items,
         )
-        return instance, found.relief, False
+        return instance, items.relief, False
     cluster = manifests.read_cluster(source)
     amounts = None
     if node is not None:

@@ -74,16 +74,18 @@ def place(
     from kubestow.sources import manifests
     from kubestow.workflows import placing
 
-    found = _profiles(config, profile)
+    profiles_used = _profiles(config, profile)
     cluster = manifests.read_cluster(source)
     if not cluster.nodes:
         raise errors.InputError(source, "no Node in the input; expected at least one")
-    plain = output is outputs.Output.TABLE and pod is None and seed is None and len(found) == 1
+    plain = (
+        output is outputs.Output.TABLE and pod is None and seed is None and len(profiles_used) == 1
+    )
     if plain and placing.is_large(cluster):
-        return _assign(cluster, found[0], version, check=check)
+        return _assign(cluster, profiles_used[0], version, check=check)
     placements = list(
         progress.track(
-            placing.place(cluster, found, version, seed),
+            placing.place(cluster, profiles_used, version, seed),
             description="placing",
             total=len(cluster.pending),
             console=outputs.progress_console(),
@@ -110,12 +112,12 @@ def _assign(
     from kubestow.workflows import placing
 
     with outputs.progress_console().status("placing ..."):
-        found = placing.assign(cluster, profile, version)
-    pending = sum(node is None for _, node in found)
+        placed = placing.assign(cluster, profile, version)
+    pending = sum(node is None for _, node in placed)
     console = outputs.console()
-    console.print(f"{len(found) - pending} of {len(found)} pending pods get a node.")
+    console.print(f"{len(placed) - pending} of {len(placed)} pending pods get a node.")
     table = Table("POD", "NODE")
-    for pod, node in found:
+    for pod, node in placed:
         table.add_row(pod.key, node or "-")
     console.print(table)
     console.print("--pod NAMESPACE/NAME shows the scores of one pod, -o json those of all.")

@@ -193,9 +193,11 @@ def recommend(
     elif live is not None:
         table = live.sample(options.read_duration("--sample", sample), step_s)
     if live is not None:
-        inventory = live.found.inventory
+        inventory = live.cluster_inventory.inventory
     table = recommending.select_usage(table, inventory, only, labels)
-    everything = _run(table, inventory, request, {} if live is None else live.found.bounds)
+    everything = _run(
+        table, inventory, request, {} if live is None else live.cluster_inventory.bounds
+    )
     result = recommending.filter_by_severity(everything, recommending.Severity(severity.value))
     shown = set(result.places)
     others = [
@@ -222,12 +224,14 @@ class _Live:
 
         self._module = recommend_cluster
         self._access, self._namespaces = access, namespaces
-        self.found: workloads.ClusterInventory = self._module.read_inventory(access, namespaces)
+        self.cluster_inventory: workloads.ClusterInventory = self._module.read_inventory(
+            access, namespaces
+        )
 
     def sample(self, seconds: float, step_s: float | None) -> usage.Usage:
         """Sample usage now."""
         return self._module.sample_usage(
-            self._access, self._namespaces, self.found, seconds, step_s
+            self._access, self._namespaces, self.cluster_inventory, seconds, step_s
         )
 
     def apply(self, result: recommending.RecommendResult, *, yes: bool, dry_run: bool) -> int:
@@ -239,17 +243,17 @@ def _parameters(changes: list[str]) -> dict[str, Any]:
     """Return parameters as a document, with mappings made for each path."""
     from kubestow.workflows import scenario_files
 
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for change in changes:
         path, text = scenario_files.split_change(change)
-        here = found
+        here = parameters
         *steps, last = path.split(".")
         for step in steps:
             here = here.setdefault(step, {})
             if not isinstance(here, dict):
                 raise errors.InputError(f"--set {path}", f"{step!r} is not a mapping")
         here[last] = scenario_files.parse_value(text, path)
-    return found
+    return parameters
 
 
 def _step(text: str | None) -> float | None:
@@ -265,15 +269,15 @@ def _share(value: float | None) -> float | None:
 
 
 def _labels(selector: str | None) -> dict[str, str]:
-    found = {}
+    labels = {}
     for pair in (selector or "").split(","):
         if not pair:
             continue
         key, separator, value = pair.partition("=")
         if not separator or not key:
             raise errors.InputError("--selector", f"{pair!r}: expected key=value")
-        found[key.strip()] = value.lstrip("=").strip()
-    return found
+        labels[key.strip()] = value.lstrip("=").strip()
+    return labels
 
 
 def _read(

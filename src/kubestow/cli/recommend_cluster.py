@@ -37,13 +37,13 @@ def read_inventory(access: Access, namespaces: tuple[str, ...]) -> workloads.Clu
 def sample_usage(
     access: Access,
     namespaces: tuple[str, ...],
-    found: workloads.ClusterInventory,
+    inventory: workloads.ClusterInventory,
     seconds: float,
     step_s: float | None,
 ) -> Usage:
     """Sample the resource metrics API; Ctrl-C ends sampling and keeps the samples."""
-    pace_s = step_s or SAMPLE_S
-    sampler = workloads.UsageSampler(pace_s)
+    interval_s = step_s or SAMPLE_S
+    sampler = workloads.UsageSampler(interval_s)
     with outputs.progress_bar() as bar:
         task = bar.add_task("sampling metrics.k8s.io", total=1.0)
 
@@ -51,7 +51,7 @@ def sample_usage(
             def watch(done: float) -> None:
                 bar.update(task, completed=done)
 
-            await workloads.collect_samples(client, namespaces, sampler, seconds, pace_s, watch)
+            await workloads.collect_samples(client, namespaces, sampler, seconds, interval_s, watch)
 
         try:
             _ask(access, collect)
@@ -59,8 +59,8 @@ def sample_usage(
             if not len(sampler):
                 raise
             outputs.progress_console().print(f"stopped after {len(sampler)} samples")
-    table = sampler.table(found.workloads)
-    kills = np.array([float(found.kills.get(key, 0)) for key in table.keys])
+    table = sampler.table(inventory.workloads)
+    kills = np.array([float(inventory.kills.get(key, 0)) for key in table.keys])
     return replace(table, oom_kills=kills)
 
 

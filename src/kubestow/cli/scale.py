@@ -110,10 +110,10 @@ def _note_unread(spec: hpa.AutoscalerSpec, lines: list[observations.ScalingObser
 
 
 def _entry(decision: decisions.ScalingDecision, records: bool) -> dict[str, Any]:
-    found = decision.as_json()
+    entry = decision.as_json()
     if records:
-        found["record"] = decision.record().as_json()
-    return found
+        entry["record"] = decision.record().as_json()
+    return entry
 
 
 def _print(decided: list[decisions.ScalingDecision]) -> None:

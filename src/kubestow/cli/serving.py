@@ -79,7 +79,7 @@ LogOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CertificateOptions:
     """Certificate settings of a command.
 
     Attributes:
@@ -106,8 +106,8 @@ class Wanted:
         expected = _PATHS.get(self.kind, ())
         if len(self.paths) != len(expected):
             given = " ".join(map(str, self.paths)) or "nothing"
-            wanted = " ".join(expected) or "nothing"
-            problem = f"{given} after {self.kind.value}: expected {wanted}"
+            needed = " ".join(expected) or "nothing"
+            problem = f"{given} after {self.kind.value}: expected {needed}"
             raise errors.InputError("--certificates", problem)
 
 
@@ -131,44 +131,55 @@ def warn(text: str) -> None:
     _LOG.warning("%s", text)
 
 
-def make_context(wanted: Wanted) -> ssl.SSLContext | None:
+def make_context(certificate_options: CertificateOptions) -> ssl.SSLContext | None:
     """Return a TLS context that still needs a certificate; ``None`` for plain HTTP."""
     from kubestow.live import certificates
 
-    if wanted.kind is Certificates.NONE:
-        if wanted.client_authorities is not None:
+    if certificate_options.kind is Certificates.NONE:
+        if certificate_options.client_authorities is not None:
             raise errors.InputError("--client-ca", "needs TLS; expected other --certificates")
         return None
-    if wanted.client_authorities is None:
+    if certificate_options.client_authorities is None:
         return certificates.make_tls_context()
     try:
-        given = wanted.client_authorities.read_bytes()
+        given = certificate_options.client_authorities.read_bytes()
     except OSError as err:
-        place = str(wanted.client_authorities)
+        place = str(certificate_options.client_authorities)
         raise errors.InputError(place, f"cannot be read: {err.strerror}") from err
     return certificates.make_tls_context(given, required=True)
 
 
 def make_source(
-    wanted: Wanted, client: api.ApiClient | None
+    certificate_options: CertificateOptions, client: api.ApiClient | None
 ) -> certificates.CertificateSource | None:
     """Return where certificates come from; ``None`` for plain HTTP."""
     from kubestow.live import certificates
 
-    if wanted.kind is Certificates.NONE:
+    if certificate_options.kind is Certificates.NONE:
         return None
-    if wanted.kind is Certificates.MOUNTED:
-        return certificates.mounted_folder(wanted.paths[0])
-    if wanted.kind is Certificates.FILES:
-        return certificates.MountedCertificate(*wanted.paths)
+    if certificate_options.kind is Certificates.MOUNTED:
+        return certificates.mounted_folder(certificate_options.paths[0])
+    if certificate_options.kind is Certificates.FILES:
+        return certificates.MountedCertificate(*certificate_options.paths)
     if client is None:
         problem = "managed: needs the cluster; expected mounted, files or none without it"
         raise errors.InputError("--certificates", problem)
-    namespace = wanted.namespace or client.namespace
-    names = [wanted.service, f"{wanted.service}.{namespace}", f"{wanted.service}.{namespace}.svc"]
-    names += [f"{wanted.service}.{namespace}.svc.cluster.local", *wanted.hosts]
+    namespace = certificate_options.namespace or client.namespace
+    names = [
+        certificate_options.service,
+        f"{certificate_options.service}.{namespace}",
+        f"{certificate_options.service}.{namespace}.svc",
+    ]
+    names += [
+        f"{certificate_options.service}.{namespace}.svc.cluster.local",
+        *certificate_options.hosts,
+    ]
     return certificates.ManagedCertificate(
-        client, namespace, wanted.secret, tuple(names), tuple(wanted.targets)
+        client,
+        namespace,
+        certificate_options.secret,
+        tuple(names),
+        tuple(certificate_options.targets),
     )
 
 

@@ -66,55 +66,55 @@ def simulate(
         files.write_text(out / "report.html", simulation_page.make_page(outcome))
     if output is outputs.Output.JSON:
         kept = None if out is None else simulating.DECISIONS
-        found = {**outcome.measures, "decisions": kept, "wall_seconds": round(wall_s, 3)}
-        outputs.print_json(found)
+        measures = {**outcome.measures, "decisions": kept, "wall_seconds": round(wall_s, 3)}
+        outputs.print_json(measures)
     else:
         _print(outcome.measures, wall_s, out)
     return 0
 
 
-def _print(found: Any, wall_s: float, out: Path | None) -> None:
+def _print(measures: Any, wall_s: float, out: Path | None) -> None:
     from rich.table import Table
 
     from kubestow.model import decoding
 
     console = outputs.console()
-    simulated_s = found["simulated_seconds"]
+    simulated_s = measures["simulated_seconds"]
     console.print(
-        f"[bold]{found['scenario']}[/bold], seed {found['seed']}: "
+        f"[bold]{measures['scenario']}[/bold], seed {measures['seed']}: "
         f"{decoding.format_duration(simulated_s)} in {wall_s:.1f} s "
         f"({simulated_s / wall_s:,.0f} x real time)"
     )
     table = Table("measure", "value", box=None, pad_edge=False)
-    for name, value in summary(found):
+    for name, value in summary(measures):
         table.add_row(name, value)
     console.print(table)
-    services = {k: w for k, w in found["workloads"].items() if "response" in w}
+    services = {k: w for k, w in measures["workloads"].items() if "response" in w}
     if services:
         console.print(_service_table(services))
     if out is not None:
         console.print(f"written to {out}: report.html, results.json, timeline.parquet, ...")
 
 
-def summary(found: Any) -> list[tuple[str, str]]:
+def summary(measures: Any) -> list[tuple[str, str]]:
     """Return the headline measures as text."""
     share, plain = "{:.1%}", "{:,.1f}"
     return [
-        ("nodes, peak", str(found["nodes_peak"])),
-        ("node hours", plain.format(found["node_hours"])),
-        ("cost", plain.format(found["cost"])),
-        ("pod hours", plain.format(found["pod_hours"])),
-        ("CPU requested, of allocatable", _text(share, found["requested"]["cpu"])),
-        ("CPU used, of requested", _text(share, found["eru"]["cpu"])),
-        ("memory used, of requested", _text(share, found["eru"]["memory"])),
-        ("response time, mean", _millis(found["response"]["mean"])),
-        ("response time, p95", _millis(found["response"]["p95"])),
-        ("response time, p99", _millis(found["response"]["p99"])),
-        ("requests late or lost", _text("{:.3%}", found["slo_violation_ratio"])),
-        ("pods pending", f"{found['pending_pod_seconds'] / 60:,.1f} pod minutes"),
-        ("OOM kills / evictions", f"{found['oom_kills']} / {found['evictions']}"),
-        ("CPU throttled, of quota periods", _text("{:.2%}", found["throttled_ratio"])),
-        ("scale actions", str(found["scale_actions"])),
+        ("nodes, peak", str(measures["nodes_peak"])),
+        ("node hours", plain.format(measures["node_hours"])),
+        ("cost", plain.format(measures["cost"])),
+        ("pod hours", plain.format(measures["pod_hours"])),
+        ("CPU requested, of allocatable", _text(share, measures["requested"]["cpu"])),
+        ("CPU used, of requested", _text(share, measures["eru"]["cpu"])),
+        ("memory used, of requested", _text(share, measures["eru"]["memory"])),
+        ("response time, mean", _millis(measures["response"]["mean"])),
+        ("response time, p95", _millis(measures["response"]["p95"])),
+        ("response time, p99", _millis(measures["response"]["p99"])),
+        ("requests late or lost", _text("{:.3%}", measures["slo_violation_ratio"])),
+        ("pods pending", f"{measures['pending_pod_seconds'] / 60:,.1f} pod minutes"),
+        ("OOM kills / evictions", f"{measures['oom_kills']} / {measures['evictions']}"),
+        ("CPU throttled, of quota periods", _text("{:.2%}", measures["throttled_ratio"])),
+        ("scale actions", str(measures["scale_actions"])),
     ]
 
 
@@ -130,13 +130,13 @@ def _service_table(services: Any) -> Table:
     from rich.table import Table
 
     table = Table("service", "replicas", "mean", "p95", "late or lost", "CPU used", box=None)
-    for name, found in services.items():
+    for name, measures in services.items():
         table.add_row(
             name,
-            f"{found['replicas_mean']:.1f} (peak {found['replicas_peak']})",
-            _millis(found["response"]["mean"]),
-            _millis(found["response"]["p95"]),
-            _text("{:.3%}", found["slo_violation_ratio"]),
-            _text("{:.0%}", found["eru"]["cpu"]),
+            f"{measures['replicas_mean']:.1f} (peak {measures['replicas_peak']})",
+            _millis(measures["response"]["mean"]),
+            _millis(measures["response"]["p95"]),
+            _text("{:.3%}", measures["slo_violation_ratio"]),
+            _text("{:.0%}", measures["eru"]["cpu"]),
         )
     return table
