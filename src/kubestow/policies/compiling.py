@@ -1,8 +1,9 @@
-"""The one door to the compiler, so that every hot loop is compiled alike and keeps its types.
+"""Decorators that compile hot loops with numba, all with the same options.
 
-Numba keeps compiled code beside the source and notices changes of the module that holds the outer
-function only; after editing a module whose functions are called from another one, delete
-``__pycache__``. The tests compare compiled results with plain Python and would notice.
+The wrappers keep the static types. Numba caches machine code in ``__pycache__`` and only detects
+changes of the module that holds the outermost function: after editing a module whose compiled
+functions are called from another module, delete ``__pycache__``. Tests compare compiled results
+with plain Python and would fail on stale code.
 """
 
 from collections.abc import Callable
@@ -14,19 +15,19 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function of numbers and arrays on first use and keep the result on disk.
+    """Compile a function of numbers and arrays on first use and cache the result on disk.
 
-    Compiled functions release the interpreter lock, so that threads run them side by side.
+    Compiled functions release the interpreter lock, so threads run them in parallel.
     Division by zero gives NaN or infinity as in NumPy, never an exception.
     """
     return cast("Function", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 def inlined(function: Function) -> Function:
-    """Compile as ``compiled`` does, and copy the code into every caller.
+    """Compile like ``compiled`` and inline the code into every caller.
 
-    For functions of the innermost loops: bundles of arrays are passed by value, which costs more
-    than the few operations on them.
+    For functions of the innermost loops: tuples of arrays are passed by value, which costs more
+        than the few operations on them.
     """
     return cast(
         "Function",
@@ -34,12 +35,12 @@ def inlined(function: Function) -> Function:
     )
 
 
-def buried(function: Function) -> Function:
-    """Compile as ``inlined`` does, for compiled callers only: Python cannot call the result.
+def compiled_inner(function: Function) -> Function:
+    """Compile like ``inlined``, for compiled callers only: Python cannot call the result.
 
-    Leaving out the way in from Python saves a good part of the time to compile.
+    Omitting the Python wrapper shortens compilation considerably.
     """
-    # Numba's types do not know the last two options.
+    # Numba's type stubs lack the last two options.
     options: dict[str, Any] = {
         "cache": True,
         "nogil": True,
@@ -52,9 +53,9 @@ def buried(function: Function) -> Function:
 
 
 def compiled_finite(function: Function) -> Function:
-    """Compile as ``compiled`` does, with the promise that no number is NaN.
+    """Compile like ``compiled``, on the assumption that no number is NaN.
 
-    That lets the compiler find minima and maxima several numbers at a time; no result changes.
+    The compiler can then vectorize minima and maxima; no result changes.
     """
     return cast(
         "Function",

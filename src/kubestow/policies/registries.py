@@ -6,8 +6,8 @@ the registry's type, and the entry point's name is the name users write::
     [project.entry-points."kubestow.recommenders"]
     peak = "my_package:PEAK"
 
-Entry points are read when a name is not built in or when all names are listed, so that built-in
-policies pay nothing for them.
+Entry points are read only when a name is not built in or when all names are listed, so built-in
+policies do not pay for them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kubestow.model import errors
 
 
 class PolicyEntry(Protocol):
-    """What every entry of a registry has."""
+    """Attributes that every entry of a registry has."""
 
     @property
     def name(self) -> str:
@@ -31,7 +31,7 @@ class PolicyEntry(Protocol):
 
     @property
     def summary(self) -> str:
-        """One line for lists."""
+        """One line for listings."""
         ...
 
 
@@ -39,14 +39,14 @@ E = TypeVar("E", bound=PolicyEntry)
 
 
 class Registry(Generic[E]):
-    """Entries of one family of policies, in the order of their definition.
+    """The entries of one family of policies, in the order of definition.
 
     Args:
-        family: What error messages call one of them, e.g. ``scaler``.
+        family: Name of one entry in error messages, e.g. ``scaler``.
         kind: The type of the entries.
-        entries: The built-in ones.
-        group: Group of entry points through which packages add more; none if left out.
-        aliases: Other names of built-in entries.
+        entries: The built-in entries.
+        group: Entry point group through which packages add entries; empty for none.
+        aliases: Alternative names of built-in entries.
     """
 
     def __init__(
@@ -68,10 +68,10 @@ class Registry(Generic[E]):
 
         Args:
             name: The name, or an alias of a built-in entry.
-            place: Where the name stands, for the error message; the family if left out.
+            place: Where the name was read, for the error message; defaults to the family.
 
         Raises:
-            InputError: If there is no such entry, or a package offers one that cannot be used.
+            InputError: If there is no such entry, or a package's entry cannot be used.
         """
         name = self._aliases.get(name, name)
         if name in self._built_in:
@@ -82,7 +82,7 @@ class Registry(Generic[E]):
         raise errors.InputError(place or self.family, self._unknown(name))
 
     def names(self) -> tuple[str, ...]:
-        """Return all names: built-in ones first, then those of packages."""
+        """Return all names: built-in first, then those added by packages."""
         extra = sorted({point.name for point in self._points()} - self._built_in.keys())
         return (*self._built_in, *extra)
 
@@ -121,8 +121,8 @@ def _load(point: metadata.EntryPoint, kind: type[E]) -> E:
     except (ImportError, AttributeError) as err:
         raise errors.InputError(place, f"cannot be imported: {err}") from err
     if not isinstance(entry, kind):
-        found = type(entry).__name__
-        raise errors.InputError(place, f"is a {found}: must be a {kind.__name__}")
+        kind_name = type(entry).__name__
+        raise errors.InputError(place, f"is a {kind_name}: must be a {kind.__name__}")
     if entry.name != point.name:
         raise errors.InputError(place, f"is named {entry.name!r}: must be {point.name!r}")
     return entry

@@ -1,1 +1,1 @@
-"""Which running pods to move: plans as pure functions of the cluster."""
+"""Movers: plans of which running pods to evict, as pure functions of the cluster."""

@@ -1,9 +1,9 @@
-"""``compact``: empty nodes that are hardly requested, if their pods fit elsewhere.
+"""``compact``: drain nodes with low requests, if their pods fit elsewhere.
 
-The idea of the descheduler's HighNodeUtilization, with a look ahead: a node is emptied only if the
-scheduler would place all its pods on nodes that are used more, so that nothing waits and nothing
-comes back. Pays where nodes are given back, and only with a scheduler that fills nodes; one that
-spreads undoes it.
+Like the descheduler's HighNodeUtilization, but with a dry run: a node is drained only if the
+scheduler would place all its pods on other nodes, so that no pod stays pending or returns. It
+helps only if empty nodes are removed, and only with a scheduler that fills nodes; one that spreads
+undoes it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ NAME = "compact"
 
 @dataclass(frozen=True, slots=True)
 class CompactParameters:
-    """When a node is emptied.
+    """When a node is drained.
 
     Attributes:
         threshold: A node with less than this share of CPU and of memory requested is a candidate
             (0.2, the default thresholds in the descheduler's examples).
-        most_moves: Pods moved per plan at most.
+        most_moves: Maximum number of pods moved per plan.
     """
 
     threshold: float = 0.2
@@ -37,7 +37,7 @@ class CompactParameters:
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """Empties nodes that are hardly requested."""
+    """Drains nodes with low requests."""
 
     parameters: CompactParameters = CompactParameters()
     name = NAME
@@ -49,7 +49,7 @@ class Compact:
         scheduler: scheduler.Scheduler,
         budget: MoveBudget,
     ) -> MovePlan:
-        """Plan moves, the emptiest node first; the state ends as it began."""
+        """Plan moves, the emptiest node first; the state is left unchanged."""
         shares = _shares(state)
         candidates = [
             int(row)
@@ -79,7 +79,7 @@ class Compact:
             }
             moves += [p.pod.key for p in pods]
             emptied.append(state.names[row])
-            break  # what moves changes the others: one node per plan
+            break  # moves change the other nodes: one node per plan
         return MovePlan(tuple(moves), tuple(emptied), tuple(records))
 
     def _record(
@@ -97,13 +97,13 @@ class Compact:
 
 
 def _shares(state: states.ClusterState) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the larger share of CPU and memory that is requested of every node."""
+    """Return the larger of the requested shares of CPU and memory of each node."""
     columns = [state.columns[resources.CPU], state.columns[resources.MEMORY]]
     offered = np.maximum(state.allocatable[:, columns], 1)
-    found: np.ndarray[tuple[int], np.dtype[np.float64]] = (
+    shares: np.ndarray[tuple[int], np.dtype[np.float64]] = (
         state.requested[:, columns] / offered
     ).max(axis=1)
-    return found
+    return shares
 
 
 def _obstacle(pods: Sequence[Movable], left: int, allowed: Mapping[str, int]) -> str:

@@ -1,8 +1,8 @@
-"""What a mover sees and what it plans.
+"""Inputs and plans of movers.
 
-A mover names pods that should be evicted; their controllers create them again and the scheduler
-places them, so a plan is only as good as the profile that places what it evicts. That is why a
-mover gets the scheduler: it looks before it leaps.
+A mover names pods to evict; their controllers recreate them and the scheduler places them, so a
+plan is only as good as the profile that places the evicted pods. That is why a mover gets the
+scheduler: it can check first where the pods would go.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kubestow.policies.placing import scheduler
 
 @dataclass(frozen=True, slots=True)
 class MoveBudget:
-    """How much may be moved.
+    """Limits of a plan.
 
     Attributes:
-        most: Pods at most.
-        allowed: Disruptions that every budget still allows, by name.
+        most: Maximum number of pods.
+        allowed: Disruptions that each budget still allows, by name.
     """
 
     most: int
@@ -30,7 +30,7 @@ class MoveBudget:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Movable:
-    """A pod that may be evicted, and the disruption budget it counts against (empty: none)."""
+    """A pod that may be evicted, and its disruption budget (empty: none)."""
 
     pod: pods.Pod
     budget: str = ""
@@ -38,12 +38,12 @@ class Movable:
 
 @dataclass(frozen=True, slots=True)
 class MovePlan:
-    """Pods to evict, in order, and why.
+    """Pods to evict, in order, with the decisions behind it.
 
     Attributes:
         moves: Keys of the pods.
         emptied: Names of the nodes that become empty.
-        records: One decision per node that was looked at closely.
+        records: One decision per candidate node that was evaluated.
     """
 
     moves: tuple[str, ...] = ()
@@ -65,11 +65,11 @@ class Mover(Protocol):
         scheduler: scheduler.Scheduler,
         budget: MoveBudget,
     ) -> MovePlan:
-        """Plan moves; the state ends as it began.
+        """Plan moves; the state is left unchanged.
 
         Args:
             state: The cluster.
             running: Pods that may move, by row of their node.
-            scheduler: Who places evicted pods again.
-            budget: How much may be moved.
+            scheduler: The scheduler that places evicted pods.
+            budget: Limits of the plan.
         """

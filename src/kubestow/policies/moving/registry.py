@@ -1,4 +1,4 @@
-"""Movers by name: what scenarios and commands may ask for."""
+"""Movers by name, for scenarios and commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubestow.policies.moving import compaction, plans
 
 @dataclass(frozen=True, slots=True)
 class MoverEntry:
-    """A mover that can be asked for.
+    """A registered mover.
 
     Attributes:
         name: The name users write.

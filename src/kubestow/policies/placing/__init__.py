@@ -1,1 +1,1 @@
-"""Where pods go: the scheduler's filters and scores, profiles, terms, and vector bin packing."""
+"""Placement of pods: scheduler filters and scores, profiles, terms, and vector bin packing."""

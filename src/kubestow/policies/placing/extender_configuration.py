@@ -1,10 +1,10 @@
-"""KubeSchedulerConfiguration v1 for profiles that have an extension: with an extenders section.
+"""KubeSchedulerConfiguration v1 with an extenders section, for profiles with an extension.
 
-kube-scheduler then asks an HTTP server that hosts the term. Extenders belong to the scheduler and
-not to a profile, so that pods of all its profiles are sent to them; a scheduler that is to serve
-other profiles without the term must be another process. Only names of nodes are sent
-(``nodeCacheCapable``): the server knows the nodes. If it does not answer in time kube-scheduler
-goes on without it (``ignorable``).
+kube-scheduler then calls an HTTP server that hosts the term. Extenders belong to the scheduler,
+not to a profile, so they receive the pods of all its profiles; to serve other profiles without
+the term, run another scheduler process. Only names of nodes are sent (``nodeCacheCapable``): the
+server knows the nodes. If it does not respond in time, kube-scheduler continues without it
+(``ignorable``).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ TIMEOUT_S = 1.0  # of every request; upstream's default of 5 s would stall the o
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How kube-scheduler trusts the server; paths are those in its own container.
+    """TLS settings of kube-scheduler for the server; paths are those in its own container.
 
     Attributes:
-        ca_file: Certificates that vouch for the server; empty for those of the system.
+        ca_file: CA certificates that verify the server; empty for those of the system.
         server_name: Name in the server's certificate, where it differs from the address.
-        cert_file: Certificate kube-scheduler shows, with its key; empty for none.
-        key_file: The key.
+        cert_file: Client certificate of kube-scheduler; empty for none.
+        key_file: Its key.
     """
 
     ca_file: str = ""
@@ -38,13 +38,13 @@ class Tls:
 
     def as_json(self) -> dict[str, Any]:
         """Return the tlsConfig of an extender."""
-        found = {
+        settings = {
             "serverName": self.server_name,
             "certFile": self.cert_file,
             "keyFile": self.key_file,
             "caFile": self.ca_file,
         }
-        return {key: value for key, value in found.items() if value}
+        return {key: value for key, value in settings.items() if value}
 
 
 def write_extender_configuration(
@@ -59,11 +59,11 @@ def write_extender_configuration(
     Args:
         profile: The profile; one without an extension gets no extenders section.
         url_prefix: Where the server listens, e.g. ``https://kubestow-extender.kubestow.svc:443``.
-        tls: How the server is trusted; needed for https, refused for http.
-        timeout_s: How long kube-scheduler waits for an answer.
+        tls: TLS settings; required for https, refused for http.
+        timeout_s: How long kube-scheduler waits for a response, in seconds.
 
     Raises:
-        InputError: If the address does not go with ``tls``, or the weight is not positive.
+        InputError: If the address does not match ``tls``, or the weight is not positive.
     """
     document = profiles.write_configuration([profile])
     if profile.extension is None:
@@ -91,12 +91,11 @@ def write_extender_configuration(
 
 
 def _verbs(profile: profiles.Profile, extension: profiles.Extension) -> dict[str, Any]:
-    """Return what kube-scheduler asks for; every question takes time with every pod.
+    """Return the verbs that kube-scheduler calls; each call costs time for every pod.
 
-    A term of which one point outdoes all scores together decides alone. It is asked once, which
-    nodes may take the pod, and names its best. kube-scheduler then has one node left, and works out
-    no scores of its own either; the choice is the same. One that makes a shortlist is asked once as
-    well.
+    A term of which one point exceeds all other scores together decides alone. It is called once, as
+    a filter, and returns its best node. kube-scheduler then has one node left and skips scoring;
+    the choice is the same. A term that makes a shortlist is also called only once.
     """
     verbs: dict[str, Any] = {"filterVerb": FILTER_VERB}
     others = scheduler.MAX_SCORE * sum(weight for _, weight in profile.scores)

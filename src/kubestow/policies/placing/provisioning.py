@@ -1,8 +1,8 @@
-"""How many nodes of a kind pending pods need, and whether a node could be emptied.
+"""How many nodes of a pool pending pods need, and whether a node could be drained.
 
-The rules of Cluster Autoscaler: pods are packed, the largest first, on copies of a template node
-with the scheduler's own filters (its binpacking estimator); a node can go if all its pods that move
-would be placed on the nodes that stay.
+The rules of Cluster Autoscaler: pods are packed, largest first, on copies of a template node with
+the scheduler's own filters (its binpacking estimator); a node can be removed if all its movable
+pods fit on the remaining nodes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ def nodes_needed(
     scheduler: scheduler.Scheduler,
     most: int,
 ) -> tuple[int, int]:
-    """Return how many copies of a node the pods need, and how many of the pods they take.
+    """Return how many copies of a node the pods need, and how many of the pods fit on them.
 
     Args:
-        waiting: Pods that fit nowhere now.
+        waiting: Pods that currently fit on no node.
         template: A node of the pool.
-        daemons: What DaemonSets would put on every new node.
-        scheduler: Whose filters decide.
-        most: Nodes there may be at most.
+        daemons: Pods that DaemonSets would add to every new node.
+        scheduler: Its filters decide.
+        most: Maximum number of nodes.
     """
     made: list[nodes.Node] = []
     state = states.from_cluster(clusters.Cluster())
@@ -55,7 +55,7 @@ def nodes_needed(
 
 
 def _with_first(state: states.ClusterState, made: list[nodes.Node]) -> states.ClusterState:
-    """Return the state with one node more or less at its end."""
+    """Return the state with one node appended or removed at the end."""
     kept = np.arange(min(len(state), len(made)), dtype=np.int64)
     return state.with_nodes(kept, clusters.Cluster(nodes=tuple(made)))
 
@@ -63,15 +63,15 @@ def _with_first(state: states.ClusterState, made: list[nodes.Node]) -> states.Cl
 def unplaceable(
     waiting: Sequence[pods.Pod], state: states.ClusterState, scheduler: scheduler.Scheduler
 ) -> list[pods.Pod]:
-    """Return the pods that fit nowhere, the more important ones placed first in thought.
+    """Return the pods that fit on no node in a dry run by descending priority.
 
     Pods that only wait for their next attempt need no new node (``filterOutSchedulable``). The
-    state ends as it began.
+    state is left unchanged.
 
     Args:
-        waiting: Pods that were found to fit nowhere.
-        state: The cluster as it is now.
-        scheduler: Whose filters decide.
+        waiting: Pods that did not fit when last tried.
+        state: The current cluster.
+        scheduler: Its filters decide.
     """
     placed: list[tuple[pods.Pod, int]] = []
     left: list[pods.Pod] = []
@@ -90,11 +90,11 @@ def unplaceable(
 
 
 def _size(pod: pods.Pod, node: nodes.Node) -> float:
-    """Return the share of a node a pod takes, processor and memory added up."""
-    wanted = resources.amounts(requests.pod_requests(pod))
+    """Return the sum of the shares of CPU and memory of a node that a pod requests."""
+    requested = resources.amounts(requests.pod_requests(pod))
     offered = node.amounts()
     names = (resources.CPU, resources.MEMORY)
-    return sum(wanted.get(name, 0) / max(offered.get(name, 0), 1) for name in names)
+    return sum(requested.get(name, 0) / max(offered.get(name, 0), 1) for name in names)
 
 
 def can_move(
@@ -103,31 +103,31 @@ def can_move(
     row: int,
     scheduler: scheduler.Scheduler,
 ) -> bool:
-    """Tell whether all pods that move would be placed on other nodes; the state is not changed.
+    """Return whether all movable pods would fit on other nodes; the state is left unchanged.
 
     Args:
         moving: Pods on the node that would be evicted.
         state: The cluster.
-        row: The node that would go.
-        scheduler: Whose filters decide.
+        row: The node that would be removed.
+        scheduler: Its filters decide.
     """
     node = state.nodes[row]
     state.replace_node(row, dataclasses.replace(node, unschedulable=True))
     placed: list[tuple[pods.Pod, int]] = []
-    for pod in moving:  # they must not stand in each other's way, or in their own
+    for pod in moving:  # they must not block each other or themselves
         state.remove(pod, row)
     try:
         for pod in moving:
             fresh = dataclasses.replace(pod, node_name="")
-            found = scheduler.place(fresh, state).row
-            if found is None:
+            target = scheduler.place(fresh, state).row
+            if target is None:
                 return False
-            state.place(fresh, found)
-            placed.append((fresh, found))
+            state.place(fresh, target)
+            placed.append((fresh, target))
         return True
     finally:
-        for pod, found in placed:
-            state.remove(pod, found)
+        for pod, target in placed:
+            state.remove(pod, target)
         for pod in moving:
             state.place(pod, row)
         state.replace_node(row, node)

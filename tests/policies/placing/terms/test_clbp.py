@@ -248,7 +248,7 @@ def test_nodes_without_metrics_are_judged_by_requests() -> None:
 def test_weights_come_from_the_judgements_and_sum_to_one() -> None:
     sound = clbp_parameters.ClbpParameters().weights()
     assert sound.sum(axis=1) == pytest.approx(1.0)
-    exact = clbp_parameters.judge(clbp_parameters.RECOVERED).weights
+    exact = clbp_parameters.analyze_judgements(clbp_parameters.RECOVERED).weights
     assert sound[clbp_parameters.COMPUTE] == pytest.approx(exact)
     strict = clbp_parameters.ClbpParameters(strict=True).weights()
     assert strict.tolist() == [

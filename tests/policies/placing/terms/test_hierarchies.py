@@ -15,7 +15,7 @@ PUBLISHED = ((3.16, 1.796, 0.871, 0.684, 0.296), (46.426, 26.382, 12.791, 10.054
 
 
 def test_the_recovered_matrix_gives_the_published_numbers() -> None:
-    result = clbp_parameters.judge(clbp_parameters.RECOVERED, strict=True)
+    result = clbp_parameters.analyze_judgements(clbp_parameters.RECOVERED, strict=True)
     assert result.means == pytest.approx(PUBLISHED[0], abs=6e-4)
     assert 100 * result.weights == pytest.approx(PUBLISHED[1], abs=5e-4)
     assert result.largest == pytest.approx(5.169, abs=5e-4)
@@ -24,7 +24,7 @@ def test_the_recovered_matrix_gives_the_published_numbers() -> None:
 
 
 def test_the_printed_matrix_does_not() -> None:
-    result = clbp_parameters.judge(clbp_parameters.PRINTED, strict=True)
+    result = clbp_parameters.analyze_judgements(clbp_parameters.PRINTED, strict=True)
     assert result.means == pytest.approx((3.1598, 1.7956, 1.1487, 0.5493, 0.2793), abs=5e-5)
     assert result.weights == pytest.approx((0.4558, 0.2590, 0.1657, 0.0792, 0.0403), abs=5e-5)
     assert result.largest == pytest.approx(5.195, abs=5e-4)
@@ -33,8 +33,8 @@ def test_the_printed_matrix_does_not() -> None:
 
 
 def test_the_usual_random_index_of_five_is_the_default() -> None:
-    strict = clbp_parameters.judge(clbp_parameters.PRINTED, strict=True)
-    usual = clbp_parameters.judge(clbp_parameters.PRINTED)
+    strict = clbp_parameters.analyze_judgements(clbp_parameters.PRINTED, strict=True)
+    usual = clbp_parameters.analyze_judgements(clbp_parameters.PRINTED)
     assert usual.ratio * 1.12 == pytest.approx(strict.ratio * 1.11)
 
 
@@ -59,13 +59,13 @@ def test_what_is_no_matrix_of_judgements_is_refused(
     matrix: clbp_parameters.Judgements, message: str
 ) -> None:
     with pytest.raises(errors.InputError, match=message):
-        clbp_parameters.judge(matrix)
+        clbp_parameters.analyze_judgements(matrix)
 
 
 @given(st.lists(st.floats(0.1, 10.0), min_size=2, max_size=8))
 def test_consistent_judgements_give_back_their_weights(weights: list[float]) -> None:
     given_weights = np.array(weights)
     matrix = given_weights[:, None] / given_weights[None, :]
-    result = clbp_parameters.judge(tuple(map(tuple, matrix.tolist())))
+    result = clbp_parameters.analyze_judgements(tuple(map(tuple, matrix.tolist())))
     assert result.weights == pytest.approx(given_weights / given_weights.sum())
     assert result.ratio == pytest.approx(0.0, abs=1e-9)

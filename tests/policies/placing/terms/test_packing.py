@@ -65,12 +65,12 @@ def test_adaptive_goes_by_the_pods_on_the_nodes() -> None:
         state.place(make_pod(share, share, share, names=THREE), row)
     term = VectorTerm(heuristics.HEURISTICS.get("adaptive"), THREE, 0.5)
     columns = np.array([state.columns[name] for name in THREE])
-    result = term._seen(state, columns, np.full(3, 1000.0))
+    result = term._observed_items(state, columns, np.full(3, 1000.0))
     # Three pods of 0.2 on average: sum of means 0.6, of squares 3 x 0.04 x 1.5.
     assert result[: adaptive.ADAPTIVE_COLUMNS] == pytest.approx((3.0, 3.0, 0.6, 0.18))
     assert result[adaptive.ADAPTIVE_COLUMNS :] == pytest.approx((0.6, 0.6, 0.6))
     # Without a variation given nodes show 0.4^2 / 2 + 0.2^2 at least.
-    least = VectorTerm(heuristics.HEURISTICS.get("adaptive"), THREE, 0.0)._seen(
+    least = VectorTerm(heuristics.HEURISTICS.get("adaptive"), THREE, 0.0)._observed_items(
         state, columns, np.full(3, 1000.0)
     )
     assert least[3] == pytest.approx(0.12)

@@ -158,7 +158,7 @@ def test_every_parameter_is_described_and_can_be_written_and_read(
         ("clbp", {"strikt": True}, "did you mean strict"),
         ("clbp", {"thresholds": {"cpu": 0}}, r"thresholds.cpu: 0: must be > 0"),
         ("clbp", {"judgements": [[1, 2], [0.5, 1]]}, "judgements: 2 rows: must be 5"),
-        ("load-aware", {"weights": {"cpu": 0}}, "must have a weight > 0"),
+        ("load-aware", {"weights": {"cpu": 0}}, "at least one weight > 0"),
     ],
 )
 def test_wrong_parameters_are_refused(

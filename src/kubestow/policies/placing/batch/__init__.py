@@ -1,4 +1,4 @@
-"""The scheduling cycle compiled: the decisions of ``scheduler``, for many pods at once."""
+"""The compiled scheduling cycle: the decisions of ``scheduler``, for many pods at once."""
 
 from kubestow.policies.placing.batch.scheduler import place_batch
 

@@ -1,7 +1,7 @@
-"""Groups of pods that matter to other pods, and the tallies that count them per domain.
+"""Groups of pods that affect other pods, and the tallies that count them per domain.
 
-A group is a question about a pod ("does it match this selector in this namespace?"). It is asked
-once of every group of pods already on nodes and once of every class of pods to come.
+A group is a predicate on a pod ("does it match this selector in this namespace?"). It is
+evaluated once for each group of pods already on nodes and once for each class of pending pods.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import numpy as np
 from kubestow.model import arrays, pods, states
 from kubestow.policies.placing.batch.tables import Tallies
 
-ITSELF = ""  # not a label: the topology in which every node is its own domain
+ITSELF = ""  # not a label: the topology in which each node is its own domain
 
-# How often a pod counts in a group: namespace, labels, being deleted, specification -> number.
-Question = Callable[[states.PodGroup], int]
+# How often a pod counts in a group.
+Multiplicity = Callable[[states.PodGroup], int]
 Hint = tuple[str, str, str]  # namespace, label, value
 
 
 @dataclass(slots=True)
 class TallyRegistry:
-    """Collects groups, topology keys, node masks and tallies while classes are prepared."""
+    """Collects groups, topology keys, node masks and tallies while classes are built."""
 
     state: states.ClusterState
     _groups: dict[Hashable, int] = field(default_factory=dict)
     _open: list[int] = field(default_factory=list)
     _hinted: dict[Hint, list[int]] = field(default_factory=dict)
     _counts: list[arrays.Ints] = field(default_factory=list)
-    _questions: list[Question] = field(default_factory=list)
+    _multiplicities: list[Multiplicity] = field(default_factory=list)
     _keys: dict[str, int] = field(default_factory=dict)
     _masks: dict[bytes, int] = field(default_factory=dict)
     _mask_rows: list[arrays.Bools] = field(default_factory=list)
@@ -42,17 +42,17 @@ class TallyRegistry:
     def group(
         self,
         name: Hashable,
-        question: Question,
+        multiplicity: Multiplicity,
         counts: arrays.Ints | None = None,
         hint: Hint | None = None,
     ) -> int:
         """Return the index of a group; a new one is counted on the nodes.
 
         Args:
-            name: What makes the group the same as another.
-            question: How often a pod counts in it.
-            counts: Pods per node, where they are known already.
-            hint: Namespace and label without which no pod counts, so that few have to be asked.
+            name: Key that identifies the group.
+            multiplicity: Returns how often a pod counts in it.
+            counts: Pods per node, if known.
+            hint: Namespace and label that every pod of the group has, to limit the candidates.
         """
         if name not in self._groups:
             index = self._groups[name] = len(self._counts)
@@ -60,13 +60,13 @@ class TallyRegistry:
             if counts is None:
                 counts = np.zeros(len(self.state), dtype=np.int64)
                 for existing in self.state.groups:
-                    counts += question(existing) * existing.counts
+                    counts += multiplicity(existing) * existing.counts
             self._counts.append(counts)
-            self._questions.append(question)
+            self._multiplicities.append(multiplicity)
         return self._groups[name]
 
     def mask(self, nodes: arrays.Bools) -> int:
-        """Return the row of a set of nodes."""
+        """Return the row of a mask of nodes."""
         name = np.packbits(nodes).tobytes()
         if name not in self._masks:
             self._masks[name] = len(self._mask_rows)
@@ -74,21 +74,23 @@ class TallyRegistry:
         return self._masks[name]
 
     def tally(self, group: int, topology_key: str, mask: int = 0) -> int:
-        """Return the tally of a group by topology over some of the nodes."""
+        """Return the tally of a group by topology over the nodes of a mask."""
         key = self._keys.setdefault(topology_key, len(self._keys))
         return self._tallies.setdefault((group, key, mask), len(self._tallies))
 
     def joined(self, representative: states.PodGroup) -> list[int]:
-        """Return the groups a pod belongs to, as often as it counts in each."""
+        """Return the groups that a pod belongs to, each as often as the pod counts in it."""
         candidates = list(self._open)
         for key, value in representative.labels.items():
             candidates += self._hinted.get((representative.namespace, key, value), ())
         return [
-            index for index in candidates for _ in range(self._questions[index](representative))
+            index
+            for index in candidates
+            for _ in range(self._multiplicities[index](representative))
         ]
 
     def tables(self) -> Tallies:
-        """Return everything collected as arrays."""
+        """Return the collected tallies as arrays."""
         codes, sizes = self._codes()
         triples = list(self._tallies)
         size = np.array([sizes[key] for _, key, _ in triples], dtype=np.int64)
@@ -100,13 +102,15 @@ class TallyRegistry:
         for index, (group, key, mask) in enumerate(triples):
             if (key, mask) not in domains:
                 counted = masks[mask] & (codes[key] >= 0)
-                there = np.bincount(codes[key][counted], minlength=sizes[key]) > 0
-                domains[key, mask] = counted, there
-            counted, there = domains[key, mask]
-            found = slice(int(offset[index]), int(offset[index] + size[index]))
-            exists[found] = there
+                present = np.bincount(codes[key][counted], minlength=sizes[key]) > 0
+                domains[key, mask] = counted, present
+            counted, present = domains[key, mask]
+            domains_of_tally = slice(int(offset[index]), int(offset[index] + size[index]))
+            exists[domains_of_tally] = present
             if self._counts[group].any():
-                np.add.at(totals[found], codes[key][counted], self._counts[group][counted])
+                np.add.at(
+                    totals[domains_of_tally], codes[key][counted], self._counts[group][counted]
+                )
         by_group = flatten(
             [[t for t, (g, _, _) in enumerate(triples) if g == group]
              for group in range(len(self._counts))]
@@ -145,14 +149,14 @@ class TallyRegistry:
 
 
 def flatten(lists: Sequence[Sequence[int]]) -> tuple[arrays.Ints, arrays.Ints]:
-    """Return lists as one array with the places where each begins."""
+    """Return lists as one array, preceded by the start position of each."""
     first = np.concatenate([[0], np.cumsum([len(part) for part in lists])]).astype(np.int64)
     flat = np.array([value for part in lists for value in part], dtype=np.int64)
     return first, flat
 
 
 def representative(pod: pods.Pod) -> states.PodGroup:
-    """Return a pod in the form in which groups are asked about."""
+    """Return a pod in the form that groups are evaluated on."""
     return states.PodGroup(
         pod.namespace,
         pod.labels,

@@ -1,7 +1,7 @@
-"""The scheduling cycle compiled: many pods, one after another, without leaving the kernel.
+"""The compiled scheduling cycle: many pods, one after another, without leaving the kernel.
 
-Equal to ``schedulers.Scheduler`` in every choice (the tests compare them); it only leaves out the
-reasons. Between two pods of a class only the nodes that changed meanwhile are scored anew.
+It makes the same choices as ``scheduler.Scheduler`` (the tests compare them), but gives no
+reasons. Between two pods of a class only the nodes that changed are scored again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from kubestow.policies.placing.batch.tables import (
 
 @compiled
 def apply_filters(tallies: Tallies, links: Links, c: int, feasible: Bools) -> None:
-    """Strike out nodes by pod affinity, host ports and hard spreading."""
+    """Filter out nodes by pod affinity, host ports and hard spread constraints."""
     for index in range(links.repelled_first[c], links.repelled_first[c + 1]):
         t = links.repelled[index]
         if tallies.sums[t] == 0:
@@ -65,7 +65,7 @@ def apply_filters(tallies: Tallies, links: Links, c: int, feasible: Bools) -> No
 
 @compiled
 def apply_skew(tallies: Tallies, links: Links, index: int, feasible: Bools) -> None:
-    """Strike out nodes of domains that would get too far ahead."""
+    """Filter out nodes of domains that would exceed the maximum skew."""
     t = links.hard[index]
     codes, offset = tallies.codes[tallies.key[t]], tallies.offset[t]
     fewest = -1
@@ -85,7 +85,7 @@ def apply_skew(tallies: Tallies, links: Links, index: int, feasible: Bools) -> N
 
 @compiled
 def add_domains(tallies: Tallies, links: Links, index: int, scored: Bools, raw: Floats) -> None:
-    """Add what one soft spread constraint counts against each node."""
+    """Add the raw cost of each node under one soft spread constraint."""
     t = links.soft[index]
     codes, offset = tallies.codes[tallies.key[t]], tallies.offset[t]
     base = float(links.soft_skew[index] - 1)
@@ -96,7 +96,7 @@ def add_domains(tallies: Tallies, links: Links, index: int, scored: Bools, raw: 
             if scored[row] and codes[row] >= 0:
                 raw[row] += held[row] * factor + base
         return
-    occurs = np.zeros(tallies.size[t] + 1, np.bool_)  # the last one: nodes without the label
+    occurs = np.zeros(tallies.size[t] + 1, np.bool_)  # the last entry: nodes without the label
     for row in range(len(scored)):
         if scored[row]:
             occurs[codes[row]] = True
@@ -177,7 +177,7 @@ def add_statics(
 ) -> None:
     """Add the scores for taints, node affinity and images.
 
-    They change only when the largest raw value among the feasible nodes does, so they are kept.
+    They change only when the largest raw value among the feasible nodes does, so they are cached.
     """
     disliked, preferred = statics.disliked[kind], statics.preferred[kind]
     worst = largest_feasible(disliked, feasible)
@@ -200,7 +200,7 @@ def add_statics(
 
 @compiled
 def choose(nodes: BatchNodes, feasible: Bools, score: Floats, chance: float) -> int:
-    """Return the best node; among equals by chance, or the first name if ``chance`` < 0."""
+    """Return the best node; ties are broken by ``chance``, or by name if it is negative."""
     best = largest_feasible(score, feasible)
     ties = 0
     for row in range(len(feasible)):
@@ -227,7 +227,7 @@ def settle(
     row: int,
     room: Room,
 ) -> None:
-    """Put a pod of a class on a node."""
+    """Place a pod of a class on a node and update all counts."""
     for j in range(len(nodes.used)):
         nodes.used[j, row] += classes.taken[c, j]
     write_before(rules, nodes, row, row + 1, room)
@@ -235,8 +235,8 @@ def settle(
     for index in range(links.joins_first[link], links.joins_first[link + 1]):
         g = links.joins[index]
         tallies.counts[g, row] += 1
-        for place in range(tallies.first[g], tallies.first[g + 1]):
-            t = tallies.of_group[place]
+        for position in range(tallies.first[g], tallies.first[g + 1]):
+            t = tallies.of_group[position]
             code = tallies.codes[tallies.key[t], row]
             if code >= 0 and tallies.masks[tallies.mask[t], row]:
                 tallies.totals[tallies.offset[t] + code] += 1
@@ -262,13 +262,14 @@ def place_classes(
         class_of_pod: Class of every pod.
         chances: A number in [0, 1) per pod that breaks its ties; negative takes the first name.
         rules: The profile.
-        nodes: State of the nodes, changed.
+        nodes: State of the nodes; updated.
         classes: The classes.
         statics: Static tables.
-        tallies: Counted pods, changed.
+        tallies: Pod counts; updated.
         links: Which tallies concern which class.
-        cache: Room for resource scores; the last row is scratch.
-        chosen: Filled with the node of every pod, -1 where none is feasible. Serves as the log.
+        cache: Cache of resource scores; the last row is scratch.
+        chosen: Filled with the node of every pod, -1 where none is feasible. Serves as the log of
+            changed nodes.
     """
     count = nodes.offered.shape[1]
     feasible = np.empty(count, np.bool_)
@@ -291,7 +292,7 @@ def place_classes(
         np.empty(count),
     )
     write_before(rules, nodes, 0, count, room)
-    scratch = len(cache.seen) - 1
+    scratch = len(cache.read_until) - 1
     for p in range(len(class_of_pod)):
         c = class_of_pod[p]
         slot = classes.slot[c] if classes.slot[c] >= 0 else scratch

@@ -1,4 +1,4 @@
-"""From the rules of a class of pods to the tallies it looks at."""
+"""Links of classes of pods to the tallies that affect them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubestow.policies.placing.scheduler import Cycle
 
 @dataclass(slots=True)
 class ClassLinks:
-    """What one class looks at; see ``batch_tables.Links``."""
+    """The links of one class; see ``tables.Links``."""
 
     repelled: list[int] = field(default_factory=list)
     near: list[int] = field(default_factory=list)
@@ -30,15 +30,15 @@ class ClassLinks:
 
 @dataclass(frozen=True, slots=True)
 class OwnedTerm:
-    """A term of a pod that is or will be on a node: it acts on pods that come later."""
+    """An affinity term of a pod that is or will be on a node; it affects later pods."""
 
     namespace: str
     term: pods.PodAffinityTerm
-    weight: int  # 0: must be apart
+    weight: int  # 0: required anti-affinity
 
 
 def owned_terms(group: states.PodGroup, args: profiles.PodAffinityArgs) -> Iterator[OwnedTerm]:
-    """Yield the terms with which pods act on others."""
+    """Yield the terms by which the pods of a group affect others."""
     if group.spec is None:
         return
     for term in group.spec.required_apart:
@@ -52,9 +52,9 @@ def owned_terms(group: states.PodGroup, args: profiles.PodAffinityArgs) -> Itera
 
 
 class Linker:
-    """Turns the rules of classes into links, class by class.
+    """Derives the links of all classes from their constraints.
 
-    All classes have to be known beforehand, because the terms of one act on the others.
+    All classes must be known in advance, because the terms of one affect the others.
     """
 
     def __init__(self, cycles: list[Cycle], registry: TallyRegistry) -> None:
@@ -69,11 +69,11 @@ class Linker:
 
     def links(self) -> Links:
         """Return the links of all classes."""
-        found = [self._link(cycle) for cycle in self._cycles]
+        linked = [self._link(cycle) for cycle in self._cycles]
         joins = [self._registry.joined(member) for member in self._members]
         for c, cycle in enumerate(self._cycles):
             joins[c] += [self._port_group(port) for port in cycle.pod.spec.host_ports]
-        return _tables(found, joins)
+        return _tables(linked, joins)
 
     def _link(self, cycle: Cycle) -> ClassLinks:
         links = ClassLinks()
@@ -97,14 +97,14 @@ class Linker:
 
     def _add_ports(self, cycle: Cycle, links: ClassLinks) -> None:
         in_use = [*self._registry.state.ports(), *self._ports]
-        for wanted in scheduler.host_ports(cycle):
+        for own in scheduler.host_ports(cycle):
             for port in dict.fromkeys(in_use):
-                if wanted.conflicts_with(port):
+                if own.conflicts_with(port):
                     group = self._port_group(port)
                     links.repelled.append(self._registry.tally(group, ITSELF))
 
     def _matching(self, cycle: Cycle, terms: tuple[pods.PodAffinityTerm, ...]) -> int:
-        """Return the group of pods that fulfil all of several terms of the class."""
+        """Return the group of pods that match all of several terms of the class."""
         return self._registry.group(
             ("terms", cycle.pod.namespace, terms),
             lambda member: int(
@@ -155,10 +155,10 @@ class Linker:
                 links.pulls.append((tally, owned.weight))
 
     def _siblings(self, cycle: Cycle, constraint: pods.SpreadConstraint) -> int:
-        """Return the group of pods a spread constraint counts."""
+        """Return the group of pods that a spread constraint counts."""
         selector, namespace = constraint.selector, cycle.pod.namespace
 
-        def question(member: states.PodGroup) -> int:
+        def multiplicity(member: states.PodGroup) -> int:
             if selector is None or selector.empty or member.terminating:
                 return 0
             return int(member.namespace == namespace and selector.matches(member.labels))
@@ -168,12 +168,12 @@ class Linker:
             if requirement.operator == selectors.IN and len(requirement.values) == 1:
                 hint = (namespace, requirement.key, requirement.values[0])
                 break
-        return self._registry.group(("spread", namespace, selector), question, hint=hint)
+        return self._registry.group(("spread", namespace, selector), multiplicity, hint=hint)
 
     def _add_hard(self, cycle: Cycle, links: ClassLinks) -> None:
-        wanted = scheduler.spread_constraints(cycle, hard=True)
-        labelled = scheduler.have_topology_keys(cycle, wanted)
-        for constraint in wanted:
+        constraints = scheduler.spread_constraints(cycle, hard=True)
+        labelled = scheduler.have_topology_keys(cycle, constraints)
+        for constraint in constraints:
             mask = self._registry.mask(labelled & scheduler.eligible_nodes(cycle, constraint))
             group = self._siblings(cycle, constraint)
             tally = self._registry.tally(group, constraint.topology_key, mask)
@@ -183,13 +183,13 @@ class Linker:
             links.hard.append((tally, constraint.max_skew, constraint.min_domains, int(itself)))
 
     def _add_soft(self, cycle: Cycle, links: ClassLinks) -> None:
-        wanted = scheduler.spread_constraints(cycle, hard=False)
-        labelled = scheduler.have_topology_keys(cycle, wanted)
+        constraints = scheduler.spread_constraints(cycle, hard=False)
+        labelled = scheduler.have_topology_keys(cycle, constraints)
         links.strict = bool(cycle.pod.spec.spread) or not cycle.profile.spread.system
         links.labelled = self._registry.mask(labelled)
         everywhere = np.ones(len(cycle.state), dtype=np.bool_)
         taking_part = labelled if links.strict else everywhere
-        for constraint in wanted:
+        for constraint in constraints:
             mask = self._registry.mask(taking_part & scheduler.eligible_nodes(cycle, constraint))
             group = self._siblings(cycle, constraint)
             tally = self._registry.tally(group, constraint.topology_key, mask)
@@ -197,12 +197,12 @@ class Linker:
             links.soft.append((tally, constraint.max_skew, host))
 
 
-def _tables(found: list[ClassLinks], joins: list[list[int]]) -> Links:
-    joined, repelled = flatten(joins), flatten([links.repelled for links in found])
-    near = flatten([links.near for links in found])
-    pulls = flatten([[t for t, _ in links.pulls] for links in found])
-    hard = flatten([[t for t, _, _, _ in links.hard] for links in found])
-    soft = flatten([[t for t, _, _ in links.soft] for links in found])
+def _tables(linked: list[ClassLinks], joins: list[list[int]]) -> Links:
+    joined, repelled = flatten(joins), flatten([links.repelled for links in linked])
+    near = flatten([links.near for links in linked])
+    pulls = flatten([[t for t, _ in links.pulls] for links in linked])
+    hard = flatten([[t for t, _, _, _ in links.hard] for links in linked])
+    soft = flatten([[t for t, _, _ in links.soft] for links in linked])
     return Links(
         joins_first=joined[0],
         joins=joined[1],
@@ -210,21 +210,21 @@ def _tables(found: list[ClassLinks], joins: list[list[int]]) -> Links:
         repelled=repelled[1],
         near_first=near[0],
         near=near[1],
-        first_of_kind=np.array([links.first_of_kind for links in found], dtype=np.bool_),
+        first_of_kind=np.array([links.first_of_kind for links in linked], dtype=np.bool_),
         pulls_first=pulls[0],
         pulls=pulls[1],
-        pull_weight=_ints(weight for links in found for _, weight in links.pulls),
+        pull_weight=_ints(weight for links in linked for _, weight in links.pulls),
         hard_first=hard[0],
         hard=hard[1],
-        hard_skew=_ints(skew for links in found for _, skew, _, _ in links.hard),
-        hard_domains=_ints(domains for links in found for _, _, domains, _ in links.hard),
-        hard_self=_ints(itself for links in found for _, _, _, itself in links.hard),
+        hard_skew=_ints(skew for links in linked for _, skew, _, _ in links.hard),
+        hard_domains=_ints(domains for links in linked for _, _, domains, _ in links.hard),
+        hard_self=_ints(itself for links in linked for _, _, _, itself in links.hard),
         soft_first=soft[0],
         soft=soft[1],
-        soft_skew=_ints(skew for links in found for _, skew, _ in links.soft),
-        soft_host=np.array([h for links in found for _, _, h in links.soft], dtype=np.bool_),
-        strict=np.array([links.strict for links in found], dtype=np.bool_),
-        labelled=_ints(links.labelled for links in found),
+        soft_skew=_ints(skew for links in linked for _, skew, _ in links.soft),
+        soft_host=np.array([h for links in linked for _, _, h in links.soft], dtype=np.bool_),
+        strict=np.array([links.strict for links in linked], dtype=np.bool_),
+        labelled=_ints(links.labelled for links in linked),
     )
 
 

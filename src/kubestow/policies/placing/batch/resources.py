@@ -1,7 +1,7 @@
-"""Resource scores compiled: the fit, the balance, and keeping both current between pods.
+"""Compiled resource scores: fit and balance, and their incremental update between pods.
 
-Loops run over the nodes of one resource at a time, so that the compiler can take several nodes at
-once; whole numbers are kept as floating point for the same reason.
+Loops run over the nodes of one resource at a time, so that the compiler can vectorize them;
+integers are kept as floating point for the same reason.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from kubestow.policies.placing.batch.tables import (
 )
 
 LEAST, MOST, RATIO = 0, 1, 2
-# Places in ``Rules.weights``.
+# Positions in ``BatchRules.weights``.
 TAINTS, AFFINITY, FIT, SPREAD, PODS, BALANCE, IMAGES = range(7)
 UNPLACED = -1
 
 
 @inlined
 def whole_quotient(numerator: float, denominator: float) -> float:
-    """Divide whole numbers and drop the fraction, exactly.
+    """Divide integers exactly and drop the fraction.
 
-    Correctly rounded division can only miss by landing on the next whole number; the remainder
-    tells. Exact while 100 x the amount stays below 2**53.
+    Correctly rounded division can only err by reaching the next integer; the remainder shows this.
+    Exact while 100 x the amount stays below 2**53.
     """
     quotient: float = np.floor(numerator / denominator)
     return quotient - 1.0 if numerator - quotient * denominator < 0.0 else quotient
@@ -38,7 +38,7 @@ def whole_quotient(numerator: float, denominator: float) -> float:
 
 @inlined
 def shape_value(rules: BatchRules, percent: float) -> float:
-    """Evaluate the shape; the division truncates towards zero as in Go."""
+    """Evaluate the shape; the division truncates towards zero like Go's."""
     xs, ys = rules.shape_x, rules.shape_y
     if percent <= xs[0]:
         return float(ys[0])
@@ -100,10 +100,10 @@ def write_evenness(
     Args:
         rules: The profile.
         nodes: The nodes.
-        amounts: What the pod requests of each resource; negative leaves it out.
+        amounts: The pod's request of each resource; a negative value omits the resource.
         share: Whether the pod counts.
         room: Scratch.
-        even: Filled in.
+        even: Filled with the evenness of each node.
         low: First node.
         high: One after the last node.
     """
@@ -133,7 +133,7 @@ def write_evenness(
         for row in range(low, high):
             room.deviation[row] = 0.0
     for row in range(low, high):
-        # Upstream has a shortcut for two resources; it can differ in the last bit.
+        # Upstream has a special case for two resources, which can differ in the last bit.
         pair = abs((first[row] - last[row]) / 2.0)
         deviation = pair if number[row] == 2.0 else room.deviation[row]
         even[row] = np.floor((1.0 - deviation) * 100.0)
@@ -141,7 +141,7 @@ def write_evenness(
 
 @inlined
 def write_deviations(rules: BatchRules, amounts: Floats, room: Room, low: int, high: int) -> None:
-    """Write the standard deviation of the used fractions of each node; 0 for one or none."""
+    """Write the standard deviation of the allocated fractions of each node; 0 for one or none."""
     mean, deviation = room.mean, room.deviation
     for row in range(low, high):
         mean[row] = room.total[row] / (room.number[row] if room.number[row] > 0.0 else 1.0)
@@ -162,7 +162,7 @@ def write_deviations(rules: BatchRules, amounts: Floats, room: Room, low: int, h
 def add_balance(
     rules: BatchRules, nodes: BatchNodes, classes: Classes, c: int, room: Room, low: int, high: int
 ) -> None:
-    """Add the weighted score of the balance, or of the change of balance."""
+    """Add the weighted score of BalancedAllocation, or of its change."""
     factor = float(rules.weights[BALANCE])
     write_evenness(rules, nodes, classes.balanced_amount[c], 1.0, room, room.after, low, high)
     if not rules.balance_change:
@@ -171,7 +171,7 @@ def add_balance(
         return
     before = nodes.evenness[classes.balance_set[c]]
     for row in range(low, high):
-        # The sum is never negative, so dropping the fraction is truncating, as in Go.
+        # The sum is never negative, so floor truncates like Go.
         room.score[row] += factor * (50.0 + np.floor((50.0 + room.after[row] - before[row]) / 2.0))
 
 
@@ -187,16 +187,16 @@ def refresh_range(
     low: int,
     high: int,
 ) -> None:
-    """Work out where the class fits and the resource scores, for the nodes ``low`` to ``high``."""
+    """Compute fit and resource scores of a class for the nodes ``low`` to ``high``."""
     for row in range(low, high):
         fits[row] = classes.possible[c] or not rules.filter_fit
         room.score[row] = 0.0
     if rules.filter_fit:
         for j in range(len(nodes.offered)):
-            want = classes.wanted[c, j]
-            if want > 0.0:
+            amount = classes.requested[c, j]
+            if amount > 0.0:
                 for row in range(low, high):
-                    fits[row] &= want <= nodes.offered[j, row] - nodes.used[j, row]
+                    fits[row] &= amount <= nodes.offered[j, row] - nodes.used[j, row]
     if rules.weights[FIT] > 0:
         add_fit_scores(rules, nodes, classes, c, room, low, high)
     if rules.weights[BALANCE] > 0 and classes.balanced[c]:
@@ -218,37 +218,37 @@ def refresh(
     room: Room,
     block: BatchBlock,
 ) -> None:
-    """Bring the cached resource scores of a class up to date."""
-    since = cache.seen[slot]
-    cache.seen[slot] = done
+    """Update the cached resource scores of a class."""
+    since = cache.read_until[slot]
+    cache.read_until[slot] = done
     count = nodes.offered.shape[1]
     if classes.slot[c] < 0 or since < 0 or 2 * (done - since) > count:
         fits, score = cache.fits[slot], cache.score[slot]
         refresh_range(rules, nodes, classes, c, room, fits, score, 0, count)
         return
-    # Changed nodes are gathered side by side, so that the loops over them are straight, too.
-    found = 0
+    # Changed nodes are gathered contiguously, so that loops over them vectorize too.
+    changed = 0
     for index in range(since, done):
         row = log[index]
         if row == UNPLACED:
             continue
-        block.rows[found] = row
+        block.rows[changed] = row
         for j in range(len(nodes.offered)):
-            block.nodes.offered[j, found] = nodes.offered[j, row]
+            block.nodes.offered[j, changed] = nodes.offered[j, row]
         for j in range(len(nodes.used)):
-            block.nodes.used[j, found] = nodes.used[j, row]
+            block.nodes.used[j, changed] = nodes.used[j, row]
         for j in range(len(nodes.evenness)):
-            block.nodes.evenness[j, found] = nodes.evenness[j, row]
-        found += 1
-    refresh_range(rules, block.nodes, classes, c, room, block.fits, block.score, 0, found)
-    for k in range(found):
+            block.nodes.evenness[j, changed] = nodes.evenness[j, row]
+        changed += 1
+    refresh_range(rules, block.nodes, classes, c, room, block.fits, block.score, 0, changed)
+    for k in range(changed):
         cache.fits[slot, block.rows[k]] = block.fits[k]
         cache.score[slot, block.rows[k]] = block.score[k]
 
 
 @inlined
 def write_before(rules: BatchRules, nodes: BatchNodes, low: int, high: int, room: Room) -> None:
-    """Bring the balance of nodes as they are up to date, for every set of resources in use."""
+    """Update the current balance of nodes, for each set of resources in use."""
     if rules.balance_change:
         for index in range(len(rules.balance_sets)):
             write_evenness(

@@ -1,6 +1,7 @@
-"""Many pods at once: the same choices as ``scheduler.Scheduler``, thousands of times faster.
+"""Batch scheduling: the same choices as ``scheduler.Scheduler``, thousands of times faster.
 
-Pods are sorted into classes, the classes become tables, a compiled kernel places the pods in order.
+Pods are grouped into classes, the classes become tables, and a compiled kernel places the pods in
+order.
 """
 
 from __future__ import annotations
@@ -35,48 +36,48 @@ _SCORED = (
     profiles.BALANCED,
     profiles.IMAGES,
 )
-# The kernel divides a hundred times an amount as floating point: exact below 2**53.
+# The kernel divides 100 times an amount in floating point: exact below 2**53.
 _LARGEST_EXACT = 2**53 // 100
 _CACHE_CELLS = 64_000_000  # class slots x nodes: about 0.6 GB of cached scores at most
 
 
 def place_batch(
-    wanted: Sequence[pods.Pod],
+    pending: Sequence[pods.Pod],
     state: states.ClusterState,
     profile: profiles.Profile,
     features: profiles.SchedulerFeatures,
     rng: np.random.Generator | None = None,
 ) -> arrays.Ints:
-    """Place pods in the given order; the state takes them up.
+    """Place pods in the given order and add them to the state.
 
     Args:
-        wanted: The pods.
-        state: The cluster, changed.
-        profile: The profile; the pods' own ``schedulerName`` is not looked at.
+        pending: The pods.
+        state: The cluster; updated.
+        profile: The profile; the pods' ``schedulerName`` is ignored.
         features: The release.
         rng: Breaks ties at random; without it the first name wins.
 
     Returns:
         The node's row for every pod, -1 where no node is feasible.
     """
-    chosen = np.full(len(wanted), batch_resources.UNPLACED, dtype=np.int64)
-    if not len(state) or not wanted:
+    chosen = np.full(len(pending), batch_resources.UNPLACED, dtype=np.int64)
+    if not len(state) or not pending:
         return chosen
     if profile.extension is not None or int(state.allocatable.max()) >= _LARGEST_EXACT:
-        return _place_one_by_one(wanted, state, scheduler.Scheduler(profile, features), rng)
-    class_of_pod, cycles = _classify(wanted, state, profile, features)
+        return _place_one_by_one(pending, state, scheduler.Scheduler(profile, features), rng)
+    class_of_pod, cycles = _classify(pending, state, profile, features)
     registry = TallyRegistry(state)
     link_of_class, linked = _kinds(cycles, _link_kind)
     links = Linker(linked, registry).links()
-    static_of_class, looked_at = _kinds(cycles, _static_kind)
-    statics = _statics(looked_at)
+    static_of_class, static_cycles = _kinds(cycles, _static_kind)
+    statics = _statics(static_cycles)
     classes, balance_sets = _classes(cycles)
     sizes = Counter(class_of_pod.tolist())
     classes = classes._replace(
         static=static_of_class, link=link_of_class, slot=_slots(sizes, len(cycles), len(state))
     )
     tallies = registry.tables()
-    chances = np.full(len(wanted), -1.0) if rng is None else rng.random(len(wanted))
+    chances = np.full(len(pending), -1.0) if rng is None else rng.random(len(pending))
     names = [node.name for node in state.nodes]
     by_name = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
     nodes = BatchNodes(
@@ -99,25 +100,25 @@ def place_batch(
     )
     state.requested[:] = nodes.used[:-2].T
     state.nonzero[:] = nodes.used[-2:].T
-    for pod, row in zip(wanted, chosen.tolist(), strict=True):
+    for pod, row in zip(pending, chosen.tolist(), strict=True):
         if row >= 0:
             state.note(pod, row)
     return chosen
 
 
 def _place_one_by_one(
-    wanted: Sequence[pods.Pod],
+    pending: Sequence[pods.Pod],
     state: states.ClusterState,
     scheduler: scheduler.Scheduler,
     rng: np.random.Generator | None,
 ) -> arrays.Ints:
-    """Place pods with the readable scheduler: the kernel knows no extensions, no huge amounts."""
-    rows = np.full(len(wanted), batch_resources.UNPLACED, dtype=np.int64)
-    chances = np.zeros(len(wanted)) if rng is None else rng.random(len(wanted))
-    for position, pod in enumerate(wanted):
+    """Place pods with ``scheduler``: the kernel has no extensions and no very large amounts."""
+    rows = np.full(len(pending), batch_resources.UNPLACED, dtype=np.int64)
+    chances = np.zeros(len(pending)) if rng is None else rng.random(len(pending))
+    for position, pod in enumerate(pending):
         top = scheduler.place(pod, state).top
         if len(top):
-            # One chance per pod, drawn beforehand as for the kernel, whether it is placed or not.
+            # One random number per pod, placed or not, drawn in advance as for the kernel.
             rows[position] = top[int(chances[position] * len(top))]
             state.place(pod, int(rows[position]))
     return rows
@@ -128,16 +129,16 @@ def _by_resource(table: arrays.Ints) -> Floats:
 
 
 def _classify(
-    wanted: Sequence[pods.Pod],
+    pending: Sequence[pods.Pod],
     state: states.ClusterState,
     profile: profiles.Profile,
     features: profiles.SchedulerFeatures,
 ) -> tuple[arrays.Ints, list[Cycle]]:
-    """Sort pods into classes; every class is represented by its first pod."""
+    """Group pods into classes; the first pod of a class represents it."""
     known: dict[object, int] = {}
     cycles: list[Cycle] = []
-    indices = np.empty(len(wanted), dtype=np.int64)
-    for position, pod in enumerate(wanted):
+    indices = np.empty(len(pending), dtype=np.int64)
+    for position, pod in enumerate(pending):
         key = (id(pod.spec), pod.namespace, pod.owner, tuple(pod.labels.items()))
         index = known.get(key)
         if index is None:
@@ -150,7 +151,7 @@ def _classify(
 def _kinds(
     cycles: list[Cycle], kind_of: Callable[[pods.Pod], Hashable]
 ) -> tuple[arrays.Ints, list[Cycle]]:
-    """Sort classes by a part of what they say; every kind is represented by its first class."""
+    """Group classes into kinds by a key; the first class of a kind represents it."""
     known: dict[Hashable, int] = {}
     first: list[Cycle] = []
     indices = np.empty(len(cycles), dtype=np.int64)
@@ -169,7 +170,7 @@ def _node_kind(spec: pods.PodSpec) -> Hashable:
 
 
 def _static_kind(pod: pods.Pod) -> Hashable:
-    """Return what the static tables depend on."""
+    """Return the key that the static tables depend on."""
     spec = pod.spec
     images = tuple(c.image for c in spec.containers)
     init_images = tuple(c.image for c in spec.init_containers)
@@ -177,7 +178,7 @@ def _static_kind(pod: pods.Pod) -> Hashable:
 
 
 def _link_kind(pod: pods.Pod) -> Hashable:
-    """Return what the links to other pods depend on."""
+    """Return the key that the links to other pods depend on."""
     spec = pod.spec
     itself = pod.namespace, tuple(pod.labels.items()), pod.owner
     near = spec.required_near, spec.preferred_near
@@ -210,7 +211,7 @@ def _statics(cycles: list[Cycle]) -> Statics:
 
 
 def _admitted(cycle: Cycle) -> arrays.Bools:
-    """Run the filters that depend on node and specification alone."""
+    """Run the filters that depend on node and pod specification alone."""
     enabled = cycle.profile.filters
     passes = np.ones(len(cycle.state), dtype=np.bool_)
     if profiles.NODE_AFFINITY in cycle.profile.prefilters:
@@ -220,25 +221,25 @@ def _admitted(cycle: Cycle) -> arrays.Bools:
             return np.zeros(len(cycle.state), dtype=np.bool_)
         if named is not None:
             passes &= np.array([node.name in named for node in cycle.state.nodes])
-    for name, judge in (
+    for name, plugin in (
         (profiles.UNSCHEDULABLE, scheduler.unschedulable),
         (profiles.TAINTS, scheduler.untolerated),
         (profiles.NODE_AFFINITY, scheduler.admitted_nodes),
     ):
-        verdict = judge(cycle) if name in enabled else None
+        verdict = plugin(cycle) if name in enabled else None
         if verdict is not None:
             passes &= verdict.passes
     return passes
 
 
 def _classes(cycles: list[Cycle]) -> tuple[Classes, Floats]:
-    """Return the requests of all classes, and the sets of resources whose balance is looked at."""
+    """Return the requests of all classes, and the sets of resources whose balance is scored."""
     state, profile, features = cycles[0].state, cycles[0].profile, cycles[0].features
     count, width = len(cycles), len(state.columns)
     fit, balanced = profile.fit.resources, profile.balanced.resources
     nowhere = np.zeros(count, dtype=np.int64)
     table = Classes(
-        wanted=np.zeros((count, width)),
+        requested=np.zeros((count, width)),
         possible=np.ones(count, dtype=np.bool_),
         taken=np.zeros((count, width + 2)),
         fit_amount=np.zeros((count, len(fit))),
@@ -250,18 +251,18 @@ def _classes(cycles: list[Cycle]) -> tuple[Classes, Floats]:
         slot=nowhere,
     )
     for c, cycle in enumerate(cycles):
-        seen = _requests(cycle)
-        wanted = {
+        counted = _requests(cycle)
+        requested = {
             name: amount
-            for name, amount in seen.filtered.items()
+            for name, amount in counted.filtered.items()
             if amount > 0 and not scheduler.is_ignored(name, profile.fit)
         }
-        table.possible[c] = all(name in state.columns for name in wanted)
-        table.wanted[c] = state.vector({**wanted, resources.PODS: 1})
-        table.taken[c, :width] = state.occupied(seen.taken)
-        table.taken[c, width:] = seen.taken.nonzero_cpu_m, seen.taken.nonzero_memory_bytes
-        table.fit_amount[c] = _amounts(fit, seen.scored)
-        table.balanced_amount[c] = _amounts(balanced, seen.balanced)
+        table.possible[c] = all(name in state.columns for name in requested)
+        table.requested[c] = state.vector({**requested, resources.PODS: 1})
+        table.taken[c, :width] = state.occupied(counted.taken)
+        table.taken[c, width:] = counted.taken.nonzero_cpu_m, counted.taken.nonzero_memory_bytes
+        table.fit_amount[c] = _amounts(fit, counted.scored)
+        table.balanced_amount[c] = _amounts(balanced, counted.balanced)
         table.balanced[c] = not features.best_effort_unbalanced or any(
             amount > 0 for amount in table.balanced_amount[c]
         )
@@ -273,7 +274,7 @@ def _classes(cycles: list[Cycle]) -> tuple[Classes, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class _Requests:
-    """What filter, node, fit score and balance score each see of a pod's requests."""
+    """A pod's requests as counted by the filter, the node, the fit score and the balance score."""
 
     filtered: dict[str, int]
     taken: requests.Occupancy
@@ -287,7 +288,7 @@ _SCORE_RULES = requests.RequestRules(pod_level=False, assumed=requests.ASSUMED)
 def _requests(cycle: Cycle) -> _Requests:
     pod, features = cycle.pod, cycle.features
     scored = requests.pod_requests(pod, _SCORE_RULES)
-    if requests.is_plain(pod):  # most pods: all four see the same
+    if requests.is_plain(pod):  # most pods: all four are the same
         own = requests.pod_requests(pod)
         return _Requests(resources.amounts(own), requests.make_occupancy(own, scored), scored, own)
     use_status, pod_level = features.resized_pods, features.pod_level
@@ -300,25 +301,25 @@ def _requests(cycle: Cycle) -> _Requests:
 
 
 def _amounts(
-    weighted: tuple[profiles.ResourceWeight, ...], found: dict[str, quantities.Quantity]
+    weighted: tuple[profiles.ResourceWeight, ...], requested: dict[str, quantities.Quantity]
 ) -> list[int]:
-    """Return what a score sees of each resource; -1 leaves it out."""
+    """Return the amount of each resource that a score counts; -1 omits the resource."""
     amounts = []
     for resource in weighted:
-        quantity = found.get(resource.name, quantities.Quantity(0))
+        quantity = requested.get(resource.name, quantities.Quantity(0))
         amount = resources.amount(resource.name, quantity)
-        left_out = (amount == 0 and resources.is_scalar(resource.name)) or not (
+        omitted = (amount == 0 and resources.is_scalar(resource.name)) or not (
             resources.is_counted(resource.name)
         )
-        amounts.append(-1 if left_out else amount)
+        amounts.append(-1 if omitted else amount)
     return amounts
 
 
 def _slots(sizes: Counter[int], count: int, node_count: int) -> arrays.Ints:
-    """Give room in the score cache to the largest classes; a class of one needs none."""
+    """Assign cache slots to the largest classes; a class of one pod needs none."""
     slots = np.full(count, -1, dtype=np.int64)
-    room = max(1, _CACHE_CELLS // max(node_count, 1))
-    largest = [c for c, size in sizes.most_common(room) if size > 1]
+    most = max(1, _CACHE_CELLS // max(node_count, 1))
+    largest = [c for c, size in sizes.most_common(most) if size > 1]
     slots[largest] = np.arange(len(largest))
     return slots
 
@@ -328,7 +329,7 @@ def _cache(slots: int, node_count: int) -> Cache:
     return Cache(
         fits=np.zeros((rows, node_count), dtype=np.bool_),
         score=np.zeros((rows, node_count)),
-        seen=np.full(rows, -1, dtype=np.int64),
+        read_until=np.full(rows, -1, dtype=np.int64),
     )
 
 

@@ -1,8 +1,8 @@
-"""Arrays the batch kernel works on; named tuples, which compiled code takes as they are.
+"""Arrays of the batch kernel: named tuples, which compiled code accepts directly.
 
-Pods are sorted into *classes* (equal requests and equal rules); everything that depends only on a
-class and the nodes is worked out once per class. What changes with every placed pod is kept in
-*tallies*: how many pods of a group lie in each domain of a topology.
+Pods are grouped into *classes* (equal requests and equal constraints); everything that depends
+only on a class and the nodes is computed once per class. What changes with every placed pod is
+kept in *tallies*: the number of pods of a group in each domain of a topology.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from kubestow.model.arrays import Bools, Floats, Ints
 
 
 class BatchRules(NamedTuple):
-    """What the profile says, in numbers.
+    """The profile in numbers.
 
     Attributes:
         strategy: 0 LeastAllocated, 1 MostAllocated, 2 RequestedToCapacityRatio.
         shape_x: Utilisations of the shape, percent.
         shape_y: Scores of the shape, 0 to 100.
         fit_column: Column of each resource in the fit score, -1 where no node offers it.
-        fit_source: Row of ``Nodes.used`` the fit score reads.
+        fit_source: Row of ``BatchNodes.used`` that the fit score reads.
         fit_weight: Weight of each resource in the fit score.
         balanced_column: Column of each resource in the balance score.
-        balance_sets: Sets of resources that occur, 0 where one counts, -1 where it does not.
+        balance_sets: Occurring sets of resources, 0 where a resource counts, -1 where it does not.
         balance_change: Whether the change of balance is scored (from 1.36).
         filter_fit: Whether the resource filter runs.
         weights: Weights of taints, node affinity, fit, spread, pod affinity, balance, images.
@@ -46,21 +46,21 @@ class BatchRules(NamedTuple):
 
 
 class BatchNodes(NamedTuple):
-    """The state of the nodes, resource by resource, so that loops over nodes are straight.
+    """The state of the nodes, one row per resource, so that loops over nodes are contiguous.
 
-    Whole numbers as floating point: exact below 2**53, and fast to divide. ``used`` is changed
-    by the kernel; its last two rows are CPU and memory with the scheduler's assumptions for
-    containers that state nothing.
+    Integers as floating point: exact below 2**53, and fast to divide. The kernel updates ``used``;
+        its last two rows are CPU and memory with the scheduler's assumed requests for containers
+        without any.
     """
 
     offered: Floats  # [resources, nodes]
     used: Floats  # [resources + 2, nodes]
-    evenness: Floats  # [sets, nodes]: balance as it is, per set of resources
-    by_name: Ints  # rows in order of names, for ties
+    evenness: Floats  # [sets, nodes]: current balance, per set of resources
+    by_name: Ints  # rows in order of names, to break ties
 
 
 class Room(NamedTuple):
-    """Scratch room of one number per node for the resource scores."""
+    """Scratch space of one number per node for the resource scores."""
 
     fractions: Floats  # [resources of the balance, nodes]; -1 where it does not count
     total: Floats
@@ -74,22 +74,22 @@ class Room(NamedTuple):
 
 
 class Classes(NamedTuple):
-    """What each class of pods asks for.
+    """The requests of each class of pods.
 
     Attributes:
-        wanted: What the filter counts, ``[classes, columns]``.
-        possible: False where a resource is wanted that no node offers.
-        taken: What a placed pod adds to ``Nodes.used``, ``[classes, columns + 2]``.
-        fit_amount: Requests as the fit score sees them; -1 leaves the resource out.
-        balanced_amount: Requests as the balance score sees them; -1 leaves the resource out.
-        balanced: Whether the balance is scored at all.
-        balance_set: Which of ``Rules.balance_sets`` the class looks at.
+        requested: Requests as the filter counts them, ``[classes, columns]``.
+        possible: False if a requested resource is offered by no node.
+        taken: What a placed pod adds to ``BatchNodes.used``, ``[classes, columns + 2]``.
+        fit_amount: Requests as the fit score counts them; -1 omits the resource.
+        balanced_amount: Requests as the balance score counts them; -1 omits the resource.
+        balanced: Whether the balance is scored.
+        balance_set: Row of ``BatchRules.balance_sets`` for the class.
         static: Row of the static tables.
         link: Row of the links.
-        slot: Row of the score cache, -1 for classes that are not worth one.
+        slot: Row of the score cache, -1 for classes without one.
     """
 
-    wanted: Floats
+    requested: Floats
     possible: Bools
     taken: Floats
     fit_amount: Floats
@@ -102,9 +102,9 @@ class Classes(NamedTuple):
 
 
 class Statics(NamedTuple):
-    """What depends on node and specification alone, ``[kinds, nodes]``.
+    """Filters and scores that depend on node and pod specification alone, ``[kinds, nodes]``.
 
-    ``kept`` holds the weighted sum of the normalised scores, for the largest raw values in
+    ``kept`` caches the weighted sum of the normalised scores, for the largest raw values in
     ``kept_for``.
     """
 
@@ -121,11 +121,11 @@ class Tallies(NamedTuple):
 
     Attributes:
         codes: Domain of each node per topology key, -1 without the label, ``[keys, nodes]``.
-        group: Group each tally counts.
+        group: Group that each tally counts.
         key: Topology key of each tally.
         mask: Row of ``masks``: which nodes count; row 0 is all of them.
-        offset: Where the domains of a tally begin in ``totals``.
-        size: How many domains it has.
+        offset: Where the domains of a tally start in ``totals``.
+        size: Number of its domains.
         totals: Pods per domain, all tallies one after another.
         exists: Whether a domain occurs among the nodes that count.
         sums: Pods per tally.
@@ -151,19 +151,19 @@ class Tallies(NamedTuple):
 
 
 class Links(NamedTuple):
-    """Which tallies a kind of pod looks at and which groups it joins: ``x[first[l]:first[l + 1]]``.
+    """Which tallies affect a kind of pod and which groups it joins: ``x[first[l]:first[l + 1]]``.
 
     Attributes:
-        joins: Groups a pod of the class belongs to.
+        joins: Groups that a pod of the class belongs to.
         repelled: Tallies that must be empty in the domain of a node.
         near: Tallies that must not be empty there (all of one group).
-        first_of_kind: Whether a pod may start where no partner is yet.
-        pulls: Tallies that attract or repel softly, with weights.
-        hard: Tallies of hard spread constraints, with largest skew, fewest domains, and whether
+        first_of_kind: Whether a pod may start anywhere while no matching pod exists.
+        pulls: Tallies of preferred affinity and anti-affinity, with weights.
+        hard: Tallies of hard spread constraints, with maximum skew, minimum domains, and whether
             the pod itself counts.
-        soft: Tallies of soft spread constraints, with largest skew and whether the topology is
-            the host itself.
-        strict: Whether nodes without all labels are left out of the spread score.
+        soft: Tallies of soft spread constraints, with maximum skew and whether the topology is the
+            hostname.
+        strict: Whether nodes without all labels are excluded from the spread score.
         labelled: Row of ``masks``: nodes with all labels of the soft constraints.
     """
 
@@ -191,15 +191,15 @@ class Links(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """Resource scores per class slot and node, and how far the log had been read then."""
+    """Resource scores per class slot and node, and up to where the log of changes was read."""
 
     fits: Bools
     score: Floats
-    seen: Ints
+    read_until: Ints
 
 
 class BatchBlock(NamedTuple):
-    """Some nodes gathered side by side, to be scored anew."""
+    """Changed nodes gathered contiguously, to be scored again."""
 
     nodes: BatchNodes
     rows: Ints

@@ -1,6 +1,6 @@
 """Vector bin packing: online heuristics as scores on arrays, and verification of packings.
 
-``offline`` has heuristics that see all items first, ``exact`` has bounds and proven optima.
+``offline`` has heuristics that know all items in advance, ``exact`` has bounds and proven optima.
 """
 
 from kubestow.policies.placing.packing.adaptive import ADAPTIVE_COLUMNS

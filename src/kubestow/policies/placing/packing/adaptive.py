@@ -1,36 +1,36 @@
-"""Heuristics that watch what arrives: the demand seen so far decides how much balance counts.
+"""Adaptive heuristics: the demand observed so far determines how much balance counts.
 
-`adaptive` is ours. Schubert 2023 found that nodes should be filled up when pods are large and
-balanced when pods are small (section 5.1.3), and left an adaptive rule to others. Here both are one
-score, ``S1_most - lambda * angle`` as in Kubernetes-Vector-Dot, with two changes:
+`adaptive` is ours. Schubert 2023 found that nodes should be filled when pods are large and
+balanced when pods are small (section 5.1.3), and left an adaptive rule to future work. Here both
+are one score, ``S1_most - lambda * angle`` as in Kubernetes-Vector-Dot, with two changes:
 
-- lambda is not fixed at 2 but follows the size of the pods seen so far by a power law. Size is the
-  mean share times ``1 + spread * cv**2``: of two workloads with the same mean, the one with the
-  longer tail has the larger pods to think of. Pods that fill a node alone do not count. A pod
-  larger than usual gives more weight to the angle, a smaller one fills gaps.
-- Resources count by their scarcity, a power of their demand relative to the most demanded one. When
-  one resource alone is scarce, balance is pointless and the rule turns into plain best fit.
+- lambda is not fixed at 2 but depends on the size of the pods observed so far by a power law. Size
+  is the mean share times ``1 + spread * cv**2``: of two workloads with the same mean, the one with
+  the longer tail has larger pods. Pods that fill a node alone do not count. A pod larger than usual
+  gives more weight to the angle, a smaller one fills gaps.
+- Resources are weighted by scarcity, a power of their demand relative to the most demanded one. If
+  only one resource is scarce, balance is pointless and the rule becomes plain best fit.
 
-Nothing is known about items to come. Defaults and their tuning: ``parameters.Adaptive``.
+The rule does not know items to come. Defaults and their tuning: ``parameters.AdaptiveParameters``.
 
-`adaptive-pack` is the thesis' hint (L608, after Leinberger et al.): Permutation-Pack with a window
-that shrinks when pods get heavier.
+`adaptive-pack` follows a suggestion of the thesis (L608, after Leinberger et al.): Permutation-Pack
+with a window that shrinks as pods get larger.
 """
 
 import numpy as np
 
 from kubestow.model import arrays
-from kubestow.policies.compiling import buried, inlined
+from kubestow.policies.compiling import compiled_inner, inlined
 from kubestow.policies.placing.packing.states import Item
 
 ADAPTIVE_COLUMNS = 4
-"""Running numbers before those per resource, see ``observe_item``."""
+"""Number of statistics that precede those per resource, see ``observe_item``."""
 
 ALONE = 0.95
-"""An item with a larger share than this of any resource is taken to fill a node alone."""
+"""An item with a larger share than this of any resource is assumed to fill a node alone."""
 
 SMALLEST = 1e-3
-"""Mean demands below a thousandth of a node are treated alike; it also keeps powers finite."""
+"""Lower bound of mean demand, as a share of a node; it also keeps powers finite."""
 
 
 @inlined
@@ -39,9 +39,9 @@ def observe_item(item: Item, reference: int, statistics: arrays.Floats) -> None:
 
     Args:
         item: The item that has just arrived.
-        reference: The row of shares to look at.
-        statistics: Number of items, then number, sum of mean shares and sum of mean squared
-            shares of those that leave room for others, then the sum of shares per resource.
+        reference: The row of shares to use.
+        statistics: Number of items; then number, sum of mean shares and sum of mean squared shares
+            of those that leave room for others; then the sum of shares per resource.
     """
     d = item.share.shape[1]
     statistics[0] += 1.0
@@ -58,7 +58,7 @@ def observe_item(item: Item, reference: int, statistics: arrays.Floats) -> None:
         statistics[3] += squares / d
 
 
-@buried
+@compiled_inner
 def mean_demand(statistics: arrays.Floats) -> float:
     """Return the mean share per item and resource."""
     return float(
@@ -66,11 +66,11 @@ def mean_demand(statistics: arrays.Floats) -> float:
     )
 
 
-@buried
+@compiled_inner
 def effective_demand(statistics: arrays.Floats, spread: float) -> float:
-    """Return the size of the items that share nodes.
+    """Return the effective size of the items that share nodes.
 
-    That is their mean share, raised by ``spread`` times the squared coefficient of variation.
+    That is their mean share, increased by ``spread`` times the squared coefficient of variation.
     """
     if statistics[1] == 0.0:
         return 1.0
@@ -81,10 +81,10 @@ def effective_demand(statistics: arrays.Floats, spread: float) -> float:
 
 @inlined
 def adapt_window(item: Item, statistics: arrays.Floats, parameters: arrays.Floats) -> None:
-    """Set Adaptive-Pack's window: the longer, the lighter the pods seen so far.
+    """Set Adaptive-Pack's window: the smaller the pods observed so far, the longer the window.
 
     Args:
-        item: The item at hand.
+        item: The current item.
         statistics: As ``observe_item`` keeps them.
         parameters: The longest window, and the mean demand at which the window vanishes.
     """
@@ -97,18 +97,18 @@ def adapt_window(item: Item, statistics: arrays.Floats, parameters: arrays.Float
 def weigh_item(
     item: Item, reference: int, statistics: arrays.Floats, parameters: arrays.Floats
 ) -> None:
-    """Set the weights of the blend and of the resources from the demand seen so far.
+    """Set the weights of the blend and of the resources from the demand observed so far.
 
     Args:
-        item: The item at hand; its norms are renewed with the new weights.
-        reference: The row of shares to look at.
+        item: The current item; its norms are updated with the new weights.
+        reference: The row of shares to use.
         statistics: As ``observe_item`` keeps them.
-        parameters: Balance, pivot, exponent, steer, cap, spread, scarcity, concord and prior, as
-            in ``parameters.Adaptive``.
+        parameters: Balance, pivot, exponent, steer, cap, spread, scarcity, concord and prior, as in
+            ``parameters.AdaptiveParameters``.
     """
     balance, pivot, exponent, steer, cap, spread, power, concord, prior = parameters
     d = item.share.shape[1]
-    # The prior says that all resources are demanded alike, as strongly as `prior` items would.
+    # The prior assumes equal demand for all resources, with the weight of `prior` items.
     offset = max(prior * mean_demand(statistics), 1e-12)
     largest = 0.0
     for j in range(d):

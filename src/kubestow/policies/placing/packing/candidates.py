@@ -1,4 +1,4 @@
-"""Scores of given nodes for one item: what the best-fit loop works out before it chooses."""
+"""Scores of given nodes for one item, as the best-fit loop computes them."""
 
 from typing import NamedTuple
 
@@ -12,14 +12,14 @@ from kubestow.policies.placing.packing.scores import BLEND, BLEND_BY_DEMAND, sco
 
 
 class CandidateNodes(NamedTuple):
-    """The nodes of a cluster and the resources that are packed.
+    """The nodes of a cluster and the resources to pack.
 
     Attributes:
-        offered: What nodes offer, raw units, ``[nodes, resources]``.
-        used: What is in use on them, alike.
+        offered: Allocatable amounts of the nodes, raw units, ``[nodes, resources]``.
+        used: Used amounts, in the same layout.
         rows: The candidates.
-        columns: The resources that are packed, ``d`` of them.
-        reference: Capacity by which items are measured, ``[d]``.
+        columns: The resources to pack, ``d`` of them.
+        reference: Capacity that items are measured relative to, ``[d]``.
     """
 
     offered: arrays.Ints
@@ -31,7 +31,7 @@ class CandidateNodes(NamedTuple):
 
 @inlined
 def occurs(table: arrays.Ints, column: int) -> bool:
-    """Tell whether a column has anything but zeros."""
+    """Return whether a column has a nonzero entry."""
     row = 0
     while row < len(table) and table[row, column] == 0:
         row += 1
@@ -40,42 +40,43 @@ def occurs(table: arrays.Ints, column: int) -> bool:
 
 @compiled
 def asked_columns(
-    demand: arrays.Ints, offered: arrays.Ints, used: arrays.Ints, places: int
+    demand: arrays.Ints, offered: arrays.Ints, used: arrays.Ints, slots: int
 ) -> arrays.Ints:
-    """Return the resources that an item or a node's items ask for, and that some node offers.
+    """Return the resources that this item or placed items request and that some node offers.
 
     Args:
         demand: Demand of the item.
-        offered: What nodes offer, ``[nodes, resources]``.
-        used: What is in use on them, alike.
-        places: The column of places for pods, which are not packed.
+        offered: Allocatable amounts of the nodes, ``[nodes, resources]``.
+        used: Used amounts, in the same layout.
+        slots: The column of pod slots, which are not packed.
     """
-    found = np.empty(len(demand), np.int64)
+    columns = np.empty(len(demand), np.int64)
     count = 0
     for j in range(len(demand)):
-        if j != places and (demand[j] > 0 or occurs(used, j)) and occurs(offered, j):
-            found[count] = j
+        if j != slots and (demand[j] > 0 or occurs(used, j)) and occurs(offered, j):
+            columns[count] = j
             count += 1
-    return found[:count]
+    return columns[:count]
 
 
 @compiled
 def score_candidates(
     rule: int,
     parameters: arrays.Floats,
-    wanted: arrays.Ints,
+    amounts: arrays.Ints,
     cluster: CandidateNodes,
     statistics: arrays.Floats,
     values: arrays.Floats,
 ) -> None:
-    """Score nodes for an item by a blend, fixed or by demand; whether it fits is not asked.
+    """Score nodes for an item by a blend, fixed or by demand, without checking that it fits.
 
     Args:
         rule: ``BLEND`` or ``BLEND_BY_DEMAND`` of ``scores``.
         parameters: The rule's parameters as ``parameters.encode`` writes them.
-        wanted: Demand of the item, raw units, ``[resources]``.
+        amounts: Demand of the item, raw units, ``[resources]``.
         cluster: The nodes.
-        statistics: Items seen so far, as ``adaptive.observe_item`` keeps them; this one is added.
+        statistics: Items observed so far, as ``adaptive.observe_item`` keeps them; this one is
+            added.
         values: Filled with the score of every candidate, higher is better.
     """
     count, d = len(cluster.rows), len(cluster.columns)
@@ -84,7 +85,7 @@ def score_candidates(
     demand = np.empty((1, d))
     for j in range(d):
         column = cluster.columns[j]
-        demand[0, j] = wanted[column]
+        demand[0, j] = amounts[column]
         capacity[reference, j] = cluster.reference[j]
         for node in range(count):
             capacity[node, j] = cluster.offered[cluster.rows[node], column]

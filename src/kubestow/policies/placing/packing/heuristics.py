@@ -1,6 +1,6 @@
-"""Packing heuristics by name: what each is, where it comes from, and how to run it.
+"""Packing heuristics by name: definition, source, and how to run them.
 
-Names are a contract with users. Definitions: Schubert 2023, section 5.1; the readings of
+Names are a stable interface. Definitions: Schubert 2023, section 5.1; the interpretations of
 Vector-Dot and Kubernetes-Vector-Dot (angle to the free capacity before placement, in radians) are
 those that reproduce the thesis' tables.
 """
@@ -17,14 +17,14 @@ from kubestow.policies.placing.packing import instances, kernels, parameters, sc
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Heuristic:
-    """A rule with its parameters.
+    """A scoring rule with its parameters.
 
     Attributes:
         name: The name users write.
         abbreviation: Short name, as in the thesis' tables.
         summary: One sentence on what it does.
         rule: A rule of ``scores``.
-        parameters: What the rule is set to.
+        parameters: The rule's parameters.
     """
 
     name: str
@@ -121,12 +121,12 @@ def pack(
 
     Args:
         instance: What to pack.
-        heuristic: How.
-        order: Items in the order in which they are placed, a permutation; ``None`` for the order
-            of arrival. See ``measures`` for offline orders.
+        heuristic: The heuristic.
+        order: Permutation of the items in which to place them; ``None`` for the order of arrival.
+            See ``offline.item_sizes`` for offline orders.
 
     Returns:
-        The packing, items numbered as in the instance whatever the order.
+        The packing; items are numbered as in the instance, regardless of the order.
     """
     table = tables.make_table(instance)
     nodes = tables.load_nodes(instance, table)
@@ -152,7 +152,7 @@ def pack(
 
 
 def compile_heuristics() -> None:
-    """Compile, or load what was compiled before, so that later calls can be timed."""
+    """Compile, or load cached code, so that later calls can be timed."""
     count_nodes(np.zeros((1, 1, 1)), HEURISTICS.get("first-fit"))
 
 

@@ -1,9 +1,9 @@
-"""What is packed and what came out: vector bin packing instances and packings.
+"""Vector bin packing instances and packings.
 
 Demands and capacities are kept in raw units (millicores, bytes, or fractions of a node). Integers
-up to 2**53 are exact in float64, so integer instances are packed without any tolerance.
-Model: Schubert 2023, section 1.3.5 (identical nodes), widened to several node shapes, limits on
-them, and nodes that already hold pods.
+up to 2**53 are exact in float64, so integer instances are packed without tolerance. Model: Schubert
+2023, section 1.3.5 (identical nodes), extended to several node shapes, limits on them, and nodes
+that already hold pods.
 """
 
 import dataclasses
@@ -16,13 +16,13 @@ from kubestow.model import errors
 from kubestow.model.arrays import Floats, Ints
 
 REAL_TOLERANCE = 1e-9
-"""Relative to the capacity: real-valued demands may sum to a full node and miss it by rounding."""
+"""Relative to the capacity: real-valued demands that fill a node may exceed it by rounding."""
 
 UNPLACED = -1
-"""Node index of an item that fits on no node and for which no node may be opened."""
+"""Node index of an item that fits on no node, open or to be opened."""
 
 EXISTING = -1
-"""Shape index of a node that was there before."""
+"""Shape index of an existing node."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ class NodeTypes:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Existing:
-    """Nodes that are there already: capacity and use per node and resource, both ``[m, d]``."""
+    """Existing nodes: capacity and usage per node and resource, both ``[m, d]``."""
 
     capacity: Floats
     used: Floats
@@ -50,16 +50,16 @@ class Existing:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """A list of items in order of arrival and the nodes they may go to.
+    """A list of items in order of arrival and the nodes to pack them on.
 
     Attributes:
-        name: What the instance is called in reports.
+        name: Name of the instance in reports.
         resources: Names of the ``d`` resources.
         demands: Demand per item and resource, ``[n, d]``, in order of arrival.
         shapes: Node shapes that may be opened.
-        existing: Nodes that are there already; they have the lowest node indices.
-        items: Names of the items, empty when they have none.
-        tolerance: How far a node may be overfilled, relative to its capacity.
+        existing: Existing nodes; they have the lowest node indices.
+        items: Names of the items; may be empty.
+        tolerance: How far a node may exceed its capacity, relative to its capacity.
     """
 
     name: str
@@ -80,17 +80,17 @@ class Instance:
 
     @property
     def existing_count(self) -> int:
-        """Number of nodes that are there before the first item."""
+        """Number of nodes before the first item."""
         return 0 if self.existing is None else len(self.existing.capacity)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Packing:
-    """Where every item of an instance went.
+    """The node of every item of an instance.
 
     Attributes:
-        node_of_item: Node per item, ``UNPLACED`` where none could be found.
-        shape_of_node: Shape per node, ``EXISTING`` for nodes that were there before.
+        node_of_item: Node per item, ``UNPLACED`` for items without one.
+        shape_of_node: Shape per node, ``EXISTING`` for existing nodes.
         opened: Number of nodes that were opened.
     """
 
@@ -117,7 +117,7 @@ def make_instance(
 ) -> Instance:
     """Build an instance from array-likes; one capacity row is one shape.
 
-    The tolerance is zero when all numbers are integers and ``REAL_TOLERANCE`` otherwise.
+    The tolerance is 0 when all numbers are integers and ``REAL_TOLERANCE`` otherwise.
 
     >>> make_instance([[1, 2], [3, 1]], [4, 4]).tolerance
     0.0
@@ -148,7 +148,7 @@ def make_instance(
 
 
 def check(instance: Instance) -> None:
-    """Refuse an instance whose arrays do not fit together or hold impossible numbers."""
+    """Refuse an instance whose arrays have inconsistent shapes or invalid numbers."""
     d = len(instance.resources)
     _check_matrix(f"{instance.name}: demands", instance.demands, d)
     _check_matrix(f"{instance.name}: shapes", instance.shapes.capacity, d)

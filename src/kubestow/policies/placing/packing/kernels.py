@@ -1,15 +1,15 @@
 """The best-fit loop, compiled once for all heuristics.
 
 A heuristic is data: a rule of ``scores`` and its parameters. The loop is that of Schubert 2023,
-Fig. 5.1: every item goes to the fitting node with the highest score, to the first of these when
-several are equal; a node is opened only when nothing fits. The loop knows neither the items to come
-nor their number. Offline variants sort the items before they call it.
+Fig. 5.1: every item goes to the fitting node with the highest score, the first one on a tie; a node
+is opened only when the item fits on none. The loop knows neither the items to come nor their
+number. Offline variants sort the items first.
 """
 
 import numpy as np
 
 from kubestow.model import arrays
-from kubestow.policies.compiling import buried, compiled
+from kubestow.policies.compiling import compiled, compiled_inner
 from kubestow.policies.placing.packing import states
 from kubestow.policies.placing.packing.adaptive import (
     ADAPTIVE_COLUMNS,
@@ -28,7 +28,7 @@ from kubestow.policies.placing.packing.scores import (
 )
 
 
-@buried
+@compiled_inner
 def find_fitting(
     nodes: states.PackingNodes,
     count: int,
@@ -37,47 +37,48 @@ def find_fitting(
     first: int,
     fitting: arrays.Ints,
 ) -> int:
-    """List the nodes an item fits on, in order of creation.
+    """List the nodes that an item fits on, in order of creation.
 
     Args:
         nodes: State of the nodes.
-        count: How many nodes there are.
+        count: Number of nodes.
         demands: Demand per item and resource, raw units.
         index: Row of ``demands``.
-        first: The resource to check first; the item's largest share leaves the fewest nodes.
-        fitting: Filled with node indices; needs room for ``count + 1``.
+        first: The resource to check first; that of the item's largest share leaves the fewest
+            nodes.
+        fitting: Filled with node indices; its length must be at least ``count + 1``.
 
     Returns:
-        How many nodes fit.
+        The number of fitting nodes.
     """
-    found = 0
+    matches = 0
     demand = demands[index, first]
     row = nodes.free[first]
     for node in range(count):
-        # A conditional jump here would be mispredicted every few nodes.
-        fitting[found] = node
-        found += int(demand <= row[node])
+        # Branch-free: a conditional jump would be mispredicted every few nodes.
+        fitting[matches] = node
+        matches += int(demand <= row[node])
     for j in range(demands.shape[1]):
-        if found == 0:
+        if matches == 0:
             break
         if j == first:
             continue
         demand = demands[index, j]
         row = nodes.free[j]
         kept = 0
-        for place in range(found):
-            node = fitting[place]
+        for position in range(matches):
+            node = fitting[position]
             fitting[kept] = node
             kept += int(demand <= row[node])
-        found = kept
-    return found
+        matches = kept
+    return matches
 
 
 @compiled
 def find_opening(
     table: states.PackingTable, limits: arrays.Ints, demands: arrays.Floats, index: int
 ) -> int:
-    """Return the most preferred row that holds the item and is not used up, or -1."""
+    """Return the most preferred row that holds the item and is below its limit, or -1."""
     for shape in table.opening:
         if limits[shape] <= 0:
             continue
@@ -89,21 +90,21 @@ def find_opening(
     return -1
 
 
-@buried
+@compiled_inner
 def choose_best(
     rule: int,
     nodes: states.PackingNodes,
     fitting: arrays.Ints,
-    found: int,
+    matches: int,
     item: states.Item,
     values: arrays.Floats,
 ) -> int:
-    """Return the fitting node with the highest score, the first of equals."""
-    score_nodes(rule, nodes, fitting, found, item, values)
+    """Return the fitting node with the highest score, the first one on a tie."""
+    score_nodes(rule, nodes, fitting, matches, item, values)
     best = 0
-    for place in range(1, found):
-        if values[place] > values[best]:
-            best = place
+    for position in range(1, matches):
+        if values[position] > values[best]:
+            best = position
     return int(fitting[best])
 
 
@@ -117,16 +118,16 @@ def pack_list(
     count: int,
     node_of_item: arrays.Ints,
 ) -> int:
-    """Place the items of one list in order; the heart of everything.
+    """Place the items of one list in order: the best-fit loop.
 
     Args:
         rule: One of the rules of ``scores``.
         parameters: The rule's parameters as ``heuristics.encode`` writes them.
         demands: Demand per item and resource in raw units, ``[n, d]``.
         table: Capacities.
-        nodes: State with room for ``count + n`` nodes, the first ``count`` of them filled in.
-        count: How many nodes are there already.
-        node_of_item: Filled with the node of every item, -1 for an item that fits nowhere.
+        nodes: State with capacity for ``count + n`` nodes, the first ``count`` of them initialised.
+        count: Number of existing nodes.
+        node_of_item: Filled with the node of every item, -1 for an item that fits on none.
 
     Returns:
         The number of nodes afterwards.
@@ -146,8 +147,8 @@ def pack_list(
         largest = states.take_item(item, demands, index, table)
         if rule >= PERMUTATION_BY_MEAN:
             observe_item(item, table.reference, statistics)
-        found = find_fitting(nodes, count, demands, index, largest, fitting)
-        if found == 0:
+        matches = find_fitting(nodes, count, demands, index, largest, fitting)
+        if matches == 0:
             shape = find_opening(table, limits, demands, index)
             if shape < 0:
                 node_of_item[index] = -1
@@ -156,7 +157,7 @@ def pack_list(
             node = count
             states.add_node(nodes, node, shape, table)
             count += 1
-        elif found == 1 or rule == FIRST:
+        elif matches == 1 or rule == FIRST:
             node = fitting[0]
         else:
             if rule == BLEND_BY_DEMAND:
@@ -165,7 +166,7 @@ def pack_list(
                 states.rank_item(item, table)
                 if rule == PERMUTATION_BY_MEAN:
                     adapt_window(item, statistics, parameters)
-            node = choose_best(rule, nodes, fitting, found, item, values)
+            node = choose_best(rule, nodes, fitting, matches, item, values)
         node_of_item[index] = node
         states.put_item(nodes, node, demands, index)
         if rule != FIRST:
@@ -181,7 +182,7 @@ def count_lists(
     table: states.PackingTable,
     counts: arrays.Ints,
 ) -> None:
-    """Pack many lists of equal length onto empty clusters and count the nodes of each.
+    """Pack many lists of equal length, each onto an empty cluster, and count the nodes.
 
     Args:
         rule: As for ``pack_list``.

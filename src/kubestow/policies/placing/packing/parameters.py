@@ -1,4 +1,4 @@
-"""Parameters of the packing heuristics: one frozen record each, every default with its source."""
+"""Parameters of the packing heuristics: one frozen dataclass each, defaults with their sources."""
 
 import dataclasses
 
@@ -7,14 +7,14 @@ import numpy as np
 from kubestow.model import arrays, errors
 
 LENGTH = 9
-"""Numbers a rule gets at most; shorter records are filled up with zeros."""
+"""Length of an encoded parameter vector; shorter ones are padded with zeros."""
 
 FULL_WINDOW_DIMENSIONS = 4
-"""Up to here Permutation-Pack compares all resources (Schubert 2023, L574)."""
+"""Up to this many resources Permutation-Pack compares all of them (Schubert 2023, L574)."""
 
 
 def encode(*values: float) -> arrays.Floats:
-    """Return numbers as compiled code takes them."""
+    """Return numbers in the form compiled code takes."""
     encoded = np.zeros(LENGTH)
     encoded[: len(values)] = values
     return encoded
@@ -46,8 +46,8 @@ class Window:
     """How many resources an order rule compares.
 
     Attributes:
-        window: That many; ``None`` for all of them up to four resources and four above, as in the
-            thesis, where more became too slow.
+        window: Number of resources; ``None`` for all of them, but at most four, as in the thesis,
+            where more became too slow.
     """
 
     window: int | None = None
@@ -64,8 +64,8 @@ class HalfWindow:
     """The window of Choose-Pack.
 
     Attributes:
-        window: That many resources; ``None`` for half of them. All of them would make every node
-            look alike, since the order inside the window is free.
+        window: Number of resources; ``None`` for half of them. With all of them every node would
+            score the same, since the order inside the window is free.
     """
 
     window: int | None = None
@@ -84,8 +84,9 @@ class AdaptiveWindow:
 
     Attributes:
         longest: Upper bound of the window; as for Permutation-Pack.
-        vanishing: Mean demand at which no order counts any more: half a node, since then two
-            pods hardly ever share one. The thesis gives no formula; this is our reading of L608.
+        vanishing: Mean demand at which the window shrinks to its minimum: half a node, since then
+            two pods hardly ever share one. The thesis gives no formula; this is our reading of
+            L608.
     """
 
     longest: int = FULL_WINDOW_DIMENSIONS
@@ -100,21 +101,21 @@ class AdaptiveWindow:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AdaptiveParameters:
-    """How `adaptive` turns the demand seen so far into weights.
+    """How `adaptive` derives weights from the demand observed so far.
 
-    All defaults come from a random search over the tuning settings of
-    ``studies.adaptive_packing``, none from the settings it is judged on.
+    All defaults come from a random search over the tuning settings of ``studies.adaptive_packing``,
+    none from the settings used for evaluation.
 
     Attributes:
-        balance: Lambda, the weight of the angle in radians, when pods have the pivot's size.
-        pivot: Effective demand, in shares of a node, at which lambda equals ``balance``.
+        balance: Lambda, the weight of the angle in radians, for pods of size ``pivot``.
+        pivot: Effective demand, as a share of a node, at which lambda equals ``balance``.
         exponent: Lambda grows as this power of ``pivot / effective demand``.
         steer: Lambda grows as this power of the pod's own mean share over the effective demand.
-        cap: Lambda never exceeds this. Far above it the score is Vector-Dot's.
+        cap: Upper bound of lambda. For very large lambda the score is that of Vector-Dot.
         spread: How much the squared coefficient of variation adds to the effective demand.
         scarcity: Power of a resource's relative demand that gives its weight.
         concord: Power of the mean weight of the other resources that scales lambda.
-        prior: As many items' worth of trust in equal demand for all resources at the start.
+        prior: Weight, in items, of the initial assumption of equal demand for all resources.
     """
 
     balance: float = 0.4
@@ -136,7 +137,7 @@ Parameters = Blend | Window | HalfWindow | AdaptiveWindow | AdaptiveParameters
 
 
 def check_window(window: int, dimensions: int) -> None:
-    """Refuse windows whose keys would not be exact in double precision."""
+    """Refuse a window whose keys would not be exact in double precision."""
     # Keys have `window` digits to base `dimensions`; 30 bits leave 22 for the utilisation.
     if window < 1 or dimensions**window > 2**30:
         raise errors.InputError(

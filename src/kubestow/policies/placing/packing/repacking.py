@@ -1,8 +1,8 @@
-"""A cluster as a packing instance: how many nodes would all its pods need, packed anew?
+"""A cluster as a packing instance: how many nodes would all its pods need if repacked?
 
-All pods count, bound and pending, in the order in which they were created. Node shapes are those of
-the cluster, each at most as often as it is there. Pods of a DaemonSet run on every node whatever
-happens, so they are taken from the capacity of the nodes instead of being packed.
+All pods count, bound and pending, in order of creation. Node shapes are those of the cluster,
+each limited to its number of nodes. Pods of a DaemonSet run on every node, so they are subtracted
+from the capacity of the nodes instead of being packed.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ Amounts = dict[str, int]
 def instance_from_cluster(
     cluster: clusters.Cluster, name: str, capacity: Mapping[str, int] | None = None
 ) -> instances.Instance:
-    """Return the instance of packing all pods of a cluster anew.
+    """Return the instance of repacking all pods of a cluster.
 
     Args:
         cluster: The cluster.
         name: Name of the instance.
-        capacity: Capacity of a node, where the cluster's own nodes are not to be used; as many
-            as needed.
+        capacity: Capacity of unlimited nodes to use instead of the cluster's nodes.
 
     Raises:
-        InputError: If there is nothing to pack, no node to pack it on, or a pod that fits on none.
+        InputError: If there is no pod to pack, no node, or a pod that fits on no node.
     """
     daemons = [pod for pod in cluster.pods if _is_daemon(pod)]
     items = [pod for pod in cluster.pods if not _is_daemon(pod)]
     if not items:
         raise errors.InputError(name, "no pod to pack in the input")
-    wanted = [_taken(pod) for pod in items]
+    requested = [_taken(pod) for pod in items]
     if capacity is not None:
         shapes = [dict(capacity)]
         limits: list[int | None] | None = None
@@ -48,13 +47,13 @@ def instance_from_cluster(
             )
         shapes = [dict(amounts) for amounts in counted]
         limits = list(counted.values())
-    columns = _columns(wanted, shapes)
+    columns = _columns(requested, shapes)
     overhead = _vector(_daemon_overhead(daemons), columns)
     table = np.array([_vector(shape, columns) for shape in shapes]) - overhead
-    demands = np.array([_vector(amounts, columns) for amounts in wanted])
+    demands = np.array([_vector(amounts, columns) for amounts in requested])
     _refuse_oversized(items, demands, table, columns)
-    if resources.PODS in columns and not _places_can_run_out(demands, table, columns):
-        # kube-scheduler does not score places for pods; as a resource they would distort balance.
+    if resources.PODS in columns and not _slots_can_run_out(demands, table, columns):
+        # kube-scheduler does not score pod slots; as a resource they would distort balance.
         kept = [j for j, column in enumerate(columns) if column != resources.PODS]
         columns = [columns[j] for j in kept]
         demands, table = demands[:, kept], table[:, kept]
@@ -78,7 +77,7 @@ def _taken(pod: pods.Pod) -> Amounts:
 
 
 def _daemon_overhead(daemons: Iterable[pods.Pod]) -> Amounts:
-    """Return what the pods of all DaemonSets take on one node, the largest of each counted."""
+    """Return the requests of all DaemonSets on one node, with the largest pod of each."""
     largest: dict[pods.OwnerReference | None, Amounts] = {}
     for pod in daemons:
         taken, known = _taken(pod), largest.get(pod.owner, {})
@@ -89,23 +88,23 @@ def _daemon_overhead(daemons: Iterable[pods.Pod]) -> Amounts:
     return dict(total)
 
 
-def _columns(wanted: list[Amounts], shapes: list[Amounts]) -> list[str]:
-    """Return the resources that count: those requested, and places for pods where nodes say so."""
-    requested = {name for amounts in wanted for name in amounts}
+def _columns(requested: list[Amounts], shapes: list[Amounts]) -> list[str]:
+    """Return the resources to pack: those requested, and pod slots if nodes state them."""
+    names = {name for amounts in requested for name in amounts}
     if not any(resources.PODS in shape for shape in shapes):
-        requested.discard(resources.PODS)
-    first = [name for name in (resources.CPU, resources.MEMORY) if name in requested]
-    return first + sorted(requested - set(first))
+        names.discard(resources.PODS)
+    first = [name for name in (resources.CPU, resources.MEMORY) if name in names]
+    return first + sorted(names - set(first))
 
 
-def _places_can_run_out(demands: arrays.Floats, table: arrays.Floats, columns: list[str]) -> bool:
-    """Tell whether some node could be full of pods before it is full of anything else."""
-    smallest = np.cumsum(np.sort(demands, axis=0), axis=0)  # of so many items at least
-    places = columns.index(resources.PODS)
+def _slots_can_run_out(demands: arrays.Floats, table: arrays.Floats, columns: list[str]) -> bool:
+    """Return whether some node could run out of pod slots before any other resource."""
+    smallest = np.cumsum(np.sort(demands, axis=0), axis=0)  # lower bound per number of items
+    slots = columns.index(resources.PODS)
     for shape in table:
-        allowed = int(shape[places])
-        # smallest[allowed] is the least that one pod more than allowed would take.
-        if allowed < len(demands) and np.delete(smallest[allowed] <= shape, places).all():
+        allowed = int(shape[slots])
+        # smallest[allowed] is the least that allowed + 1 pods take.
+        if allowed < len(demands) and np.delete(smallest[allowed] <= shape, slots).all():
             return True
     return False
 

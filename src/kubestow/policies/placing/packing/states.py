@@ -1,8 +1,8 @@
-"""Arrays the packing loop works on: capacities, nodes, and the item at hand.
+"""Arrays of the packing loop: capacities, nodes, and the current item.
 
-All are named tuples of arrays, which compiled code takes as they are. ``free[d, node]`` in raw
-units answers "does it fit" exactly; ``left[node, d]`` in shares of capacity feeds the scores.
-Totals, norms and orders of a node are renewed only when an item is placed on it.
+All are named tuples of arrays, which compiled code accepts directly. ``free[d, node]`` in raw
+units decides exactly whether an item fits; ``left[node, d]`` in shares of capacity is the input of
+the scores. Totals, norms and orders of a node are updated only when an item is placed on it.
 """
 
 from typing import NamedTuple
@@ -10,19 +10,19 @@ from typing import NamedTuple
 import numpy as np
 
 from kubestow.model import arrays
-from kubestow.policies.compiling import buried, inlined
+from kubestow.policies.compiling import compiled_inner, inlined
 
 
 class PackingTable(NamedTuple):
-    """Capacities as the loop needs them; one row per distinct capacity vector.
+    """Capacities in the form the loop uses; one row per distinct capacity vector.
 
     Attributes:
-        inverse: One over the capacity, zero where there is none, ``[s, d]``.
+        inverse: Reciprocal of the capacity, 0 where the capacity is 0, ``[s, d]``.
         room: Capacity of an empty node plus tolerance, in raw units, ``[s, d]``.
         slack: The tolerance in raw units, ``[s, d]``.
         opening: Rows that may be opened, in order of preference.
         limits: How many nodes of each row may be opened.
-        reference: The row by which items are measured before a node is chosen.
+        reference: The row relative to which items are measured before a node is chosen.
     """
 
     inverse: arrays.Floats
@@ -34,11 +34,11 @@ class PackingTable(NamedTuple):
 
 
 class PackingNodes(NamedTuple):
-    """State of all nodes; only the first ``count`` of each array mean anything.
+    """State of all nodes; only the first ``count`` entries of each array are used.
 
     Attributes:
         free: Free capacity plus tolerance in raw units, ``[d, nodes]``.
-        left: Free share of capacity, ``[nodes, d]``; zero where there is no capacity.
+        left: Free share of capacity, ``[nodes, d]``; 0 where the capacity is 0.
         total: Sum of ``left`` per node.
         norm: Euclidean norm of ``left`` per node.
         order: Resources from least to most used per node, ``[nodes, d]``.
@@ -54,18 +54,18 @@ class PackingNodes(NamedTuple):
 
 
 class Item(NamedTuple):
-    """The item at hand and what its heuristic knows about it.
+    """The current item and the state of its heuristic.
 
     Attributes:
         share: Demand as a share of capacity per row of the table, ``[s, d]``.
         total: Sum of ``share`` per row.
         norm: Euclidean norm of ``share`` per row, with resources weighted by ``scarcity``.
         order: Resources from most to least demanded, ``[1, d]``.
-        rank: Place of every resource in ``order``.
+        rank: Position of every resource in ``order``.
         weights: Weights of mean utilisation, balance, cosine and angle (radians).
         scarcity: Weight of every resource in the scores of ``adaptive``.
         window: How many resources an order rule compares, ``[1]``.
-        seen: Scratch room for ``d`` integers.
+        scratch: Scratch space for ``d`` integers.
     """
 
     share: arrays.Floats
@@ -76,25 +76,25 @@ class Item(NamedTuple):
     weights: arrays.Floats
     scarcity: arrays.Floats
     window: arrays.Ints
-    seen: arrays.Ints
+    scratch: arrays.Ints
 
 
 @inlined
-def make_nodes(room: int, d: int) -> PackingNodes:
-    """Return state for up to ``room`` nodes with ``d`` resources."""
+def make_nodes(most: int, d: int) -> PackingNodes:
+    """Return state for up to ``most`` nodes with ``d`` resources."""
     return PackingNodes(
-        np.empty((d, room)),
-        np.empty((room, d)),
-        np.empty(room),
-        np.empty(room),
-        np.empty((room, d), np.int64),
-        np.empty(room, np.int64),
+        np.empty((d, most)),
+        np.empty((most, d)),
+        np.empty(most),
+        np.empty(most),
+        np.empty((most, d), np.int64),
+        np.empty(most, np.int64),
     )
 
 
 @inlined
 def make_item(shapes: int, d: int) -> Item:
-    """Return room for one item."""
+    """Return uninitialised state for one item."""
     return Item(
         np.empty((shapes, d)),
         np.empty(shapes),
@@ -118,14 +118,14 @@ def add_node(nodes: PackingNodes, node: int, shape: int, table: PackingTable) ->
 
 @inlined
 def put_item(nodes: PackingNodes, node: int, demands: arrays.Floats, item: int) -> None:
-    """Place an item without asking whether it fits; ``refresh_node`` must follow."""
+    """Place an item without checking that it fits; ``refresh_node`` must follow."""
     for j in range(nodes.left.shape[1]):
         nodes.free[j, node] -= demands[item, j]
 
 
 @inlined
 def refresh_node(nodes: PackingNodes, node: int, table: PackingTable, ordered: bool) -> None:
-    """Renew what is derived from the free capacity of one node; the order only if asked for."""
+    """Update the values derived from a node's free capacity; the order only if ``ordered``."""
     shape = nodes.shape[node]
     total = 0.0
     squares = 0.0
@@ -143,10 +143,10 @@ def refresh_node(nodes: PackingNodes, node: int, table: PackingTable, ordered: b
 
 @inlined
 def take_item(item: Item, demands: arrays.Floats, index: int, table: PackingTable) -> int:
-    """Express an item as shares of every row of the table.
+    """Load an item: express its demand as shares of every row of the table.
 
     Returns:
-        The resource of its largest share, by the table's reference row.
+        The resource of its largest share, relative to the table's reference row.
     """
     for shape in range(item.share.shape[0]):
         total = 0.0
@@ -180,7 +180,7 @@ def rank_item(item: Item, table: PackingTable) -> None:
         item.rank[item.order[0, j]] = j
 
 
-@buried
+@compiled_inner
 def sort_descending(values: arrays.Floats, row: int, order: arrays.Ints) -> None:
     """Write the columns of a row, largest value first, into the same row of ``order`` (stable)."""
     for j in range(values.shape[1]):

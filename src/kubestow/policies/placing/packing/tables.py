@@ -1,9 +1,9 @@
-"""From an instance to the arrays of the packing loop.
+"""Conversion of an instance to the arrays of the packing loop.
 
-Which shape is opened when several would hold an item: the one with the lowest price per capacity
-(price divided by the mean share of the largest capacities), the larger one of equals, the first
-named of those. Prices that are not given are set to capacity, so that the largest shape is opened
-first and a smaller one when the limit of the larger is reached.
+If several shapes hold an item, the one with the lowest price per capacity is opened (price
+divided by the mean share of the largest capacities), on a tie the larger, then the first. Missing
+prices are set to capacity, so the largest shape is opened first and a smaller one only when the
+limit of the larger is reached.
 """
 
 import numpy as np
@@ -12,11 +12,11 @@ from kubestow.model import arrays
 from kubestow.policies.placing.packing import instances, states
 
 UNLIMITED = 2**62
-"""A number of nodes that is never reached."""
+"""A limit that is never reached."""
 
 
 def make_table(instance: instances.Instance) -> states.PackingTable:
-    """Return the capacities of an instance; openable shapes come first, in their own order."""
+    """Return the capacities of an instance; shapes that may be opened come first, in order."""
     shapes = instance.shapes.capacity
     rows = [shapes]
     limits = [UNLIMITED] * len(shapes)
@@ -40,7 +40,7 @@ def make_table(instance: instances.Instance) -> states.PackingTable:
 
 
 def unit_table(dimensions: int) -> states.PackingTable:
-    """Return the table of unlimited identical nodes with capacity 1 and the tolerance of reals."""
+    """Return the table of unlimited identical nodes with capacity 1 and ``REAL_TOLERANCE``."""
     one = np.ones((1, dimensions))
     slack = one * instances.REAL_TOLERANCE
     return states.PackingTable(
@@ -54,22 +54,22 @@ def unit_table(dimensions: int) -> states.PackingTable:
 
 
 def opening_order(shapes: instances.NodeTypes) -> arrays.Ints:
-    """Return the shapes from the one to open first to the last."""
+    """Return the shapes in the order in which to open them."""
     largest = np.maximum(shapes.capacity.max(axis=0, initial=0.0), np.finfo(np.float64).tiny)
     size = (shapes.capacity / largest).mean(axis=1)
     costs = size if shapes.costs is None else np.array(shapes.costs, dtype=np.float64)
-    # Rounding keeps shapes that are proportional to each other equal in price.
+    # Rounding makes the prices of proportional shapes equal.
     price = np.round(costs / np.maximum(size, np.finfo(np.float64).tiny), 12)
     return np.lexsort((-size, price)).astype(np.int64)
 
 
 def distinct_capacities(existing: instances.Existing) -> arrays.Floats:
-    """Return the different capacity vectors of the nodes that are there already."""
+    """Return the distinct capacity vectors of the existing nodes."""
     return np.unique(existing.capacity, axis=0)
 
 
 def load_nodes(instance: instances.Instance, table: states.PackingTable) -> states.PackingNodes:
-    """Return node state with room for every item, holding the nodes that are there already."""
+    """Return node state with the existing nodes and capacity for one new node per item."""
     count = instance.existing_count
     nodes = states.make_nodes(count + len(instance.demands) + 1, instance.dimensions)
     if instance.existing is None:

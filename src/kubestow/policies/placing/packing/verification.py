@@ -1,4 +1,4 @@
-"""An independent check of packings: sums are taken anew and exactly, not as the loop keeps them."""
+"""An independent check of packings, with sums recomputed exactly from the items."""
 
 import math
 
@@ -8,17 +8,17 @@ from kubestow.policies.placing.packing import instances
 
 
 class PackingError(ValueError):
-    """A packing that breaks a rule of its instance."""
+    """A packing that violates a constraint of its instance."""
 
 
 def verify(
     instance: instances.Instance, packing: instances.Packing, *, allow_unplaced: bool = False
 ) -> None:
-    """Raise with the first violation: a lost item, an overfull node, a shape over its limit.
+    """Raise on the first violation: a lost item, an overfull node, a shape over its limit.
 
     Args:
-        instance: What was to be packed.
-        packing: What came out.
+        instance: The instance.
+        packing: Its packing.
         allow_unplaced: Whether items without a node are accepted.
     """
     _check_indices(instance, packing, allow_unplaced)
@@ -43,18 +43,18 @@ def _check_shapes(instance: instances.Instance, packing: instances.Packing) -> N
     existing = instance.existing_count
     if len(packing.shape_of_node) != existing + packing.opened:
         raise PackingError(
-            f"{len(packing.shape_of_node)} nodes, but {existing} were there and "
+            f"{len(packing.shape_of_node)} nodes, but {existing} existed and "
             f"{packing.opened} were opened"
         )
     if np.any(packing.shape_of_node[:existing] != instances.EXISTING):
-        raise PackingError("a node that was there before has the shape of an opened one")
+        raise PackingError("an existing node has the shape of an opened one")
     used = set(packing.node_of_item.tolist())
     opened = packing.shape_of_node[existing:].tolist()
     for node, shape in enumerate(opened, start=existing):
         if not 0 <= shape < len(instance.shapes.capacity):
             raise PackingError(f"node {node} has unknown shape {shape}")
         if node not in used:
-            raise PackingError(f"node {node} was opened for nothing")
+            raise PackingError(f"node {node} was opened but holds no item")
     for shape, limit in enumerate(instance.shapes.limits or ()):
         if limit is not None and opened.count(shape) > limit:
             raise PackingError(f"{opened.count(shape)} nodes of shape {shape}, limit {limit}")
@@ -74,7 +74,7 @@ def _check_capacity(instance: instances.Instance, packing: instances.Packing) ->
                 terms.append(float(instance.existing.used[node, j]))
             else:
                 capacity = float(instance.shapes.capacity[shape, j])
-            # An existing node may be overfull before; then it must not have got anything.
+            # An existing node may be overfull beforehand; then it must not receive items.
             if sum_exactly(terms) > capacity * (1.0 + instance.tolerance) and any(
                 instance.demands[items, j] > 0.0
             ):
@@ -84,7 +84,7 @@ def _check_capacity(instance: instances.Instance, packing: instances.Packing) ->
 
 
 def sum_exactly(terms: list[float]) -> int | float:
-    """Return the sum without loss: in integers when all terms are whole, else rounded once.
+    """Return the exact sum: in integers when all terms are whole, else rounded once.
 
     >>> sum_exactly([0.1] * 10)
     1.0

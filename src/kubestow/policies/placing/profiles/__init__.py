@@ -1,4 +1,4 @@
-"""Scheduler profiles: KubeSchedulerConfiguration by release, and profiles shipped by name."""
+"""Scheduler profiles: KubeSchedulerConfiguration by release, and built-in profiles by name."""
 
 from kubestow.policies.placing.profiles.catalog import (
     ALONE,

@@ -1,33 +1,32 @@
-"""Profiles shipped by name.
+"""Built-in profiles by name.
 
 ``most-allocated`` fills nodes (Kubernetes-Most of Schubert 2023), ``most-allocated-balanced`` with
 double weight on balance (Kubernetes-Reweighted).
 
 ``schubert-85`` is the configuration recommended by Schubert 2023 (Fig. 6.1): fill nodes up to
-85 %, balance counts double, images do not count. It has a trap: RequestedToCapacityRatio leaves
+85 %, double weight on balance, none on images. It has a flaw: RequestedToCapacityRatio leaves
 resources that score 0 out of the mean, so a node at 90 % CPU and 85 % memory scores 100 instead of
-50, and the knee is only felt when *every* resource is over it.
+50, and the knee only takes effect when *every* resource is over it.
 
 ``schubert-85-fixed`` enforces the limit in each of CPU and memory, by configuration alone. A node
 within the limit scores at least 90 (shape 9 to 10), one over it in any resource at most
-(100 + 10) / 2 = 55 (shape 1, not 0). The gap of 35 points times weight 50 is 1750, more than all
-other scores together can say: taints 300, node affinity 200, spreading 200, pod affinity 200,
-devices 200, volumes 100, balance 7 x 50 = 350, in sum 1550. So a pod goes over the limit only where
-no feasible node would stay within it.
+(100 + 10) / 2 = 55 (shape 1, not 0). The gap of 35 points times weight 50 is 1750, more than the
+maximum of all other scores: taints 300, node affinity 200, spreading 200, pod affinity 200, devices
+200, volumes 100, balance 7 x 50 = 350, in sum 1550. So a pod exceeds the limit only if no feasible
+node would stay within it.
 
 ``clbp``, ``load-aware``, ``vector-dot``, ``k8s-vector-dot`` and ``adaptive`` are stock
-kube-scheduler with an extender that adds the term of that name (``term_registry``); a point of the
-term counts ten times its weight. Those that go by load have weight 8: a lead of seven of their ten
-points (560) outweighs all that stock kube-scheduler says about resources, spreading and images (fit
-100, balance 100, spreading 200, images 100, in sum 500), while what a user says (soft taints 300,
-node affinity 200, pod affinity 200, in sum 700) still outweighs such a lead, and stock scores
-decide where loads are alike. In a pilot of ``shi-balance`` ``clbp`` balanced alike with weights
-from 8 to 160.
-Those that pack have weight 160: one point (1600) is more than all stock scores together can say
-(1500), so that the choice is that of the heuristic.
+kube-scheduler with an extender that adds the term of that name (``terms``); a point of the term
+counts ten times its weight. Load-based terms have weight 8: a lead of seven of their ten points
+(560) outweighs all stock scores for resources, spreading and images (fit 100, balance 100,
+spreading 200, images 100, in sum 500). User preferences (soft taints 300, node affinity 200, pod
+affinity 200, in sum 700) still outweigh such a lead, and stock scores decide between nodes of equal
+load. In a pilot of ``shi-balance``, ``clbp`` balanced equally well with weights from 8 to 160.
+Packing terms have weight 160: one point (1600) exceeds the sum of all stock scores (1500), so the
+heuristic decides.
 ``clbp-alone`` and ``load-aware-alone`` have that weight, too. ``clbp-shortlist`` and
-``load-aware-shortlist`` give no points: they leave the few nodes they find best, and stock scores
-choose between these (``shortlists``).
+``load-aware-shortlist`` give no points: they keep their best few nodes, and stock scores choose
+among these (``terms.shortlist``).
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ LOAD_WEIGHT = 8
 PACK_WEIGHT = 160
 SHORTLIST, ALONE, WEIGHTED = "shortlist", "alone", "weighted"
 DECISIONS: Final = (SHORTLIST, ALONE, WEIGHTED)
-"""How a term that goes by load takes part in the choice of a node."""
+"""How a load-based term takes part in the choice of a node."""
 _BY_LOAD: Final = ("clbp", "load-aware")
 
 _STOCK = profile.Profile()
@@ -54,13 +53,13 @@ _MOST = replace(_STOCK, fit=profile.FitArgs(strategy=profile.MOST))
 
 
 def _schubert(*, empty: int, over: int, fit: int, balanced: int) -> profile.Profile:
-    """Return a profile that rises to the limit and drops behind it.
+    """Return a profile whose fit score rises up to the limit and drops beyond it.
 
     Args:
         empty: Shape score of an empty resource.
         over: Shape score of a resource over the limit.
         fit: Weight of the resource score.
-        balanced: Weight of the balance.
+        balanced: Weight of the balance score.
     """
     weights = dict(_STOCK.scores) | {profile.FIT: fit, profile.BALANCED: balanced}
     del weights[profile.IMAGES]
@@ -110,27 +109,27 @@ PROFILES = tuple(_PROFILES)
 
 
 def profile_names() -> tuple[str, ...]:
-    """Return the names of all profiles: built-in ones, then those of third-party terms."""
+    """Return the names of all profiles: built-in, then those of third-party terms."""
     return (*PROFILES, *_third_party())
 
 
 def make_profile(name: str, scheduler_name: str = _STOCK.name) -> profile.Profile:
-    """Return a profile by name, answering pods that ask for ``scheduler_name``.
+    """Return a profile by name, for pods with ``schedulerName: <scheduler_name>``.
 
     Raises:
         InputError: If there is no such profile.
     """
-    found = _PROFILES.get(name) or _third_party().get(name)
-    if found is None:
+    chosen = _PROFILES.get(name) or _third_party().get(name)
+    if chosen is None:
         known = ", ".join(profile_names())
         raise errors.InputError("profile", f"{name!r}: must be one of {known}")
-    return replace(found, name=scheduler_name)
+    return replace(chosen, name=scheduler_name)
 
 
 def profile_of_term(term: str, decision: str, scheduler_name: str = _STOCK.name) -> profile.Profile:
-    """Return the profile with a term that takes part in the choice in one of the ``DECISIONS``.
+    """Return the profile of a term with one of the ``DECISIONS``.
 
-    Terms that pack always decide alone.
+    Packing terms always decide alone.
 
     Raises:
         InputError: If there is no such term or decision.
@@ -142,9 +141,9 @@ def profile_of_term(term: str, decision: str, scheduler_name: str = _STOCK.name)
 
 
 def _third_party() -> dict[str, profile.Profile]:
-    """Return the profiles of terms that other packages add, in the forms the built-in ones have."""
-    found: dict[str, profile.Profile] = {}
+    """Return the profiles of terms of other packages, in the same variants as built-in ones."""
+    profiles: dict[str, profile.Profile] = {}
     for entry in terms.TERMS.entries():
         if entry.name not in _PROFILES:
-            found |= _profiles_of(entry.name, measured=entry.measured)
-    return found
+            profiles |= _profiles_of(entry.name, measured=entry.measured)
+    return profiles

@@ -1,9 +1,8 @@
-"""KubeSchedulerConfiguration v1 in, profiles out; and back again.
+"""Reading and writing profiles as KubeSchedulerConfiguration v1.
 
-What kube-scheduler would refuse is refused here, with the path. Plugins that have no part in
-choosing among nodes by what is modelled here (volumes, preemption, binding, queueing) are accepted
-and passed over. Merging and ordering follow ``apis/config/v1/default_plugins.go`` and
-``framework/runtime/framework.go`` (1.37).
+What kube-scheduler would refuse is refused here, with the path. Plugins that are not modelled
+(volumes, preemption, binding, queueing) are accepted and ignored. Merging and ordering follow
+``apis/config/v1/default_plugins.go`` and ``framework/runtime/framework.go`` (1.37).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from kubestow.policies.placing.profiles import profile as profiles_profile
 API_VERSION = "kubescheduler.config.k8s.io/v1"
 KIND = "KubeSchedulerConfiguration"
 
-# Plugins of 1.37 that decide nothing that is modelled here, in default order with weights.
+# Plugins of 1.37 that are not modelled here, in default order with weights.
 _OTHERS = {
     "SchedulingGates": 0,
     "PrioritySort": 0,
@@ -66,23 +65,23 @@ def read_configuration(document: decoding.Field) -> tuple[profiles_profile.Profi
     document["parallelism"].integer(16, least=1)
     initial = document["podInitialBackoffSeconds"].integer(1, least=1)
     document["podMaxBackoffSeconds"].integer(max(10, initial), least=initial)
-    overlooked = extender_resources(document["extenders"])
+    ignored = extender_resources(document["extenders"])
     return tuple(
         replace(
             profile,
-            fit=replace(profile.fit, ignored_resources=profile.fit.ignored_resources | overlooked),
+            fit=replace(profile.fit, ignored_resources=profile.fit.ignored_resources | ignored),
         )
         for profile in _profiles(document["profiles"])
     )
 
 
 def extender_resources(extenders: decoding.Field) -> frozenset[str]:
-    """Return the resources that extenders manage and kube-scheduler overlooks.
+    """Return the resources that extenders manage and kube-scheduler ignores.
 
-    The extenders themselves are remote services; their filters and scores are not part of this.
+    The extenders themselves are remote services; their filters and scores are not modelled here.
     """
     managed: set[str] = set()
-    overlooked: set[str] = set()
+    ignored: set[str] = set()
     binders = 0
     for extender in extenders.items():
         if extender["prioritizeVerb"].text("") and extender["weight"].integer(0) <= 0:
@@ -96,24 +95,24 @@ def extender_resources(extenders: decoding.Field) -> frozenset[str]:
                 raise item["name"].refuse("duplicate extender managed resource name")
             managed.add(name)
             if item["ignoredByScheduler"].truth():
-                overlooked.add(name)
+                ignored.add(name)
     if binders > 1:
         raise extenders.refuse("only one extender can implement bind")
-    return frozenset(overlooked)
+    return frozenset(ignored)
 
 
 def _profiles(section: decoding.Field) -> list[profiles_profile.Profile]:
     entries = list(section.items())
     if not entries:
         return [profiles_profile.Profile()]
-    found: list[profiles_profile.Profile] = []
+    profiles: list[profiles_profile.Profile] = []
     for entry in entries:
         default = pods.DEFAULT_SCHEDULER if len(entries) == 1 else None
         name = entry["schedulerName"].text(default)
-        if any(profile.name == name for profile in found):
+        if any(profile.name == name for profile in profiles):
             raise entry["schedulerName"].refuse("duplicate scheduler name")
-        found.append(_profile(entry, name))
-    return found
+        profiles.append(_profile(entry, name))
+    return profiles
 
 
 def _profile(entry: decoding.Field, name: str) -> profiles_profile.Profile:
@@ -125,7 +124,7 @@ def _profile(entry: decoding.Field, name: str) -> profiles_profile.Profile:
     plugin_arguments.refuse_unknown(plugins, _POINTS)
     everywhere = _merged(profiles_profile.DEFAULT_PLUGINS, plugins["multiPoint"])
     for point in _POINTS:
-        _enabled(plugins[point])  # refuses unknown names at points that are not modelled, too
+        _enabled(plugins[point])  # also refuses unknown names at points that are not modelled
     prefilters = _expanded(everywhere, plugins["preFilter"], profiles_profile.PREFILTERS)
     filters = _expanded(everywhere, plugins["filter"], profiles_profile.FILTERS)
     scores = _expanded(everywhere, plugins["score"], profiles_profile.SCORES)
@@ -133,7 +132,7 @@ def _profile(entry: decoding.Field, name: str) -> profiles_profile.Profile:
         name=name,
         prefilters=tuple(plugin for plugin, _ in prefilters),
         filters=tuple(plugin for plugin, _ in filters),
-        # framework.go: a scoring plugin without a weight counts once.
+        # framework.go: a score plugin without a weight has weight 1.
         scores=tuple((plugin, weight or 1) for plugin, weight in scores),
     )
     return _with_arguments(profile, entry["pluginConfig"])
@@ -141,7 +140,7 @@ def _profile(entry: decoding.Field, name: str) -> profiles_profile.Profile:
 
 def _enabled(point: decoding.Field) -> list[tuple[str, int]]:
     plugin_arguments.refuse_unknown(point, ("enabled", "disabled"))
-    found: list[tuple[str, int]] = []
+    enabled: list[tuple[str, int]] = []
     for item in point["enabled"].items():
         plugin_arguments.refuse_unknown(item, ("name", "weight"))
         name = item["name"].text()
@@ -149,10 +148,10 @@ def _enabled(point: decoding.Field) -> list[tuple[str, int]]:
             raise item["name"].refuse(f"was removed before {API_VERSION}")
         if name not in _KNOWN:
             raise item["name"].refuse("unknown plugin")
-        if any(name == known for known, _ in found):
+        if any(name == known for known, _ in enabled):
             raise item["name"].refuse("plugin enabled twice")
-        found.append((name, item["weight"].integer(0, least=0)))
-    return found
+        enabled.append((name, item["weight"].integer(0, least=0)))
+    return enabled
 
 
 def _disabled(point: decoding.Field) -> set[str]:
@@ -160,21 +159,21 @@ def _disabled(point: decoding.Field) -> set[str]:
 
 
 def _merged(defaults: Enabled, custom: decoding.Field) -> list[tuple[str, int]]:
-    """Merge a plugin set into the defaults: re-configured ones keep their place."""
+    """Merge a plugin set into the defaults: reconfigured plugins keep their position."""
     enabled, disabled = _enabled(custom), _disabled(custom)
-    wanted = dict(enabled)
+    weights = dict(enabled)
     kept = [] if "*" in disabled else [d for d in defaults if d[0] not in disabled]
-    merged = [(name, wanted.pop(name, weight)) for name, weight in kept]
-    return merged + [(name, weight) for name, weight in enabled if name in wanted]
+    merged = [(name, weights.pop(name, weight)) for name, weight in kept]
+    return merged + [(name, weight) for name, weight in enabled if name in weights]
 
 
 def _expanded(
     everywhere: Enabled, point: decoding.Field, able: tuple[str, ...]
 ) -> list[tuple[str, int]]:
-    """Combine plugins enabled everywhere with those of one extension point.
+    """Combine plugins enabled at multiPoint with those of one extension point.
 
-    First the explicitly re-configured ones in the order of the point, then the rest of those
-    enabled everywhere, then what only the point enables.
+    First the explicitly reconfigured ones in the order of the point, then the rest of multiPoint,
+    then those that only the point enables.
     """
     explicit, disabled = _enabled(point), _disabled(point)
     for name, _ in explicit:
@@ -209,12 +208,12 @@ def _with_arguments(
     return profile
 
 
-def write_configuration(found: Sequence[profiles_profile.Profile]) -> dict[str, Any]:
-    """Return profiles as a KubeSchedulerConfiguration, saying only what differs from defaults."""
+def write_configuration(profiles: Sequence[profiles_profile.Profile]) -> dict[str, Any]:
+    """Return profiles as a KubeSchedulerConfiguration with only the differences from defaults."""
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
-        "profiles": [_written(profile) for profile in found],
+        "profiles": [_written(profile) for profile in profiles],
     }
 
 
@@ -240,9 +239,9 @@ def _unweighted(names: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 def _changes(plugins: Enabled, defaults: Enabled) -> dict[str, Any]:
-    wanted, usual = dict(plugins), dict(defaults)
+    configured, usual = dict(plugins), dict(defaults)
     section: dict[str, Any] = {}
-    disabled = [{"name": name} for name in usual if name not in wanted]
+    disabled = [{"name": name} for name in usual if name not in configured]
     enabled = [
         {"name": name, "weight": weight} if weight else {"name": name}
         for name, weight in plugins

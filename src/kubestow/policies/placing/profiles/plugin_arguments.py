@@ -1,4 +1,4 @@
-"""Arguments of scheduler plugins: read with upstream's rules, written back, defaults left out.
+"""Reading and writing of plugin arguments with upstream's validation; defaults are omitted.
 
 The rules are those of ``apis/config/validation/validation_pluginargs.go`` (1.37).
 """
@@ -16,7 +16,7 @@ _HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
 
 
 def refuse_unknown(entry: decoding.Field, known: tuple[str, ...]) -> None:
-    """Refuse members that kube-scheduler's strict decoding does not know."""
+    """Refuse fields that kube-scheduler's strict decoding does not know."""
     for name in entry.mapping():
         if name not in known:
             raise entry[name].refuse("unknown field")
@@ -28,13 +28,13 @@ def _check_kind(args: decoding.Field, plugin: str) -> None:
 
 
 def _weights(field: decoding.Field, *, most: int) -> tuple[profiles_profile.ResourceWeight, ...]:
-    found = []
+    weights = []
     for item in field.items():
         refuse_unknown(item, ("name", "weight"))
-        # A weight left out, or 0, is 1 by defaulting.
+        # A missing or zero weight defaults to 1.
         weight = item["weight"].integer(1, least=0, most=most) or 1
-        found.append(profiles_profile.ResourceWeight(item["name"].text(), weight))
-    return tuple(found) or profiles_profile.FitArgs().resources
+        weights.append(profiles_profile.ResourceWeight(item["name"].text(), weight))
+    return tuple(weights) or profiles_profile.FitArgs().resources
 
 
 def _shape(field: decoding.Field) -> tuple[profiles_profile.ShapePoint, ...]:
@@ -91,11 +91,11 @@ def balanced(args: decoding.Field) -> profiles_profile.BalancedArgs:
     """Read NodeResourcesBalancedAllocationArgs."""
     _check_kind(args, profiles_profile.BALANCED)
     refuse_unknown(args, (*_TYPE_FIELDS, "resources"))
-    found = _weights(args["resources"], most=1)
-    names = [weighted.name for weighted in found]
+    weights = _weights(args["resources"], most=1)
+    names = [weighted.name for weighted in weights]
     if len(set(names)) < len(names):
         raise args["resources"].refuse("duplicate resource")
-    return profiles_profile.BalancedArgs(found)
+    return profiles_profile.BalancedArgs(weights)
 
 
 def node_affinity(args: decoding.Field) -> profiles_profile.NodeAffinityArgs:
@@ -155,7 +155,7 @@ READERS: Mapping[str, tuple[str, Callable[[decoding.Field], Any]]] = {
 
 
 def write(profile: profiles_profile.Profile) -> list[dict[str, Any]]:
-    """Return the ``pluginConfig`` of a profile, without what equals the defaults."""
+    """Return the ``pluginConfig`` of a profile, without arguments that equal the defaults."""
     default = profiles_profile.Profile()
     writers: list[tuple[str, Any, Any, Callable[[Any], dict[str, Any]]]] = [
         (profiles_profile.FIT, profile.fit, default.fit, _write_fit),
@@ -176,8 +176,8 @@ def write(profile: profiles_profile.Profile) -> list[dict[str, Any]]:
     ]
 
 
-def _write_weights(found: tuple[profiles_profile.ResourceWeight, ...]) -> list[dict[str, Any]]:
-    return [{"name": weighted.name, "weight": weighted.weight} for weighted in found]
+def _write_weights(weights: tuple[profiles_profile.ResourceWeight, ...]) -> list[dict[str, Any]]:
+    return [{"name": weighted.name, "weight": weighted.weight} for weighted in weights]
 
 
 def _write_fit(args: profiles_profile.FitArgs) -> dict[str, Any]:
@@ -200,10 +200,10 @@ def _write_balanced(args: profiles_profile.BalancedArgs) -> dict[str, Any]:
     return {"resources": _write_weights(args.resources)}
 
 
-def _write_requirements(found: tuple[selectors.Requirement, ...]) -> list[dict[str, Any]]:
+def _write_requirements(requirements: tuple[selectors.Requirement, ...]) -> list[dict[str, Any]]:
     return [
         {"key": r.key, "operator": r.operator, **({"values": list(r.values)} if r.values else {})}
-        for r in found
+        for r in requirements
     ]
 
 

@@ -1,4 +1,4 @@
-"""A scheduler profile: which filters run, which scores count how much, and their arguments.
+"""A scheduler profile: its filters, its scores with their weights, and their arguments.
 
 Defaults are those of ``pkg/scheduler/apis/config/v1`` (1.37).
 """
@@ -23,12 +23,12 @@ PORTS = "NodePorts"
 SPREAD = "PodTopologySpread"
 POD_AFFINITY = "InterPodAffinity"
 IMAGES = "ImageLocality"
-# These two score 0 for every pod without volume claims and device claims, which are not modelled;
-# they are kept because upstream lists them among the scores.
+# These two score 0 for every pod without volume and device claims, which are not modelled; they are
+# kept because upstream lists them among the scores.
 VOLUMES = "VolumeBinding"
 DEVICES = "DynamicResources"
 
-# In the order in which kube-scheduler runs them, with the weight of those that score.
+# In the order in which kube-scheduler runs them, with the weights of the score plugins.
 DEFAULT_PLUGINS: tuple[tuple[str, int], ...] = (
     (NODE_NAME, 0),
     (UNSCHEDULABLE, 0),
@@ -44,11 +44,11 @@ DEFAULT_PLUGINS: tuple[tuple[str, int], ...] = (
     (IMAGES, 1),
 )
 FILTERS = (NODE_NAME, UNSCHEDULABLE, TAINTS, NODE_AFFINITY, PORTS, FIT, SPREAD, POD_AFFINITY)
-# Of those with a preFilter only this one narrows down nodes there.
+# Of the plugins with a preFilter only this one restricts the nodes there.
 PREFILTERS = (NODE_AFFINITY,)
 SCORES = (TAINTS, NODE_AFFINITY, FIT, VOLUMES, SPREAD, POD_AFFINITY, DEVICES, BALANCED, IMAGES)
 
-# Spreading that every pod of a service or controller gets unless it says otherwise.
+# Default spread constraints of pods of a service or controller that have none of their own.
 SYSTEM_SPREAD = (
     pods.SpreadConstraint(max_skew=3, topology_key=nodes.HOSTNAME_LABEL, hard=False),
     pods.SpreadConstraint(max_skew=5, topology_key=nodes.ZONE_LABEL, hard=False),
@@ -102,7 +102,7 @@ class NodeAffinityArgs:
 
 @dataclass(frozen=True, slots=True)
 class SpreadArgs:
-    """Arguments of PodTopologySpread: constraints for pods that state none."""
+    """Arguments of PodTopologySpread: default constraints for pods that have none."""
 
     system: bool = True
     constraints: tuple[pods.SpreadConstraint, ...] = SYSTEM_SPREAD
@@ -118,13 +118,13 @@ class PodAffinityArgs:
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """What an extender adds to a profile: a term that filters and scores what is left.
+    """An extender of a profile: a term that filters and scores the feasible nodes.
 
     Attributes:
         term: Name of the term.
-        parameters: Its parameters, with the keys of documents.
-        weight: How often each of its points (0 to 10) counts, times 10.
-        shortlist: Leave the few nodes it finds best (``shortlists``) instead of giving points.
+        parameters: Its parameters, with the keys of files.
+        weight: Weight of its points (0 to 10), each times 10.
+        shortlist: Keep its best few nodes (``terms.shortlist``) instead of giving points.
     """
 
     term: str
@@ -138,11 +138,11 @@ class Profile:
     """A complete scheduler profile.
 
     Attributes:
-        name: The ``schedulerName`` pods ask for.
-        prefilters: Plugins that may narrow down the nodes before the filters run.
+        name: The ``schedulerName`` in pods.
+        prefilters: Plugins that may restrict the nodes before the filters run.
         filters: Filter plugins in order.
         scores: Score plugins with their weights, in order.
-        extension: What an extender adds; ``None`` for stock kube-scheduler.
+        extension: The extender; ``None`` for stock kube-scheduler.
     """
 
     name: str = pods.DEFAULT_SCHEDULER

@@ -1,6 +1,6 @@
-"""What differs between releases of kube-scheduler, read from their sources.
+"""Differences between releases of kube-scheduler, from their sources.
 
-Each flag names the first release that has it; the table is the only place where versions count.
+Each flag gives the first release that has it; no other module compares versions.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class SchedulerFeatures:
     Attributes:
         version: The release, e.g. ``1.37``.
         init_images: ImageLocality counts images of init containers (1.30).
-        resized_pods: In-place resize: what nodes report about a pod counts (1.33).
+        resized_pods: In-place resize: the resources in a pod's status count (1.33).
         sidecar_ports: Host ports of sidecars count (1.33).
         best_effort_unbalanced: BalancedAllocation skips pods without requests (1.33).
         pod_level: Pod-level resources count (1.34).
-        anonymous_taints: A rejection does not name the taint any more (1.34).
+        anonymous_taints: A rejection no longer names the taint (1.34).
         balance_change: BalancedAllocation scores the change of balance, not the balance (1.36).
         image_volumes: ImageLocality counts image volumes (1.36).
     """
@@ -44,7 +44,7 @@ def scheduler_features(version: str = DEFAULT_VERSION) -> SchedulerFeatures:
     """Return the behaviour of a release such as ``1.35`` or ``v1.35.4``.
 
     Raises:
-        InputError: If the text is no version, or one whose rules are not known here.
+        InputError: If the text is not a version, or the release is not supported.
     """
     release = releases.parse(version, OLDEST_VERSION, NEWEST_VERSION)
     return SchedulerFeatures(

@@ -1,7 +1,7 @@
-"""kube-scheduler, exactly: filters, scores, sampling of nodes, preemption.
+"""An exact reimplementation of kube-scheduler: filters, scores, node sampling, preemption.
 
-What is configured lives in ``profiles``, what an extender adds in ``terms``, the compiled form for
-many pods in ``batch``.
+Configuration is in ``profiles``, extender terms are in ``terms``, and the compiled form for many
+pods is in ``batch``.
 """
 
 from kubestow.policies.placing.scheduler.cycle import Conflict, Cycle

@@ -1,4 +1,4 @@
-"""What the plugins of one scheduling cycle share: pod, cluster, profile and release."""
+"""The inputs that all plugins of one scheduling cycle share: pod, cluster, profile, release."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubestow.policies.placing import profiles
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """One pod meeting one cluster under one profile."""
+    """One pod to schedule on one cluster under one profile."""
 
     pod: pods.Pod
     state: states.ClusterState
@@ -21,11 +21,11 @@ class Cycle:
 
 @dataclass(frozen=True, slots=True)
 class FilterVerdict:
-    """What a filter says: which nodes pass, and why a node does not."""
+    """The result of a filter: which nodes pass, and why a node does not."""
 
     passes: arrays.Bools
     explain: Callable[[int], str]
 
 
 class Conflict(Exception):  # noqa: N818 - not an error of the program: the pod fits nowhere
-    """A pod contradicts itself, so that no node needs to be looked at."""
+    """The constraints of a pod contradict each other, so no node can be feasible."""

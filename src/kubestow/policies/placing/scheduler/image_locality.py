@@ -1,4 +1,4 @@
-"""The score for images a node already has (plugin ImageLocality)."""
+"""The score for images that a node already holds (plugin ImageLocality)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubestow.policies.placing.scheduler import normalization
 from kubestow.policies.placing.scheduler.cycle import Cycle
 
 _MEBIBYTE = 1024 * 1024
-_LEAST_BYTES = 23 * _MEBIBYTE  # below this an image makes no difference
+_LEAST_BYTES = 23 * _MEBIBYTE  # smaller totals score 0
 _MOST_BYTES = 1000 * _MEBIBYTE  # per container
 
 

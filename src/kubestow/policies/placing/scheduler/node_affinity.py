@@ -1,4 +1,4 @@
-"""Node affinity and node selectors, as filter and as score (plugin NodeAffinity)."""
+"""Node affinity and node selectors as filter and score (plugin NodeAffinity)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _NAME = "metadata.name"
 def requirement_mask(
     state: states.ClusterState, requirement: selectors.Requirement
 ) -> arrays.Bools:
-    """Tell which nodes fulfil a requirement on their labels; each value is judged once."""
+    """Return which nodes match a label requirement; each distinct value is evaluated once."""
     column = state.label(requirement.key)
     by_value = [requirement.matches({requirement.key: value}) for value in column.values]
-    answers = np.array([*by_value, requirement.matches({})], dtype=np.bool_)
-    return answers[column.codes]  # code -1, no such label, takes the last answer
+    matches = np.array([*by_value, requirement.matches({})], dtype=np.bool_)
+    return matches[column.codes]  # code -1 (no such label) selects the last entry
 
 
 def _name_mask(state: states.ClusterState, requirement: selectors.Requirement) -> arrays.Bools:
@@ -31,7 +31,7 @@ def _name_mask(state: states.ClusterState, requirement: selectors.Requirement) -
 
 
 def term_mask(state: states.ClusterState, term: selectors.NodeSelectorTerm) -> arrays.Bools:
-    """Tell which nodes fulfil a term of a node affinity."""
+    """Return which nodes match a node selector term."""
     if term.empty or not term.valid:
         return np.zeros(len(state), dtype=np.bool_)
     passes = np.ones(len(state), dtype=np.bool_)
@@ -45,27 +45,27 @@ def term_mask(state: states.ClusterState, term: selectors.NodeSelectorTerm) -> a
 def terms_mask(
     state: states.ClusterState, terms: tuple[selectors.NodeSelectorTerm, ...]
 ) -> arrays.Bools:
-    """Tell which nodes fulfil any of several terms."""
+    """Return which nodes match any of several terms."""
     nowhere = np.zeros(len(state), dtype=np.bool_)
     return reduce(np.logical_or, (term_mask(state, term) for term in terms), nowhere)
 
 
 def required_mask(state: states.ClusterState, spec: pods.PodSpec) -> arrays.Bools:
-    """Tell which nodes fulfil a pod's node selector and required node affinity."""
+    """Return which nodes match a pod's node selector and required node affinity."""
     passes = np.ones(len(state), dtype=np.bool_)
     for key, value in spec.node_selector.items():
-        wanted = selectors.Requirement(key, selectors.IN, (value,))
-        passes &= requirement_mask(state, wanted)
+        requirement = selectors.Requirement(key, selectors.IN, (value,))
+        passes &= requirement_mask(state, requirement)
     if spec.required_nodes is not None:
         passes &= terms_mask(state, spec.required_nodes)
     return passes
 
 
 def named_nodes(spec: pods.PodSpec) -> frozenset[str] | None:
-    """Return the only nodes worth looking at, when every term names its nodes.
+    """Return the only nodes to evaluate, if every term names its nodes.
 
     Raises:
-        Conflict: If the terms contradict themselves.
+        Conflict: If the terms contradict each other.
     """
     if not spec.required_nodes:
         return None
@@ -83,7 +83,7 @@ def named_nodes(spec: pods.PodSpec) -> frozenset[str] | None:
 
 
 def admitted_nodes(cycle: Cycle) -> FilterVerdict | None:
-    """Filter by the affinity the profile adds and by what the pod requires."""
+    """Filter by the profile's added affinity and by the pod's selector and required affinity."""
     spec, added = cycle.pod.spec, cycle.profile.node_affinity.required
     if added is None and not spec.node_selector and spec.required_nodes is None:
         return None
@@ -100,12 +100,12 @@ def admitted_nodes(cycle: Cycle) -> FilterVerdict | None:
 
 
 def node_preference(cycle: Cycle) -> arrays.Ints | None:
-    """Return the summed weight of the preferred terms a node fulfils, before normalisation."""
-    wanted = (*cycle.profile.node_affinity.preferred, *cycle.pod.spec.preferred_nodes)
-    if not wanted:
+    """Return the total weight of the preferred terms that each node matches, not normalised."""
+    preferences = (*cycle.profile.node_affinity.preferred, *cycle.pod.spec.preferred_nodes)
+    if not preferences:
         return None
     total = np.zeros(len(cycle.state), dtype=np.int64)
-    for preferred in wanted:
+    for preferred in preferences:
         if preferred.weight:
             total += preferred.weight * term_mask(cycle.state, preferred.term)
     return total

@@ -1,4 +1,4 @@
-"""Filters on what a node is: its name, its availability, its taints, its free ports."""
+"""Filters on node name, cordon, taints, host ports and free resources."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ _CORDONED = nodes.Taint(nodes.UNSCHEDULABLE, "", nodes.NO_SCHEDULE)
 
 
 def node_name(cycle: Cycle) -> FilterVerdict | None:
-    """Let only the node pass that the pod names, if it names one."""
-    wanted = cycle.pod.node_name
-    if not wanted:
+    """Let only the node pass that ``spec.nodeName`` names, if it is set."""
+    name = cycle.pod.node_name
+    if not name:
         return None
     passes = np.zeros(len(cycle.state), dtype=np.bool_)
-    if wanted in cycle.state.rows:
-        passes[cycle.state.rows[wanted]] = True
+    if name in cycle.state.rows:
+        passes[cycle.state.rows[name]] = True
     return FilterVerdict(passes, lambda _: "node(s) didn't match the requested node name")
 
 
 def unschedulable(cycle: Cycle) -> FilterVerdict | None:
-    """Keep pods off cordoned nodes unless they tolerate the mark of those."""
+    """Filter out cordoned nodes unless the pod tolerates the unschedulable taint."""
     if nodes.tolerated(_CORDONED, cycle.pod.spec.tolerations):
         return None
     return FilterVerdict(~cycle.state.marks.cordoned, lambda _: "node(s) were unschedulable")
 
 
 def over_taints(
-    state: states.ClusterState, answer: Callable[[tuple[nodes.Taint, ...]], int]
+    state: states.ClusterState, function: Callable[[tuple[nodes.Taint, ...]], int]
 ) -> arrays.Ints:
-    """Ask a question of every node's taints, once for each different set of them."""
+    """Evaluate a function of every node's taints, once for each distinct set of taints."""
     marks = state.marks
-    return np.array([answer(found) for found in marks.taints], dtype=np.int64)[marks.codes]
+    return np.array([function(taints) for taints in marks.taints], dtype=np.int64)[marks.codes]
 
 
 def untolerated(cycle: Cycle) -> FilterVerdict:
-    """Keep pods off nodes with a NoSchedule or NoExecute taint that they do not tolerate."""
+    """Filter out nodes with a NoSchedule or NoExecute taint that the pod does not tolerate."""
     tolerations = cycle.pod.spec.tolerations
-    kept_away = over_taints(cycle.state, lambda found: nodes.keeps_away(found, tolerations))
+    kept_away = over_taints(cycle.state, lambda taints: nodes.keeps_away(taints, tolerations))
 
     def explain(row: int) -> str:
         if cycle.features.anonymous_taints:
@@ -56,19 +56,19 @@ def untolerated(cycle: Cycle) -> FilterVerdict:
 
 
 def host_ports(cycle: Cycle) -> tuple[pods.HostPort, ...]:
-    """Return the host ports a pod asks for, as far as the release counts them."""
+    """Return the host ports of a pod that this release of the scheduler considers."""
     if cycle.features.sidecar_ports:
         return cycle.pod.spec.host_ports
     return tuple(port for c in cycle.pod.spec.containers for port in c.host_ports)
 
 
 def free_ports(cycle: Cycle) -> FilterVerdict | None:
-    """Keep pods off nodes where a host port of theirs is taken."""
-    wanted = host_ports(cycle)
-    if not wanted:
+    """Filter out nodes where a host port of the pod is in use."""
+    ports = host_ports(cycle)
+    if not ports:
         return None
     taken = np.zeros(len(cycle.state), dtype=np.bool_)
-    for port in wanted:
+    for port in ports:
         taken |= cycle.state.port_taken(port)
     return FilterVerdict(
         ~taken, lambda _: "node(s) didn't have free ports for the requested pod ports"
@@ -81,39 +81,39 @@ def prefer_no_schedule_count(cycle: Cycle) -> arrays.Ints:
         t for t in cycle.pod.spec.tolerations if t.effect in ("", nodes.PREFER_NO_SCHEDULE)
     )
 
-    def count(found: tuple[nodes.Taint, ...]) -> int:
+    def count(taints: tuple[nodes.Taint, ...]) -> int:
         return sum(
             taint.effect == nodes.PREFER_NO_SCHEDULE and not nodes.tolerated(taint, tolerations)
-            for taint in found
+            for taint in taints
         )
 
     return over_taints(cycle.state, count)
 
 
 def filter_requests(cycle: Cycle) -> dict[str, int]:
-    """Return what the filter counts for a pod: what its specification says."""
+    """Return the amounts that the filter counts for a pod, from its specification."""
     rules = requests.RequestRules(pod_level=cycle.features.pod_level)
     return resources.amounts(requests.pod_requests(cycle.pod, rules))
 
 
 def is_ignored(name: str, args: profiles.FitArgs) -> bool:
-    """Tell whether the configuration tells the filter to overlook an extended resource."""
+    """Return whether the configuration makes the filter ignore an extended resource."""
     if not resources.is_extended(name):
         return False
     return name in args.ignored_resources or name.partition("/")[0] in args.ignored_groups
 
 
 def fits(cycle: Cycle) -> FilterVerdict:
-    """Filter by free resources and free places for pods."""
+    """Filter by free resources and free pod slots."""
     state, args = cycle.state, cycle.profile.fit
     free = state.allocatable - state.requested
     lacking: list[tuple[str, arrays.Bools]] = [
         ("Too many pods", free[:, state.columns[resources.PODS]] < 1)
     ]
-    wanted = filter_requests(cycle)
+    requested = filter_requests(cycle)
     ordinary = (resources.CPU, resources.MEMORY, resources.EPHEMERAL_STORAGE)
-    for name in (*ordinary, *sorted(set(wanted) - set(ordinary))):
-        amount = wanted.get(name, 0)
+    for name in (*ordinary, *sorted(set(requested) - set(ordinary))):
+        amount = requested.get(name, 0)
         if amount <= 0 or is_ignored(name, args):
             continue
         column = state.columns.get(name)

@@ -1,4 +1,4 @@
-"""Integer arithmetic the score plugins share."""
+"""Integer arithmetic shared by the score plugins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def proportional(raw: arrays.Ints, *, reverse: bool) -> arrays.Ints:
 
     Args:
         raw: Scores of the feasible nodes, not negative.
-        reverse: Whether a small raw score is the better one.
+        reverse: Whether a small raw score is better.
     """
     largest = int(raw.max(initial=0))
     if largest == 0:
@@ -24,7 +24,7 @@ def proportional(raw: arrays.Ints, *, reverse: bool) -> arrays.Ints:
 
 
 def truncating_divide(numerator: arrays.Ints, denominator: int) -> arrays.Ints:
-    """Divide like Go: towards zero, also for negative numbers."""
+    """Divide like Go: truncate towards zero, also for negative numbers."""
     quotient: arrays.Ints = np.sign(numerator) * (np.abs(numerator) // denominator)
     return quotient
 

@@ -1,4 +1,4 @@
-"""Affinity and anti-affinity between pods, as filter and as score (plugin InterPodAffinity)."""
+"""Pod affinity and anti-affinity as filter and score (plugin InterPodAffinity)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REPELLED = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
 def term_covers_group(cycle: Cycle, term: pods.PodAffinityTerm, group: states.PodGroup) -> bool:
-    """Tell whether a term of the incoming pod speaks of the pods of a group."""
+    """Return whether a term of the incoming pod selects the pods of a group."""
     labels = cycle.state.cluster.namespace_labels(group.namespace)
     if term.selector is None or not term.covers(cycle.pod.namespace, group.namespace, labels):
         return False
@@ -24,7 +24,7 @@ def term_covers_group(cycle: Cycle, term: pods.PodAffinityTerm, group: states.Po
 
 
 def term_covers_pod(cycle: Cycle, term: pods.PodAffinityTerm, owner_namespace: str) -> bool:
-    """Tell whether a term of a pod in some namespace speaks of the incoming pod."""
+    """Return whether a term of a pod in ``owner_namespace`` selects the incoming pod."""
     pod = cycle.pod
     labels = cycle.state.cluster.namespace_labels(pod.namespace)
     if term.selector is None or not term.covers(owner_namespace, pod.namespace, labels):
@@ -33,7 +33,7 @@ def term_covers_pod(cycle: Cycle, term: pods.PodAffinityTerm, owner_namespace: s
 
 
 def _pods_fulfilling(cycle: Cycle, terms: tuple[pods.PodAffinityTerm, ...]) -> arrays.Ints:
-    """Count on each node the pods that fulfil all of several terms."""
+    """Count on each node the pods that match all terms."""
     total = np.zeros(len(cycle.state), dtype=np.int64)
     for group in cycle.state.groups:
         if all(term_covers_group(cycle, term, group) for term in terms):
@@ -48,36 +48,36 @@ def _in_domain(cycle: Cycle, key: str, amounts: arrays.Ints) -> arrays.Ints:
 
 
 def _near(cycle: Cycle) -> arrays.Bools:
-    """Tell which nodes lie together with the pods the incoming one must be near to."""
+    """Return which nodes satisfy the pod's required affinity."""
     terms = cycle.pod.spec.required_near
     passes = np.ones(len(cycle.state), dtype=np.bool_)
     if not terms:
         return passes
-    wanted = _pods_fulfilling(cycle, terms)
+    matching = _pods_fulfilling(cycle, terms)
     labelled = passes.copy()
     anywhere = False
     for term in terms:
         present = cycle.state.label(term.topology_key).present
         labelled &= present
-        anywhere |= bool((wanted[present] > 0).any())
-        passes &= _in_domain(cycle, term.topology_key, wanted) > 0
+        anywhere |= bool((matching[present] > 0).any())
+        passes &= _in_domain(cycle, term.topology_key, matching) > 0
     if not anywhere and all(term_covers_pod(cycle, t, cycle.pod.namespace) for t in terms):
-        # The first of a set of pods that want to be together may start anywhere.
+        # The first of a set of pods with affinity to each other may start anywhere.
         return labelled
     return passes & labelled
 
 
 def _apart(cycle: Cycle) -> arrays.Bools:
-    """Tell which nodes lie apart from the pods the incoming one must not be near to."""
+    """Return which nodes satisfy the pod's required anti-affinity."""
     passes = np.ones(len(cycle.state), dtype=np.bool_)
     for term in cycle.pod.spec.required_apart:
-        unwanted = _pods_fulfilling(cycle, (term,))
-        passes &= _in_domain(cycle, term.topology_key, unwanted) == 0
+        matching = _pods_fulfilling(cycle, (term,))
+        passes &= _in_domain(cycle, term.topology_key, matching) == 0
     return passes
 
 
 def _not_repelled(cycle: Cycle) -> arrays.Bools:
-    """Tell which nodes no existing pod keeps the incoming one from."""
+    """Return which nodes satisfy the required anti-affinity of existing pods."""
     passes = np.ones(len(cycle.state), dtype=np.bool_)
     for group in cycle.state.groups:
         for term in group.spec.required_apart if group.spec else ():
@@ -87,7 +87,7 @@ def _not_repelled(cycle: Cycle) -> arrays.Bools:
 
 
 def compatible(cycle: Cycle) -> FilterVerdict | None:
-    """Filter by the required terms of the incoming pod and of those already there."""
+    """Filter by the required terms of the incoming pod and of existing pods."""
     if not cycle.pod.spec.speaks_of_pods and not any(g.spec for g in cycle.state.groups):
         return None
     near, apart, not_repelled = _near(cycle), _apart(cycle), _not_repelled(cycle)
@@ -101,7 +101,7 @@ def compatible(cycle: Cycle) -> FilterVerdict | None:
 
 
 def _contributions(cycle: Cycle) -> Iterator[tuple[str, int, arrays.Ints]]:
-    """Yield topology key, weight and pods per node of every term that applies."""
+    """Yield topology key, weight and pods per node of each term that applies."""
     spec, args = cycle.pod.spec, cycle.profile.pod_affinity
     for sign, own in ((1, spec.preferred_near), (-1, spec.preferred_apart)):
         for weighted in own:
@@ -121,7 +121,7 @@ def _contributions(cycle: Cycle) -> Iterator[tuple[str, int, arrays.Ints]]:
 
 
 def attraction(cycle: Cycle, feasible: arrays.Ints) -> arrays.Ints | None:
-    """Score feasible nodes by the pods around them, normalised between least and most."""
+    """Score feasible nodes by the pods in their domains, normalised between minimum and maximum."""
     spec = cycle.pod.spec
     has_preferences = bool(spec.preferred_near or spec.preferred_apart)
     if cycle.profile.pod_affinity.ignore_preferred_of_existing and not has_preferences:

@@ -1,10 +1,10 @@
-"""Preemption: which pods of lower priority make room (``plugins/defaultpreemption``, 1.37).
+"""Preemption: which pods of lower priority to evict (``plugins/defaultpreemption``, 1.37).
 
-On every node all pods of lower priority are taken away in thought; where the pod would fit then, as
-many as possible are given back, the most important first, those whose disruption budget would be
-broken before the others. Of the nodes the one is chosen with the fewest broken budgets, then the
-lowest priority of its most important victim, the lowest sum of priorities, the fewest victims, the
-latest start of its most important victims, and then the first.
+On each node, a dry run removes all pods of lower priority. If the pod then fits, as many victims
+as possible are reprieved, the most important first, and those whose disruption budget would be
+violated before the others. The chosen node has the fewest violated budgets, then the lowest
+priority of its most important victim, the lowest sum of priorities, the fewest victims, the
+latest start of its most important victims, and then comes first in order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Running:
 
     Attributes:
         pod: The pod.
-        started_s: Since when it runs; earlier is more important.
+        started_s: When it started; earlier is more important.
         budget: Name of its disruption budget; empty without one.
     """
 
@@ -39,7 +39,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """The node that is chosen, and the pods that have to go there."""
+    """The chosen node, and the pods to evict from it."""
 
     row: int
     victims: tuple[Running, ...]
@@ -54,27 +54,27 @@ def choose_victims(
     allowed: Mapping[str, int],
     offset: int = 0,
 ) -> Preemption | None:
-    """Return what would have to go for a pod that fits nowhere; the state ends as it began.
+    """Return the node and victims for a pod that fits nowhere; the state is left unchanged.
 
     Args:
         pod: The pod.
         state: The cluster.
-        scheduler: Whose filters decide.
+        scheduler: Its filters decide.
         running: Pods by row of their node.
-        allowed: Disruptions that every budget still allows.
-        offset: Row to begin with; upstream draws it at random.
+        allowed: Disruptions that each budget still allows.
+        offset: Row to start with; upstream draws it at random.
     """
     count = len(state)
     most = min(max(count * LEAST_PERCENTAGE // 100, LEAST_CANDIDATES), count)
-    found: list[Preemption] = []
+    candidates: list[Preemption] = []
     for row in _promising(pod, state, running, offset):
         candidate = _victims_on(row, pod, state, scheduler, running[row], allowed)
         if candidate is not None:
-            found.append(candidate)
-            # Upstream goes on until a candidate is among them that breaks no budget.
-            if len(found) >= most and any(not other.broken_budgets for other in found):
+            candidates.append(candidate)
+            # Upstream continues until some candidate violates no budget.
+            if len(candidates) >= most and any(not other.broken_budgets for other in candidates):
                 break
-    return min(found, key=_rank) if found else None
+    return min(candidates, key=_rank) if candidates else None
 
 
 def _promising(
@@ -83,8 +83,8 @@ def _promising(
     running: Mapping[int, Sequence[Running]],
     offset: int,
 ) -> Iterator[int]:
-    """Find rows where enough would be free without the pods of lower priority, one by one."""
-    wanted = state.occupied(requests.occupancy(pod, use_status=False, pod_level=state.pod_level))
+    """Yield rows where enough would be free without the pods of lower priority."""
+    requested = state.occupied(requests.occupancy(pod, use_status=False, pod_level=state.pod_level))
     free = state.allocatable - state.requested
     rows = [(offset + step) % len(state) for step in range(len(state))]
     for row in rows:
@@ -92,9 +92,9 @@ def _promising(
         if not lower:
             continue
         freed = sum(
-            (state.occupied(_taken(victim, state)) for victim in lower), np.zeros_like(wanted)
+            (state.occupied(_taken(victim, state)) for victim in lower), np.zeros_like(requested)
         )
-        if np.all((wanted <= free[row] + freed) | (wanted == 0)):
+        if np.all((requested <= free[row] + freed) | (requested == 0)):
             yield row
 
 
@@ -110,7 +110,7 @@ def _victims_on(
     running: Sequence[Running],
     allowed: Mapping[str, int],
 ) -> Preemption | None:
-    """Return the fewest pods that have to leave one node, or ``None`` if that does not help."""
+    """Return the victims on one node, or ``None`` if evicting them does not help."""
     lower = [r for r in running if r.pod.spec.priority < pod.spec.priority]
     lower.sort(key=lambda r: (-r.pod.spec.priority, r.started_s))
     away = list(lower)
@@ -135,12 +135,12 @@ def _victims_on(
 
 
 def _split(
-    found: Sequence[Running], allowed: Mapping[str, int]
+    victims: Sequence[Running], allowed: Mapping[str, int]
 ) -> tuple[list[Running], list[Running]]:
-    """Split pods into those whose budget would be broken and the others, in order."""
+    """Split pods into those whose budget would be violated and the others, in order."""
     left = dict(allowed)
     breaking, others = [], []
-    for running in found:
+    for running in victims:
         if running.budget and left.get(running.budget, 0) <= 0:
             breaking.append(running)
         else:
@@ -150,14 +150,14 @@ def _split(
     return breaking, others
 
 
-def _rank(found: Preemption) -> tuple[float, ...]:
-    priorities = [victim.pod.spec.priority for victim in found.victims]
+def _rank(preemption: Preemption) -> tuple[float, ...]:
+    priorities = [victim.pod.spec.priority for victim in preemption.victims]
     if not priorities:
         return (-1.0,)
     highest = max(priorities)
-    earliest_s = min(v.started_s for v in found.victims if v.pod.spec.priority == highest)
+    earliest_s = min(v.started_s for v in preemption.victims if v.pod.spec.priority == highest)
     return (
-        found.broken_budgets,
+        preemption.broken_budgets,
         highest,
         sum(priority + _OFFSET for priority in priorities),
         len(priorities),

@@ -1,8 +1,8 @@
-"""How many nodes kube-scheduler looks at (``pkg/scheduler/schedule_one.go``, 1.37).
+"""How many nodes kube-scheduler evaluates (``pkg/scheduler/schedule_one.go``, 1.37).
 
-In clusters of 100 nodes and more it stops when enough feasible nodes are found, and the next pod
-begins where it stopped. Upstream filters in parallel, so that the set it stops with depends on
-goroutines; here nodes are taken strictly in order.
+In clusters of 100 or more nodes it stops once it has enough feasible nodes, and the next pod
+starts where it stopped. Upstream filters in parallel, so its set depends on goroutine timing;
+here nodes are taken strictly in order.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ LEAST_PERCENTAGE = 5  # minFeasibleNodesPercentageToFind
 
 @dataclass(frozen=True, slots=True)
 class NodeSample:
-    """Where to begin, and what share of the nodes to look for.
+    """Where to start, and what share of the nodes is enough.
 
     Attributes:
         start: Row of the first node.
-        percentage: Share of all nodes that is enough; 0 lets the size of the cluster decide.
+        percentage: Share of all nodes that is enough; 0 derives it from the size of the cluster.
     """
 
     start: int = 0
@@ -44,18 +44,18 @@ def enough(nodes: int, percentage: int = 0) -> int:
 
 
 def take(feasible: arrays.Ints, nodes: int, sample: NodeSample) -> tuple[arrays.Ints, int]:
-    """Return the feasible rows that are looked at, and where the next look begins.
+    """Return the feasible rows of the sample, and where the next sample starts.
 
     Args:
         feasible: Rows of all feasible nodes, rising.
-        nodes: How many nodes there are.
-        sample: Where to begin, and how many are enough.
+        nodes: Number of nodes.
+        sample: Where to start, and what share is enough.
     """
-    wanted = enough(nodes, sample.percentage)
+    limit = enough(nodes, sample.percentage)
     start = sample.start % nodes if nodes else 0
-    if len(feasible) <= wanted:
-        return feasible, start  # all nodes were looked at
+    if len(feasible) <= limit:
+        return feasible, start  # all nodes were evaluated
     split = int(feasible.searchsorted(start))
     ordered = np.concatenate([feasible[split:], feasible[:split]])
-    # Upstream stops at the first feasible node beyond those, and begins there the next time.
-    return ordered[:wanted], int(ordered[wanted])
+    # Upstream stops at the first feasible node beyond those, and starts there the next time.
+    return ordered[:limit], int(ordered[limit])

@@ -1,4 +1,4 @@
-"""The scheduling cycle: filter, score, choose - with every number that led there."""
+"""The scheduling cycle: filter, score, choose, with all numbers behind the decision."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kubestow.policies.placing.scheduler.cycle import Conflict, Cycle, FilterVer
 
 
 def open_term(extension: profiles.Extension | None) -> terms.Term | None:
-    """Return the term of an extension; ``None`` for no extension.
+    """Return the term of an extension; ``None`` without an extension.
 
     Raises:
         InputError: If there is no such term, or a parameter is wrong.
@@ -79,18 +79,18 @@ SCORES: Mapping[str, Callable[[Cycle, arrays.Ints], arrays.Ints | None]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """Where a pod goes, and everything that was weighed.
+    """The node chosen for a pod, with all feasible nodes and scores.
 
     Attributes:
         pod: The pod.
         row: The node's row; ``None`` if no node is feasible.
         feasible: Rows of the feasible nodes.
         scores: Weighted score of every feasible node by plugin; empty when scoring was skipped
-            because there was nothing to choose.
+            because at most one node is feasible.
         final: Sum of the scores.
         top: Rows of the nodes with the highest sum, in order of their names.
-        next_start: Where the next pod's look at nodes begins.
-        parts: What the score of an extension is made of, by term and part, for every feasible node.
+        next_start: Row where the next pod's node sample starts.
+        parts: Components of an extension's score, by term and part, for every feasible node.
     """
 
     pod: pods.Pod
@@ -113,11 +113,11 @@ class Placement:
 
     @property
     def tie(self) -> bool:
-        """Tell whether several nodes share the highest score, so that upstream leaves it open."""
+        """Return whether several nodes share the highest score; upstream then picks at random."""
         return len(self.top) > 1
 
     def rejected(self) -> dict[str, str]:
-        """Return the reason for every node that is not feasible, worked out on demand."""
+        """Return the reason for every node that is not feasible, computed on demand."""
         return self._reasons()
 
     def scores_of(self, position: int) -> dict[str, int]:
@@ -125,11 +125,11 @@ class Placement:
         return {plugin: int(values[position]) for plugin, values in self.scores.items()}
 
     def parts_of(self, position: int) -> dict[str, float]:
-        """Return what an extension's score of the feasible node at a position is made of."""
+        """Return the components of an extension's score of the feasible node at a position."""
         return {part: float(values[position]) for part, values in self.parts.items()}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the placement as plain values, with names that are a contract."""
+        """Return the placement as plain values; its keys are a stable interface."""
         names = [self.nodes[row] for row in self.feasible]
         by_name = sorted(range(len(names)), key=names.__getitem__)
         scored = by_name if len(names) > 1 else []
@@ -147,11 +147,11 @@ class Placement:
         }
 
     def record(self, most: int | None = None) -> decisions.DecisionRecord:
-        """Return the decision in the shape all policies share.
+        """Return the decision in the format that all policies share.
 
         Args:
-            most: Keep only so many of the best candidates, and rejections only where there is no
-                candidate, counted by reason: for hosts that keep many records.
+            most: Keep only this many of the best candidates, and rejections, counted by reason,
+                only if no node was chosen; for hosts that keep many records. ``None`` keeps all.
         """
         order = np.argsort(-self.final, kind="stable")[:most]
         rejected = self.rejected() if most is None or self.row is None else {}
@@ -183,7 +183,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """kube-scheduler with one profile, as a pure function of pod and cluster state."""
+    """kube-scheduler with one profile: a pure function of pod and cluster state."""
 
     profile: profiles.Profile
     features: profiles.SchedulerFeatures
@@ -206,8 +206,8 @@ class Scheduler:
             pod: The pod.
             state: The cluster.
             rng: Breaks ties at random; without it the first name wins.
-            sample: Which nodes to look at; without it all.
-            loads: What nodes use, for an extension; without it what their pods request.
+            sample: Which nodes to evaluate; all if omitted.
+            loads: Usage of the nodes, for an extension; defaults to the requests of their pods.
         """
         cycle = Cycle(pod, state, self.profile, self.features)
         try:
@@ -227,7 +227,7 @@ class Scheduler:
             scores = _score(cycle, feasible)
             if added is not None:
                 scores[added.name] = added.scores
-        # Without any score plugin and extender upstream gives every node one point.
+        # Without score plugins and extenders upstream gives every node one point.
         start = 0 if self.profile.scores or self._term is not None else 1
         final = sum(scores.values(), np.full(len(feasible), start, dtype=np.int64))
         top = feasible[final == final.max()] if len(feasible) else feasible
@@ -251,9 +251,9 @@ class Scheduler:
         )
 
     def fits(self, pod: pods.Pod, state: states.ClusterState, row: int) -> bool:
-        """Tell whether one node is feasible for a pod; extensions are not asked.
+        """Return whether one node is feasible for a pod; extensions are not consulted.
 
-        Upstream asks its own filters alone when it looks for victims of a preemption.
+        Upstream uses only its own filters when it selects preemption victims.
         """
         try:
             feasible, _ = _filter(Cycle(pod, state, self.profile, self.features))
@@ -263,7 +263,7 @@ class Scheduler:
 
 
 def _filter(cycle: Cycle) -> tuple[arrays.Ints, Callable[[], dict[str, str]]]:
-    """Run the filters; return the feasible rows and a way to name the reasons."""
+    """Run the filters; return the feasible rows and a function that returns the reasons."""
     count = len(cycle.state)
     passes = np.ones(count, dtype=np.bool_)
     named = None
@@ -280,29 +280,29 @@ def _filter(cycle: Cycle) -> tuple[arrays.Ints, Callable[[], dict[str, str]]]:
             passes &= verdict.passes
 
     def reasons() -> dict[str, str]:
-        found: dict[int, str] = dict.fromkeys(
+        by_row: dict[int, str] = dict.fromkeys(
             np.flatnonzero(outside).tolist(),
             f"node(s) didn't satisfy plugin(s) [{profiles.NODE_AFFINITY}]",
         )
         for refused, verdict in refusals:
-            found.update((row, verdict.explain(row)) for row in np.flatnonzero(refused).tolist())
-        return {cycle.state.nodes[row].name: found[row] for row in sorted(found)}
+            by_row.update((row, verdict.explain(row)) for row in np.flatnonzero(refused).tolist())
+        return {cycle.state.nodes[row].name: by_row[row] for row in sorted(by_row)}
 
     return np.flatnonzero(passes), reasons
 
 
 def _score(cycle: Cycle, feasible: arrays.Ints) -> dict[str, arrays.Ints]:
-    found = {}
+    by_plugin = {}
     for name, weight in cycle.profile.scores:
         scores = SCORES[name](cycle, feasible)
         if scores is not None:
-            found[name] = scores * weight
-    return found
+            by_plugin[name] = scores * weight
+    return by_plugin
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Extended:
-    """What is left after an extender was asked, as ``Placement`` needs it."""
+    """What remains after the extender's filter, with its scores, as ``Placement`` needs it."""
 
     name: str
     feasible: arrays.Ints
@@ -318,49 +318,49 @@ def _extend(
     feasible: arrays.Ints,
     reasons: Callable[[], dict[str, str]],
 ) -> _Extended:
-    """Ask the extender about the nodes that passed all filters (``schedule_one.go``, 1.37)."""
+    """Apply the extender to the nodes that passed all filters (``schedule_one.go``, 1.37)."""
     state, extension = cycle.state, cycle.profile.extension
     known = terms.Loads.by_requests(state) if loads is None else loads
-    found = term.weigh(cycle.pod, state, known, feasible)
-    refused = np.flatnonzero(~found.passes)
+    verdict = term.weigh(cycle.pod, state, known, feasible)
+    refused = np.flatnonzero(~verdict.passes)
 
     def more_reasons() -> dict[str, str]:
-        own = {state.names[feasible[i]]: f"{term.name}: {found.explain(int(i))}" for i in refused}
+        own = {state.names[feasible[i]]: f"{term.name}: {verdict.explain(int(i))}" for i in refused}
         merged = {**reasons(), **own}
         return {name: merged[name] for name in state.names if name in merged}
 
-    kept = np.flatnonzero(found.passes)
+    kept = np.flatnonzero(verdict.passes)
     sent = terms.sent_scores(
-        cycle.pod, state, feasible[kept], found.scores[kept], decisive=found.decisive
+        cycle.pod, state, feasible[kept], verdict.scores[kept], decisive=verdict.decisive
     )
     if extension is not None and extension.shortlist and len(kept):
         chooses = terms.has_preferences(cycle.pod)
-        best = terms.pick_shortlist(found.scores[kept]) if chooses else [np.argmax(sent)]
+        best = terms.pick_shortlist(verdict.scores[kept]) if chooses else [np.argmax(sent)]
         kept, sent = kept[best], np.zeros(len(best), dtype=np.int64)
     return _Extended(
         name=term.name,
         feasible=feasible[kept],
         reasons=more_reasons if len(refused) else reasons,
         scores=sent * ((1 if extension is None else extension.weight) * terms.POINT),
-        parts={f"{term.name}/{part}": values[kept] for part, values in found.parts.items()},
+        parts={f"{term.name}/{part}": values[kept] for part, values in verdict.parts.items()},
     )
 
 
 def place_all(
     cluster: clusters.Cluster,
-    found: Sequence[profiles.Profile],
+    configured: Sequence[profiles.Profile],
     features: profiles.SchedulerFeatures,
     rng: np.random.Generator | None = None,
 ) -> Iterator[Placement]:
     """Place all pending pods of a cluster one after another, as kube-scheduler would.
 
-    Each pod takes its node before the next one is looked at. Pods that ask for a scheduler which
-    has no profile here are left alone.
+    Each pod is bound before the next one is scheduled. Pods whose ``schedulerName`` has no profile
+    here are skipped.
     """
     state = states.from_cluster(
         cluster, use_status=features.resized_pods, pod_level=features.pod_level
     )
-    schedulers = {profile.name: Scheduler(profile, features) for profile in found}
+    schedulers = {profile.name: Scheduler(profile, features) for profile in configured}
     for pod in cluster.pending:
         scheduler = schedulers.get(pod.spec.scheduler_name)
         if scheduler is None:

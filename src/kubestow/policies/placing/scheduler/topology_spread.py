@@ -1,4 +1,4 @@
-"""Spreading over topologies, as filter and as score (plugin PodTopologySpread)."""
+"""Topology spread constraints as filter and score (plugin PodTopologySpread)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MISSING = _MISMATCH + " (missing required label)"
 
 
 def spread_constraints(cycle: Cycle, *, hard: bool) -> tuple[pods.SpreadConstraint, ...]:
-    """Return the constraints that apply: the pod's own ones, else those of the profile."""
+    """Return the constraints that apply: the pod's own, else the profile's defaults."""
     if cycle.pod.spec.spread:
         return tuple(c for c in cycle.pod.spec.spread if c.hard == hard)
     defaults = [c for c in cycle.profile.spread.constraints if c.hard == hard]
@@ -29,58 +29,60 @@ def spread_constraints(cycle: Cycle, *, hard: bool) -> tuple[pods.SpreadConstrai
 
 
 def default_selector(cycle: Cycle) -> selectors.LabelSelector:
-    """Return what makes pods siblings of this one: its services and its controller."""
+    """Return the selector of the pods to spread with this one: its services and controller."""
     cluster, pod = cycle.state.cluster, cycle.pod
     merged: dict[str, str] = {}
     for service in cycle.state.services_of(pod):
         merged |= service.selector or {}
-    found = selectors.from_labels(merged)
+    selector = selectors.from_labels(merged)
     controller = cluster.controller_of(pod)
     if controller is None or controller.selector is None:
-        return found
+        return selector
     if (controller.api_version, controller.kind) not in workloads.SELECTING_KINDS:
-        return found
-    return found.and_also(*controller.selector.requirements)
+        return selector
+    return selector.and_also(*controller.selector.requirements)
 
 
 def matching_pods(cycle: Cycle, constraint: pods.SpreadConstraint) -> arrays.Ints:
-    """Count the pods on each node a constraint speaks of; an empty selector counts none."""
+    """Count the pods on each node that a constraint selects; an empty selector selects none."""
     if constraint.selector is None or constraint.selector.empty:
         return np.zeros(len(cycle.state), dtype=np.int64)
     return cycle.state.count_matching(constraint.selector, cycle.pod.namespace)
 
 
 def eligible_nodes(cycle: Cycle, constraint: pods.SpreadConstraint) -> arrays.Bools:
-    """Tell which nodes take part in a constraint by its inclusion policies."""
+    """Return which nodes a constraint includes by its node inclusion policies."""
     passes = np.ones(len(cycle.state), dtype=np.bool_)
     spec = cycle.pod.spec
     if constraint.honor_affinity and (spec.node_selector or spec.required_nodes is not None):
         passes &= node_affinity.required_mask(cycle.state, spec)
     if constraint.honor_taints:
         kept_away = node_filters.over_taints(
-            cycle.state, lambda found: nodes.keeps_away(found, spec.tolerations)
+            cycle.state, lambda taints: nodes.keeps_away(taints, spec.tolerations)
         )
         passes &= kept_away == 0
     return passes
 
 
-def have_topology_keys(cycle: Cycle, wanted: tuple[pods.SpreadConstraint, ...]) -> arrays.Bools:
-    """Tell which nodes carry the labels of all constraints."""
+def have_topology_keys(
+    cycle: Cycle, constraints: tuple[pods.SpreadConstraint, ...]
+) -> arrays.Bools:
+    """Return which nodes have the topology keys of all constraints."""
     labelled = np.ones(len(cycle.state), dtype=np.bool_)
-    for constraint in wanted:
+    for constraint in constraints:
         labelled &= cycle.state.label(constraint.topology_key).present
     return labelled
 
 
 def within_skew(cycle: Cycle) -> FilterVerdict | None:
-    """Keep pods off domains that would get too far ahead of the emptiest one."""
-    wanted = spread_constraints(cycle, hard=True)
-    if not wanted:
+    """Filter out nodes whose domain would exceed the maximum skew."""
+    constraints = spread_constraints(cycle, hard=True)
+    if not constraints:
         return None
-    labelled = have_topology_keys(cycle, wanted)
+    labelled = have_topology_keys(cycle, constraints)
     passes = np.ones(len(cycle.state), dtype=np.bool_)
     unlabelled = np.zeros(len(cycle.state), dtype=np.bool_)
-    for constraint in wanted:
+    for constraint in constraints:
         column = cycle.state.label(constraint.topology_key)
         counted = labelled & eligible_nodes(cycle, constraint)
         totals = column.totals(np.where(counted, matching_pods(cycle, constraint), 0))
@@ -90,7 +92,7 @@ def within_skew(cycle: Cycle) -> FilterVerdict | None:
             fewest = 0
         itself = constraint.selector is not None and constraint.selector.matches(cycle.pod.labels)
         skew = column.spread_back(totals) + int(itself) - fewest
-        # A node fails at its first violated constraint; what it lacks there is the reason.
+        # A node fails at its first violated constraint; the reason given is that constraint's.
         unlabelled |= passes & ~column.present
         passes &= column.present & (skew <= constraint.max_skew)
     return FilterVerdict(passes, lambda row: _MISSING if unlabelled[row] else _MISMATCH)
@@ -98,7 +100,7 @@ def within_skew(cycle: Cycle) -> FilterVerdict | None:
 
 @dataclass(frozen=True, slots=True)
 class _Domains:
-    """Where pods are counted for one soft constraint, and how much a pod weighs there."""
+    """Pod counts by domain for one soft constraint, and the weight of a pod."""
 
     counts: arrays.Ints  # per node: pods in its domain
     weight: float
@@ -107,18 +109,18 @@ class _Domains:
 
 
 def evenness(cycle: Cycle, feasible: arrays.Ints) -> arrays.Ints | None:
-    """Score feasible nodes by how few siblings their domains hold, normalised."""
-    wanted = spread_constraints(cycle, hard=False)
-    if not wanted:
+    """Score feasible nodes by how few matching pods their domains hold, normalised."""
+    constraints = spread_constraints(cycle, hard=False)
+    if not constraints:
         return None
     strict = bool(cycle.pod.spec.spread) or not cycle.profile.spread.system
-    labelled = have_topology_keys(cycle, wanted)
+    labelled = have_topology_keys(cycle, constraints)
     everywhere = np.ones(len(cycle.state), dtype=np.bool_)
     taking_part = labelled if strict else everywhere
     ignored = ~taking_part[feasible]
     scored = feasible[~ignored]
     raw = np.zeros(len(feasible))
-    for constraint in wanted:
+    for constraint in constraints:
         domains = _domains(cycle, constraint, taking_part, scored)
         share = domains.counts[feasible] * domains.weight + float(domains.base)
         raw += np.where(domains.present[feasible], share, 0.0)
@@ -136,7 +138,7 @@ def _domains(
     if constraint.topology_key == nodes.HOSTNAME_LABEL:
         size, counts = len(scored), matching
     else:
-        # Nodes without the label share a domain of their own here, as upstream has it.
+        # Nodes without the label form one domain here, as upstream.
         size = len(np.unique(column.codes[scored]))
         counted = taking_part & eligible_nodes(cycle, constraint)
         counts = column.spread_back(column.totals(np.where(counted, matching, 0)))
@@ -144,7 +146,7 @@ def _domains(
 
 
 def _normalized(raw: arrays.Ints, ignored: arrays.Bools) -> arrays.Ints:
-    """Turn counts round, so that the emptiest domain scores 100; ignored nodes score 0."""
+    """Invert counts, so that the emptiest domain scores highest; ignored nodes score 0."""
     valid = raw[~ignored]
     largest = int(valid.max(initial=0))
     if largest == 0:

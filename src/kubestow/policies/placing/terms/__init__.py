@@ -1,4 +1,4 @@
-"""Terms: what an extender adds to kube-scheduler's decision, as pure functions of pod and nodes."""
+"""Terms: the filters and scores that an extender adds to kube-scheduler, as pure functions."""
 
 from kubestow.policies.placing.terms.assumed_loads import AssumedLoads
 from kubestow.policies.placing.terms.clbp_parameters import DISK_IO, NETWORK

@@ -1,13 +1,13 @@
-"""A book of loads that metrics do not show yet: pods placed a moment ago.
+"""Assumed loads of recently placed pods that metrics do not cover yet.
 
-Metrics are means over a window and some time old, so that in a burst every pod sees the same empty
+Metrics are averages over a window and lag behind, so in a burst every pod sees the same empty
 node (scheduler-plugins #797, koordinator #1908). If metrics that end at ``measured_s`` are means
-over ``w`` seconds, a pod placed at ``t`` shows in them with the share
-``clip((measured_s - t) / w, 0, 1)`` of what it uses; the rest is assumed here. So measured and
-assumed load add up to the pod's use from its first moment on, if the estimate is right. A gauge
-such as memory has ``w = 0``: it shows all of a pod that was there when it was read.
+over ``w`` seconds, a pod placed at ``t`` contributes to them the share
+``clip((measured_s - t) / w, 0, 1)`` of its usage; the rest is assumed here. So measured and assumed
+load add up to the pod's usage from the start, if the estimate is right. A gauge such as memory has
+``w = 0``: it covers all of a pod that existed when it was sampled.
 
-An entry ends with its pod, when metrics show all of it, or after ``expiry_s``.
+An entry is dropped with its pod, when metrics cover it fully, or after ``expiry_s``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kubestow.model.decoding import ValueBounds
 
 # Trimaran's longest staleness of metrics (cacheCleanupIntervalMinutes of pkg/trimaran/handler.go).
 EXPIRY_S = 300.0
-_FIRST_ROOM = 64
+_FIRST_CAPACITY = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class _Document:
 
 
 class AssumedLoads:
-    """Assumed loads of pods, by node and resource.
+    """Table of assumed loads of pods, by node and resource.
 
     Args:
         nodes: Number of nodes.
-        windows_s: Over how long metrics are averaged, per resource; 0 for a gauge.
-        expiry_s: How long an entry lives at most.
+        windows_s: Averaging window of the metrics in seconds, per resource; 0 for a gauge.
+        expiry_s: Maximum lifetime of an entry in seconds.
     """
 
     def __init__(self, nodes: int, windows_s: Sequence[float], expiry_s: float = EXPIRY_S) -> None:
@@ -58,9 +58,9 @@ class AssumedLoads:
         self._expiry_s = expiry_s
         self._places: dict[str, int] = {}
         self._pods: list[str] = []
-        self._rows = np.zeros(_FIRST_ROOM, dtype=np.int64)
-        self._times_s = np.zeros(_FIRST_ROOM)
-        self._amounts = np.zeros((_FIRST_ROOM, len(self._windows_s)))
+        self._rows = np.zeros(_FIRST_CAPACITY, dtype=np.int64)
+        self._times_s = np.zeros(_FIRST_CAPACITY)
+        self._amounts = np.zeros((_FIRST_CAPACITY, len(self._windows_s)))
 
     def __len__(self) -> int:
         return len(self._pods)
@@ -69,16 +69,16 @@ class AssumedLoads:
         return pod in self._places
 
     def add(self, pod: str, row: int, amounts: Sequence[float] | Floats, time_s: float) -> None:
-        """Take up a pod; one that is in the book already is moved.
+        """Add a pod, or update it if it has an entry already.
 
         Args:
-            pod: What the pod is called.
+            pod: Key of the pod.
             row: Its node.
-            amounts: What it is expected to use, per resource.
+            amounts: Its expected usage, per resource.
             time_s: When it was placed.
 
         Raises:
-            InputError: If there is no such node, or amounts are not of this book.
+            InputError: If there is no such node, or the amounts do not match the resources.
         """
         given = np.asarray(amounts, dtype=np.float64)
         if not 0 <= row < self._nodes:
@@ -92,24 +92,24 @@ class AssumedLoads:
         if place is None:
             place = self._places[pod] = len(self._pods)
             self._pods.append(pod)
-            self._make_room()
+            self._grow()
         self._rows[place], self._times_s[place] = row, time_s
         self._amounts[place] = given
 
-    def _make_room(self) -> None:
-        room = len(self._rows)
-        if len(self._pods) > room:
-            self._rows = np.concatenate([self._rows, np.zeros(room, dtype=np.int64)])
-            self._times_s = np.concatenate([self._times_s, np.zeros(room)])
+    def _grow(self) -> None:
+        capacity = len(self._rows)
+        if len(self._pods) > capacity:
+            self._rows = np.concatenate([self._rows, np.zeros(capacity, dtype=np.int64)])
+            self._times_s = np.concatenate([self._times_s, np.zeros(capacity)])
             self._amounts = np.concatenate([self._amounts, np.zeros_like(self._amounts)])
 
     def remove(self, pod: str) -> None:
-        """Forget a pod, if it is in the book."""
+        """Remove a pod, if it has an entry."""
         place = self._places.pop(pod, None)
         if place is None:
             return
         last = self._pods.pop()
-        if last != pod:  # the last one moves into its place
+        if last != pod:  # the last entry moves to the free index
             end = len(self._pods)
             self._pods[place] = last
             self._places[last] = place
@@ -117,23 +117,23 @@ class AssumedLoads:
             self._amounts[place] = self._amounts[end]
 
     def at(self, time_s: float, measured_s: float | Floats) -> Floats:
-        """Return what is to be added to metrics, ``[nodes, resources]``.
+        """Return the load to add to metrics, ``[nodes, resources]``.
 
         Args:
-            time_s: Now.
-            measured_s: When the metrics end that it is added to, one time or one per node; NaN
-                where there are none.
+            time_s: Current time.
+            measured_s: End of the metrics it is added to, one time or one per node; NaN where there
+                are none.
         """
-        found = np.zeros((self._nodes, len(self._windows_s)))
+        loads = np.zeros((self._nodes, len(self._windows_s)))
         if self._pods:
             rows = self._rows[: len(self._pods)]
             left = self._left(time_s, measured_s) * self._amounts[: len(self._pods)]
-            for column in range(found.shape[1]):
-                found[:, column] = np.bincount(rows, weights=left[:, column], minlength=self._nodes)
-        return found
+            for column in range(loads.shape[1]):
+                loads[:, column] = np.bincount(rows, weights=left[:, column], minlength=self._nodes)
+        return loads
 
     def _left(self, time_s: float, measured_s: float | Floats) -> Floats:
-        """Return the share of every entry that metrics do not show, ``[entries, resources]``."""
+        """Return the share of each entry that metrics do not cover, ``[entries, resources]``."""
         count = len(self._pods)
         times_s = self._times_s[:count]
         ends_s = np.broadcast_to(np.asarray(measured_s, dtype=np.float64), self._nodes)
@@ -146,18 +146,18 @@ class AssumedLoads:
         return left * living[:, None]
 
     def forget(self, time_s: float, measured_s: float | Floats) -> None:
-        """Drop entries that count nothing any more; later answers stay the same."""
+        """Drop entries that no longer contribute; later results stay the same."""
         if self._pods:
             done = ~(self._left(time_s, measured_s) > 0.0).any(axis=1)
             for pod in [self._pods[place] for place in np.flatnonzero(done)]:
                 self.remove(pod)
 
     def renumber(self, rows: Ints, nodes: int) -> None:
-        """Follow nodes that have come or gone.
+        """Renumber rows after nodes were added or removed.
 
         Args:
-            rows: The new row of every old one; -1 for nodes that are gone, with what is on them.
-            nodes: How many there are now.
+            rows: The new row of each old one; -1 for removed nodes, whose entries are dropped.
+            nodes: New number of nodes.
         """
         count = len(self._pods)
         moved = np.asarray(rows, dtype=np.int64)[self._rows[:count]]
@@ -167,7 +167,7 @@ class AssumedLoads:
             self.remove(pod)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the book as plain values."""
+        """Return the table as plain values."""
         entries = tuple(
             _Entry(
                 pod,
@@ -185,13 +185,13 @@ class AssumedLoads:
 
 
 def read(document: decoding.Field) -> AssumedLoads:
-    """Read a book that was written by ``as_json``.
+    """Read a table that was written by ``as_json``.
 
     Raises:
-        InputError: If it is no such book.
+        InputError: If the document is not such a table.
     """
-    found = decoding.read_structure(_Document, document)
-    book = AssumedLoads(found.nodes, found.windows_s, found.expiry_s)
-    for entry in found.entries:
-        book.add(entry.pod, entry.row, entry.amounts, entry.time_s)
-    return book
+    content = decoding.read_structure(_Document, document)
+    table = AssumedLoads(content.nodes, content.windows_s, content.expiry_s)
+    for entry in content.entries:
+        table.add(entry.pod, entry.row, entry.amounts, entry.time_s)
+    return table

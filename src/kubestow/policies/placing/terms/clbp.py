@@ -1,24 +1,24 @@
-"""The term ``clbp``: keep loads of five resources alike (ClusterLoadBalancePriority, Shi 2023).
+"""The term ``clbp``: balance the load of five resources (ClusterLoadBalancePriority, Shi 2023).
 
-As printed (``strict``): a node passes if load and pod stay below 80 % of every resource (4.1); the
-pod is bound by the resource of which it takes the largest share of what is free (4.3), which sets
-the weights; for every resource the standard deviation of load, should the pod land on a node, is
+As printed (``strict``): a node passes if load plus pod stay below 80 % of every resource (4.1). The
+pod is bound by the resource of which it takes the largest share of the free amount (4.3), which
+determines the weights. For each resource, the standard deviation of load with the pod on a node is
 stretched between the best and the worst node to 0..10 (4.10); the weighted sum is the score (4.11).
 
-The sound form, the default, differs where the printed one is unsound:
+The corrected form, the default, differs where the printed one is unsound:
 
-* Stretching gives a resource in which all nodes differ by a millionth the same say as one that is
-  about to run out. Here reductions of squared deviation are added up as they are, weighted, and
-  only the sum is stretched: a step of steepest descent on the weighted variance. Differences in
-  load below ``negligible`` fade out, so that kube-scheduler's own scores decide.
-* The deviation is over all nodes, not over those that pass the filter: a hot node does not vanish
-  from what is to be balanced.
-* Pods that metrics do not show yet count with what they are expected to use, so that a burst does
-  not herd onto one node; best-effort pods count with an estimate.
-* Weights come from the judgements, not from their rounding.
+* Stretching gives a resource in which all nodes differ by a millionth the same influence as one
+  that is about to run out. Here the weighted reductions of squared deviation are summed unscaled,
+  and only the sum is stretched: a step of steepest descent on the weighted variance. Load
+  differences below ``negligible`` fade out, so that kube-scheduler's own scores decide.
+* The deviation is over all nodes, not only those that pass the filter: a hot node still counts as
+  imbalance.
+* Pods that metrics do not cover yet count with their expected usage, so that a burst does not herd
+  onto one node; best-effort pods count with an estimate.
+* Weights come from the judgements, not from their rounded values.
 
-A resource that a node does not offer is left out there, of filter and score; ``left out`` among the
-parts says how many. A node without metrics is judged by requests.
+A resource that a node does not offer is omitted from its filter and score; the part ``left out``
+gives their number. A node without metrics is rated by requests.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from kubestow.model.arrays import Bools, Floats, Ints
 from kubestow.policies.placing.terms import clbp_parameters, protocol, usage_estimates
 from kubestow.policies.placing.terms.protocol import MAX_SCORE
 
-# Standard deviations that differ by less are equal: roots of sums that cancel are not exact.
+# Standard deviations that differ by less count as equal: roots of cancelling sums are inexact.
 _ROUNDING = 1e-9
-# CPU, disk I/O and network, in the order that decides where shares are equal.
+# CPU, disk I/O and network, in the order that breaks ties between equal shares.
 _DECIDING = (0, 3, 2)
 _KINDS = np.array(
     [clbp_parameters.COMPUTE, clbp_parameters.DISK_BOUND, clbp_parameters.NETWORK_BOUND]
@@ -43,11 +43,11 @@ _KINDS = np.array(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shares:
-    """Nodes and the pod in shares of what nodes offer, all ``[resources, nodes]``.
+    """Load of nodes and demand of the pod as shares of allocatable, all ``[resources, nodes]``.
 
     Attributes:
-        load: What is in use; 0 where nothing is offered.
-        pod: What the pod takes; 0 where nothing is offered.
+        load: Share in use; 0 where the node does not offer the resource.
+        pod: Share the pod takes; 0 where the node does not offer the resource.
         offered: Whether the node offers the resource.
     """
 
@@ -56,8 +56,8 @@ class Shares:
     offered: Bools
 
     def take(self, rows: Ints) -> Shares:
-        """Return some of the nodes."""
-        # Indexing would leave nodes on the first axis in memory.
+        """Return a subset of the nodes."""
+        # Fancy indexing would make nodes the first axis in memory.
         return Shares(
             self.load.take(rows, axis=1),
             self.pod.take(rows, axis=1),
@@ -66,28 +66,28 @@ class Shares:
 
 
 def make_shares(load: Floats, demand: Floats, capacity: Floats) -> Shares:
-    """Return amounts as shares of the capacity; resources a node has not are left out."""
+    """Return amounts as shares of capacity; 0 for resources that a node does not offer."""
     offered = capacity > 0.0
-    found = np.zeros_like(capacity)
+    used = np.zeros_like(capacity)
     taken = np.zeros_like(capacity)
-    # Quotients, not products with the inverse: 600 of 4000 is to be 0.15 to the last digit.
-    np.divide(load, capacity, out=found, where=offered)
+    # Divide, do not multiply by the inverse: 600 / 4000 must be 0.15 to the last digit.
+    np.divide(load, capacity, out=used, where=offered)
     np.divide(demand[:, None], capacity, out=taken, where=offered)
-    return Shares(found, taken, offered)
+    return Shares(used, taken, offered)
 
 
 def classify(shares: Shares, intensive: float) -> Ints:
     """Return the type of the pod on every node (table 4.2).
 
-    The largest of the shares of free CPU, disk I/O and network that reach the threshold decides, in
-    this order where they are equal; that covers every row of the table and the case of all three.
+    The largest share of free CPU, disk I/O or network that reaches the threshold decides; ties go
+    in this order. That covers every row of the table and the case of all three.
     """
     kinds = np.full(shares.load.shape[1], clbp_parameters.ORDINARY, dtype=np.int64)
     largest = np.zeros(len(kinds))
     for resource, kind in zip(_DECIDING, _KINDS, strict=True):
-        free, wanted = 1.0 - shares.load[resource], shares.pod[resource]
-        taken = np.where(wanted > 0.0, np.inf, 0.0)
-        np.divide(wanted, free, out=taken, where=free > 0.0)
+        free, demand = 1.0 - shares.load[resource], shares.pod[resource]
+        taken = np.where(demand > 0.0, np.inf, 0.0)
+        np.divide(demand, free, out=taken, where=free > 0.0)
         decides = (taken >= intensive) & (taken > largest)
         kinds[decides] = kind
         largest[decides] = taken[decides]
@@ -95,15 +95,15 @@ def classify(shares: Shares, intensive: float) -> Ints:
 
 
 def growth(candidates: Shares, among: Shares) -> tuple[Floats, Floats, Floats]:
-    """Return by how much the pod makes squared deviations grow on each candidate.
+    """Return by how much the pod increases the sum of squared deviations on each candidate.
 
     Args:
-        candidates: Where the pod could go.
-        among: The nodes whose loads are to be alike, the candidates among them.
+        candidates: The candidate nodes.
+        among: The nodes whose loads are to be balanced, including the candidates.
 
     Returns:
-        Growth ``[resources, candidates]``; the sum of squared deviations before and the number of
-        nodes per resource.
+        Increase ``[resources, candidates]``; sum of squared deviations before; number of nodes per
+        resource.
     """
     count = among.offered.sum(axis=1).astype(np.float64)
     some = np.maximum(count, 1.0)
@@ -115,9 +115,10 @@ def growth(candidates: Shares, among: Shares) -> tuple[Floats, Floats, Floats]:
 
 
 def printed_scores(candidates: Shares) -> Floats:
-    """Return the scores of every resource as printed, 0 to 10 (4.10): each is stretched by itself.
+    """Return the scores of each resource as printed, 0 to 10 (4.10): each is stretched separately.
 
-    Where all candidates are equal (or there is one) all have 10, which the thesis leaves open.
+    If all candidates are equal (or there is only one) all get 10; the thesis does not define this
+    case.
     """
     grown, squares, count = growth(candidates, candidates)
     inside = np.maximum(squares[:, None] + grown, 0.0) / np.maximum(count, 1.0)[:, None]
@@ -132,7 +133,7 @@ def printed_scores(candidates: Shares) -> Floats:
 
 
 def reductions(candidates: Shares, among: Shares) -> Floats:
-    """Return how much less squared deviation each candidate means than the worst of them."""
+    """Return how much less squared deviation each candidate causes than the worst candidate."""
     grown, _, _ = growth(candidates, among)
     worst = np.where(candidates.offered, grown, -np.inf).max(axis=1)
     return np.where(candidates.offered, worst[:, None] - grown, 0.0)
@@ -140,11 +141,11 @@ def reductions(candidates: Shares, among: Shares) -> Floats:
 
 NAME = "clbp"
 TYPE, LEFT_OUT = "type", "left out"
-_EQUAL = 1e-12  # 0.7 + 0.1 is less than 0.8 in floating point, and must not pass
+_EQUAL = 1e-12  # 0.7 + 0.1 < 0.8 in floating point, and must not pass
 
 
 class Clbp:
-    """The term with its parameters."""
+    """The term ``clbp`` with its parameters."""
 
     def __init__(self, parameters: clbp_parameters.ClbpParameters | None = None) -> None:
         self._parameters = parameters or clbp_parameters.ClbpParameters()
@@ -193,7 +194,7 @@ class Clbp:
 
     def _shares(self, pod: pods.Pod, state: states.ClusterState, loads: protocol.Loads) -> Shares:
         strict = self._parameters.strict
-        wanted = (
+        amounts = (
             resources.amounts(requests.pod_requests(pod))
             if strict
             else usage_estimates.estimate_usage(pod)
@@ -205,13 +206,13 @@ class Clbp:
             column = state.columns.get(name)
             if column is not None:
                 load[j], capacity[j] = total[:, column], state.allocatable[:, column]
-        demand = np.array([wanted.get(name, 0) for name in self._names], dtype=np.float64)
+        demand = np.array([amounts.get(name, 0) for name in self._names], dtype=np.float64)
         return make_shares(load, demand, capacity)
 
     def _score(self, passing: Shares, everywhere: Shares, weights: Floats) -> tuple[Floats, Floats]:
         """Return points of every resource ``[resources, candidates]``, and the scores."""
         total = weights.sum(axis=0)
-        # A node that offers none of the resources has nothing against it.
+        # A node that offers none of the resources gets the full score.
         shares = weights / np.where(total > 0.0, total, 1.0)
         if self._parameters.strict:
             points = printed_scores(passing)
@@ -221,7 +222,7 @@ class Clbp:
             )  # weights may sum to 1 + ulp
         gains = shares * reductions(passing, everywhere)
         gain = gains.sum(axis=0)
-        # What a difference in load of this size would mean for a pod of this size.
+        # The gain that a load difference of this size means for a pod of this size.
         least = 2.0 * self._parameters.negligible * float((shares * passing.pod).sum(axis=0).mean())
         scale = max(float(gain.max() - gain.min()), least)
         points = protocol.MAX_SCORE * gains / scale if scale > 0.0 else gains
@@ -229,7 +230,7 @@ class Clbp:
 
 
 def _spread(passes: Bools, values: Floats) -> Floats:
-    """Return values of those that pass in the places of all candidates; 0 for the others."""
-    found = np.zeros(len(passes))
-    found[passes] = values
-    return found
+    """Scatter the values of passing candidates over all candidates; 0 for the others."""
+    spread = np.zeros(len(passes))
+    spread[passes] = values
+    return spread

@@ -31,20 +31,20 @@ RECOVERED: Judgements = (
 )
 """The matrix that the published weights (table 4.5) come from."""
 
-MOST_RATIO = 0.1  # (4.17): a matrix is accepted below
+MOST_RATIO = 0.1  # (4.17): a matrix is accepted below this
 STRICT_INDEX_OF_FIVE = 1.11  # the thesis' random index of five; tables usually have 1.12
-# Random indices by size of the matrix (Saaty 1980); up to two a matrix cannot contradict itself.
+# Random indices by size of the matrix (Saaty 1980); up to size two a matrix is always consistent.
 _RANDOM_INDICES = (0.0, 0.0, 0.0, 0.58, 0.90, 1.12, 1.24, 1.32, 1.41, 1.45, 1.49)
-_RECIPROCAL = 0.01  # 0.33 is accepted for a third
+_RECIPROCAL = 0.01  # tolerance: 0.33 is accepted for 1/3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hierarchy:
-    """What a matrix of judgements gives.
+    """The result of an analytic hierarchy process: weights and consistency.
 
     Attributes:
         means: Geometric means of the rows, (4.14).
-        weights: The same in shares, (4.15).
+        weights: The means normalised to sum 1, (4.15).
         largest: Estimate of the largest eigenvalue.
         index: Consistency index, (4.16).
         ratio: Consistency ratio, (4.17); below 0.1 is consistent enough.
@@ -57,12 +57,12 @@ class Hierarchy:
     ratio: float
 
 
-def judge(judgements: Judgements, *, strict: bool = False) -> Hierarchy:
-    """Work out weights and consistency.
+def analyze_judgements(judgements: Judgements, *, strict: bool = False) -> Hierarchy:
+    """Compute weights and consistency of a matrix of pairwise judgements.
 
     Args:
         judgements: How much more important each row is than each column.
-        strict: Whether the thesis' random index counts for five resources.
+        strict: Whether to use the thesis' random index for five resources.
 
     Raises:
         InputError: If the matrix is not square, positive and reciprocal.
@@ -80,25 +80,25 @@ def judge(judgements: Judgements, *, strict: bool = False) -> Hierarchy:
 
 
 def weigh(judgements: Judgements, size: int) -> Floats:
-    """Return the weights of a matrix that is consistent enough.
+    """Return the weights of a matrix, after checking that it is consistent enough.
 
     Args:
         judgements: How much more important each row is than each column.
-        size: How many rows there must be.
+        size: Required number of rows.
 
     Raises:
-        InputError: If it has another size or contradicts itself.
+        InputError: If the matrix has another size or is inconsistent.
     """
     if len(judgements) != size:
         raise errors.InputError("judgements", f"{len(judgements)} rows: must be {size}")
-    found = judge(judgements)
-    if found.ratio >= MOST_RATIO:
+    hierarchy = analyze_judgements(judgements)
+    if hierarchy.ratio >= MOST_RATIO:
         raise errors.InputError(
             "judgements",
-            f"consistency ratio {found.ratio:.3f}: must be < {MOST_RATIO}; the judgements "
+            f"consistency ratio {hierarchy.ratio:.3f}: must be < {MOST_RATIO}; the judgements "
             "contradict each other",
         )
-    return found.weights
+    return hierarchy.weights
 
 
 def _check(judgements: Judgements) -> Floats:
@@ -131,7 +131,7 @@ ORDINARY, COMPUTE, DISK_BOUND, NETWORK_BOUND = range(4)
 TYPES = ("ordinary", "compute", "disk-io", "network")
 
 # Resources of each type from the most to the least important (4.11 and L964, L983). The thesis
-# gives no order for pods bound by disk I/O; this is the one of network pods with both exchanged.
+# gives no order for pods bound by disk I/O; this is that of network pods with the two exchanged.
 _ORDERS = {COMPUTE: (0, 1, 2, 3, 4), DISK_BOUND: (3, 0, 1, 2, 4), NETWORK_BOUND: (2, 0, 1, 3, 4)}
 _ORDINARY = (0.30, 0.30, 0.20, 0.10, 0.10)
 # Table 4.5 as the thesis rounds it: 4.347 % became 5 %, so that the sum is 1.
@@ -142,13 +142,13 @@ Share = Annotated[float, ValueBounds(above=0, most=1)]
 
 @dataclass(frozen=True, slots=True)
 class ClbpResources:
-    """What the five resources are called.
+    """Names of the five resources.
 
     Attributes:
         cpu: Processor.
         memory: Memory.
         network: Network, bytes per second: an extended resource, which nodes must offer.
-        disk_io: Disk throughput, bytes per second: an extended resource as well.
+        disk_io: Disk throughput, bytes per second: also an extended resource.
         disk: Disk space.
     """
 
@@ -165,7 +165,7 @@ class ClbpResources:
 
 @dataclass(frozen=True, slots=True)
 class ClbpThresholds:
-    """Shares of a node that stay below, per resource; 80 % each in the thesis (4.1).
+    """Upper limits of load as shares of a node, per resource; 80 % each in the thesis (4.1).
 
     Attributes:
         cpu: Processor.
@@ -188,20 +188,21 @@ class ClbpThresholds:
 
 @dataclass(frozen=True, slots=True)
 class ClbpParameters:
-    """How ``clbp`` filters and scores.
+    """Parameters of ``clbp``.
 
     Attributes:
         strict: Score exactly as printed: the published weights, the deviation among nodes that pass
-            the filter, every resource stretched to 0..10, pods that metrics do not show unknown.
-        resources: What the resources are called.
+            the filter, every resource stretched to 0..10, without pods that metrics do not cover
+            yet.
+        resources: Names of the resources.
         thresholds: Load with the pod must stay below these shares.
-        intensive: A pod that takes this share of what is free of a resource is bound by it (4.3).
-        judgements: How much more important each resource is than each other one for a pod that is
-            bound by the first, most important first (recovered matrix of table 4.5); not for
-            ``strict``.
-        negligible: Differences in load below this share of a node count less in proportion; ours,
-            there is no source for 1 %; not for ``strict``.
-        assume: Whether pods count that metrics do not show yet; not for ``strict``.
+        intensive: A pod that takes this share of a node's free amount of a resource is bound by
+            that resource (4.3).
+        judgements: Pairwise importance of the resources for a pod bound by the first one, most
+            important first (recovered matrix of table 4.5); unused with ``strict``.
+        negligible: Load differences below this share of a node count proportionally less; our
+            choice, there is no source for 1 %; unused with ``strict``.
+        assume: Whether to count pods that metrics do not cover yet; unused with ``strict``.
     """
 
     strict: bool = False
@@ -216,10 +217,10 @@ class ClbpParameters:
         """Return the weights by type, ``[types, resources]``.
 
         Raises:
-            InputError: If the judgements contradict each other.
+            InputError: If the judgements are inconsistent.
         """
         ranked = np.array(_PUBLISHED) if self.strict else weigh(self.judgements, COUNT)
-        found = np.tile(np.array(_ORDINARY), (len(TYPES), 1))
+        weights = np.tile(np.array(_ORDINARY), (len(TYPES), 1))
         for kind, order in _ORDERS.items():
-            found[kind, list(order)] = ranked
-        return found
+            weights[kind, list(order)] = ranked
+        return weights

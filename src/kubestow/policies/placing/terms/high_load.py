@@ -1,9 +1,9 @@
-"""Which nodes carry the taint of high load: a state machine with hysteresis.
+"""The high-load taint of nodes: a state machine with hysteresis.
 
 Shi 2023 (L818): a node gets the taint NoSchedule when any resource reaches 80 % and loses it when
-all are below 80 %, so that a load around 80 % makes it flap. Here the taint goes only when all are
-below a lower level, and a node keeps what it has for some time at least. What is to be remembered
-between two looks is handed in and out.
+all are below 80 %, so that a load around 80 % makes it flap. Here the taint is removed only when
+all are below a lower level, and a node keeps its state for a minimum time. The state between two
+updates is an argument and a result.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ HIGH_LOAD_TAINT = nodes.Taint("kubestow.io/high-load", "", "NoSchedule")
 
 @dataclass(frozen=True, slots=True)
 class HighLoadParameters:
-    """When nodes are marked.
+    """When nodes get and lose the taint.
 
     Attributes:
         high: Share of any resource from which a node gets the taint (thesis: 80 %).
-        low: Share below which all resources must be before it loses it; ours.
-        dwell: A node keeps the taint, or stays without, for so long at least; ours, the window of
-            a metric, so that no change answers a load that was measured before the last one.
+        low: Share below which all resources must be before it loses the taint; our choice.
+        dwell: Minimum time between changes of a node; our choice: the window of a metric, so that
+            no change reacts to load measured before the previous change.
         strict: As printed: both shares are ``high``, and a node changes at once.
     """
 
@@ -38,14 +38,14 @@ class HighLoadParameters:
     strict: bool = False
 
     def check(self, place: decoding.Field) -> None:
-        """Refuse levels that exclude each other."""
+        """Refuse a low level above the high level."""
         if self.low > self.high:
             raise place["low"].refuse(f"must not be above high {self.high:g}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HighLoadMemory:
-    """What is remembered of every node: whether it has the taint, and since when it is so."""
+    """State of each node: whether it has the taint, and since when."""
 
     tainted: Bools
     since_s: Floats
@@ -53,19 +53,19 @@ class HighLoadMemory:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
-    """Rows of nodes that get the taint, and of those that lose it."""
+    """Rows of nodes that get the taint, and rows of nodes that lose it."""
 
     added: Ints
     removed: Ints
 
 
 def begin(count: int) -> HighLoadMemory:
-    """Return the memory of nodes without the taint, free to change at once."""
+    """Return the state of nodes without the taint that may change at once."""
     return HighLoadMemory(np.zeros(count, dtype=np.bool_), np.full(count, -np.inf))
 
 
 def renumber(memory: HighLoadMemory, kept: Ints, coming: int) -> HighLoadMemory:
-    """Return the memory after nodes have come and gone: those that stay first."""
+    """Return the state after nodes were added or removed: kept nodes first."""
     fresh = begin(coming)
     return HighLoadMemory(
         np.concatenate([memory.tainted[kept], fresh.tainted]),
@@ -76,14 +76,14 @@ def renumber(memory: HighLoadMemory, kept: Ints, coming: int) -> HighLoadMemory:
 def update_high_load(
     memory: HighLoadMemory, shares: Floats, time_s: float, parameters: HighLoadParameters
 ) -> tuple[HighLoadMemory, Changes]:
-    """Look at loads once.
+    """Update the taints from the current loads.
 
     Args:
-        memory: What was remembered.
-        shares: Load by node and resource, 1 for all a node offers; NaN is unknown. A node of which
-            nothing is known stays as it is, one of which a part is known is not cleared.
-        time_s: Now.
-        parameters: When nodes are marked.
+        memory: State before.
+        shares: Load by node and resource, 1 for all of a node; NaN is unknown. A node whose load is
+            unknown keeps its state; one that is partly unknown does not lose the taint.
+        time_s: Current time.
+        parameters: When nodes get and lose the taint.
     """
     low = parameters.high if parameters.strict else parameters.low
     dwell_s = 0.0 if parameters.strict else parameters.dwell
@@ -98,12 +98,12 @@ def update_high_load(
 
 
 def load_shares(state: states.ClusterState, total: Floats, names: tuple[str, ...]) -> Floats:
-    """Return loads in shares for ``step``; a resource a node does not offer is at 0.
+    """Return loads as shares for ``update_high_load``; 0 for resources a node does not offer.
 
     Args:
         state: The cluster.
         total: Loads by node and resource, as ``terms.Loads.total`` returns them.
-        names: Resources that count.
+        names: Resources to consider.
     """
     columns = [state.columns[name] for name in names if name in state.columns]
     offered = state.allocatable[:, columns].astype(np.float64)

@@ -1,12 +1,12 @@
-"""The term ``load-aware``: put pods where real load leaves most room.
+"""The term ``load-aware``: prefer nodes with the lowest actual load.
 
-kube-scheduler counts requests alone. Here a node's load is what metrics show and what pods are
-expected to use that metrics do not show yet, as in Koordinator's LoadAware and Trimaran. The score
-is the mean free share of its resources with the pod, less how unevenly they are used: a mean alone
-does not see that one resource runs out. A node is filtered out whose load with the pod would be
-over a threshold; the defaults are Koordinator's (``defaultUsageThresholds`` of
-``pkg/scheduler/apis/config/v1/defaults.go``, and like there a load right at the threshold passes).
-A node whose metrics are missing or stale (NaN) is judged by requests; Koordinator lets it pass with
+kube-scheduler counts requests alone. Here a node's load is its measured usage plus the expected
+usage of pods that metrics do not cover yet, as in Koordinator's LoadAware and Trimaran. The score
+is the mean free share of its resources with the pod, less a penalty for uneven usage: a mean alone
+does not show that one resource runs out. A node whose load with the pod would exceed a threshold is
+filtered out; the defaults are Koordinator's (``defaultUsageThresholds`` of
+``pkg/scheduler/apis/config/v1/defaults.go``, and as there a load right at the threshold passes).
+A node whose metrics are missing or stale (NaN) is rated by requests; Koordinator lets it pass with
 score 0.
 """
 
@@ -43,19 +43,20 @@ def _thresholds() -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class LoadAwareParameters:
-    """How ``load-aware`` filters and scores.
+    """Parameters of ``load-aware``.
 
     Attributes:
-        weights: Resources that are scored and how much each counts; alike, as in Koordinator. Those
-            a node does not offer are left out.
-        thresholds: Share of a resource that load with the pod may reach; ``cpu: 0.65`` and
-            ``memory: 0.95`` as in Koordinator. Resources that are not named are not filtered.
-        uneven: How much of the standard deviation among the resources of a node is taken off its
-            free share; 0 leaves it out. With 1 and two resources what counts is the fuller one.
-            Ours: of 0, 0.5, 1 and 2 in a pilot of ``shi-balance`` 0 was the worst in every scene.
-        negligible: Differences in load below this share of a node count less in proportion; ours,
-            there is no source for 1 %.
-        assume: Whether pods count that metrics do not show yet.
+        weights: Weights of the scored resources; equal, as in Koordinator. Resources that a node
+            does not offer are omitted.
+        thresholds: Maximum load with the pod as a share of each resource; ``cpu: 0.65`` and
+            ``memory: 0.95`` as in Koordinator. Other resources are not filtered.
+        uneven: Multiple of the standard deviation among the resources of a node that is
+            subtracted from its free share; 0 disables it. With 1 and two resources the fuller
+            one decides. Our choice: of 0, 0.5, 1 and 2 in a pilot of ``shi-balance``, 0 was the
+            worst in every scene.
+        negligible: Load differences below this share of a node count proportionally less; our
+            choice, there is no source for 1 %.
+        assume: Whether to count pods that metrics do not cover yet.
     """
 
     weights: dict[str, Annotated[float, ValueBounds(least=0)]] = field(default_factory=_weights)
@@ -67,13 +68,13 @@ class LoadAwareParameters:
     assume: bool = True
 
     def check(self, place: decoding.Field) -> None:
-        """Refuse weights of which none counts."""
+        """Refuse weights that are all 0."""
         if not any(self.weights.values()):
-            raise place["weights"].refuse("must have a weight > 0 among them")
+            raise place["weights"].refuse("must contain at least one weight > 0")
 
 
 class LoadAware:
-    """The term with its parameters."""
+    """The term ``load-aware`` with its parameters."""
 
     def __init__(self, parameters: LoadAwareParameters | None = None) -> None:
         self._parameters = parameters or LoadAwareParameters()
@@ -123,12 +124,12 @@ class LoadAware:
     def _after(
         self, pod: pods.Pod, state: states.ClusterState, loads: protocol.Loads, rows: Ints
     ) -> tuple[Floats, Bools]:
-        """Return shares in use with the pod, and which resources nodes offer."""
+        """Return load shares with the pod, and which resources nodes offer."""
         columns = [state.columns.get(name, -1) for name in self._names]
         known = np.array(columns) >= 0
         capacity = np.where(known, state.allocatable[rows][:, columns], 0).astype(np.float64)
         offered = capacity > 0.0
-        wanted = usage_estimates.estimate_usage(pod)
-        demand = np.array([wanted.get(name, 0) for name in self._names], dtype=np.float64)
+        expected = usage_estimates.estimate_usage(pod)
+        demand = np.array([expected.get(name, 0) for name in self._names], dtype=np.float64)
         load = loads.total(state, assume=self._parameters.assume)[rows][:, columns]
         return np.where(offered, (load + demand) / np.where(offered, capacity, 1.0), 0.0), offered

@@ -1,13 +1,13 @@
-"""The terms ``vector-dot``, ``k8s-vector-dot`` and ``adaptive``: packing heuristics for candidates.
+"""The terms ``vector-dot``, ``k8s-vector-dot`` and ``adaptive``: packing heuristics as scores.
 
-They fill nodes rather than balance them, by requests and not by load (``packing.heuristics``): the
+They fill nodes rather than balance them, by requests and not by load (``packing.heuristics``). The
 score of each candidate is that of the heuristic, stretched so that the best has 10 and the worst 0.
-They are decisive: only the best node is told to kube-scheduler. With a weight that outdoes all
-other scores the choice is that of the heuristic, and an extender may leave that node alone.
+They are decisive: only the best node is sent to kube-scheduler. With a weight that exceeds all
+other scores the heuristic alone decides, and an extender may return just that node.
 
-``adaptive`` goes by the pods it has seen. A term remembers nothing, so these are the pods on the
-nodes; their number and sum are known, but not how much they differ in size. Where nodes show less
-of that than ``variation``, that much is taken.
+``adaptive`` depends on the pods placed so far. A term has no state, so it uses the pods on the
+nodes: their number and sum are known, but not how much they differ in size. Where the nodes show
+less variation than ``variation``, that value is used.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class VectorParameters:
     """Parameters of ``vector-dot`` and ``k8s-vector-dot``.
 
     Attributes:
-        resources: What is packed; empty for all that pods request, places for pods aside.
+        resources: Resources to pack; empty for all that pods request, except pod slots.
     """
 
     resources: tuple[str, ...] = ()
@@ -43,10 +43,10 @@ class AdaptiveTermParameters:
     """Parameters of ``adaptive``.
 
     Attributes:
-        resources: What is packed; empty for all that pods request, places for pods aside.
-        variation: Squared coefficient of variation of pod sizes that is taken where nodes do not
-            show more; a third is that of sizes spread evenly between 0 and a largest one.
-        rule: How demand becomes weights.
+        resources: Resources to pack; empty for all that pods request, except pod slots.
+        variation: Minimum assumed squared coefficient of variation of pod sizes; 1/3 is that of
+            sizes distributed uniformly between 0 and a maximum.
+        rule: How demand determines weights.
     """
 
     resources: tuple[str, ...] = ()
@@ -59,15 +59,15 @@ class VectorTerm:
 
     Args:
         heuristic: The heuristic.
-        wanted: What is packed; empty for all that pods request.
+        packed: Resources to pack; empty for all that pods request.
         variation: Squared coefficient of variation of pod sizes, for ``adaptive``.
     """
 
     def __init__(
-        self, heuristic: packing.Heuristic, wanted: tuple[str, ...], variation: float = 0.0
+        self, heuristic: packing.Heuristic, packed: tuple[str, ...], variation: float = 0.0
     ) -> None:
         self._heuristic = heuristic
-        self._wanted = wanted
+        self._packed = packed
         self._variation = variation
         none = np.zeros(0, dtype=np.int64)
         self._measured: tuple[Ints, Ints, Floats] = none, none, np.zeros(0)
@@ -81,7 +81,7 @@ class VectorTerm:
         self,
         pod: pods.Pod,
         state: states.ClusterState,
-        loads: protocol.Loads,  # noqa: ARG002 - packing goes by requests
+        loads: protocol.Loads,  # noqa: ARG002 - packing uses requests
         rows: Ints,
     ) -> protocol.TermScores:
         """Score candidates; all pass."""
@@ -103,20 +103,20 @@ class VectorTerm:
             self._heuristic.parameters.encode(len(columns)),
             demand,
             packing.CandidateNodes(state.allocatable, state.requested, rows, columns, reference),
-            self._seen(state, columns, reference),
+            self._observed_items(state, columns, reference),
             values,
         )
         return values
 
     def _columns(self, state: states.ClusterState, demand: Ints) -> Ints:
-        if self._wanted:
-            found = [state.columns[name] for name in self._wanted if name in state.columns]
-            return np.array(found, dtype=np.int64)
+        if self._packed:
+            columns = [state.columns[name] for name in self._packed if name in state.columns]
+            return np.array(columns, dtype=np.int64)
         places = state.columns[resources.PODS]
         return packing.asked_columns(demand, state.allocatable, state.requested, places)
 
     def _reference(self, state: states.ClusterState, columns: Ints) -> Floats:
-        """Return the capacity by which pods are measured; worked out once for the same nodes."""
+        """Return the capacity that pod sizes are relative to; cached for the same nodes."""
         offered, known_columns, reference = self._measured
         if offered is not state.allocatable or not np.array_equal(known_columns, columns):
             everywhere = state.allocatable[:, columns].astype(np.float64)
@@ -124,24 +124,26 @@ class VectorTerm:
             self._measured = state.allocatable, columns, reference
         return reference
 
-    def _seen(self, state: states.ClusterState, columns: Ints, reference: Floats) -> Floats:
-        """Return the pods on the nodes as ``adaptive.observe_item`` would have counted them."""
-        found = np.zeros(packing.ADAPTIVE_COLUMNS + len(columns))
+    def _observed_items(
+        self, state: states.ClusterState, columns: Ints, reference: Floats
+    ) -> Floats:
+        """Return the statistics that ``adaptive.observe_item`` would have of the pods on nodes."""
+        statistics = np.zeros(packing.ADAPTIVE_COLUMNS + len(columns))
         if self._heuristic.rule != packing.BLEND_BY_DEMAND:
-            return found
+            return statistics
         on_node = state.requested[:, state.columns[resources.PODS]].astype(np.float64)
         count = float(on_node.sum())
         if count == 0.0:
-            return found
+            return statistics
         shares = np.where(reference > 0.0, state.requested[:, columns], 0.0)
         shares = shares / np.where(reference > 0.0, reference, 1.0)
         mean = float(shares.sum()) / (count * len(columns))
-        # Pods of one node are at least as different as if all were alike.
+        # Lower bound: the sum of squares if all pods of a node were equal.
         least = float(((shares**2).mean(axis=1) / np.maximum(on_node, 1.0)).sum())
-        found[:3] = count, count, count * mean
-        found[3] = max(least, count * mean**2 * (1.0 + self._variation))
-        found[packing.ADAPTIVE_COLUMNS :] = shares.sum(axis=0)
-        return found
+        statistics[:3] = count, count, count * mean
+        statistics[3] = max(least, count * mean**2 * (1.0 + self._variation))
+        statistics[packing.ADAPTIVE_COLUMNS :] = shares.sum(axis=0)
+        return statistics
 
 
 def _pass(_: int) -> str:

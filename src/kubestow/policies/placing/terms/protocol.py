@@ -1,9 +1,9 @@
-"""Terms: what an HTTP extender adds to kube-scheduler, as a pure function of pod and nodes.
+"""Terms: the filter and score of an HTTP extender, as a pure function of pod and nodes.
 
-kube-scheduler runs its own filters, asks the extender to filter the nodes that are left, adds the
+kube-scheduler runs its own filters, asks the extender to filter the remaining nodes, adds the
 extender's scores (whole numbers 0 to 10, times its weight, times 10) to its own, and takes the node
-with the highest sum (``schedule_one.go``, ``extender.go``, 1.37). A term is the part in between.
-The simulated scheduler (``schedulers``) and the extender in a cluster call the same terms.
+with the highest sum (``schedule_one.go``, ``extender.go``, 1.37). A term is the extender's part.
+The simulated scheduler (``scheduler``) and the extender in a cluster call the same terms.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from kubestow.model import arrays, pods, resources, states
 from kubestow.model.arrays import Floats
 
 MAX_SCORE = 10  # extenderv1.MaxExtenderPriority
-# framework.MaxNodeScore / MaxExtenderPriority: what one point of an extender counts.
+# framework.MaxNodeScore / MaxExtenderPriority: how much one point of an extender counts.
 POINT = 10
 _TINY = 1e-9  # a sum of weights that should be 1 may miss it by rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loads:
-    """What nodes really use: measured, and assumed for pods that metrics do not show yet.
+    """Actual usage of nodes: measured, plus assumed for pods that metrics do not cover yet.
 
     Attributes:
-        used: ``[nodes, resources]`` in the state's columns and units; NaN where nothing is
-            measured.
-        assumed: The same for pods that were placed too lately to be measured; 0 where nothing.
+        used: ``[nodes, resources]`` in the state's columns and units; NaN where not measured.
+        assumed: The same for pods placed too recently to be measured; 0 where there are none.
     """
 
     used: Floats
@@ -38,19 +37,19 @@ class Loads:
 
     @classmethod
     def by_requests(cls, state: states.ClusterState) -> Loads:
-        """Return loads for use without metrics: nodes use what their pods request."""
+        """Return loads without metrics: nodes use what their pods request."""
         used = state.requested.astype(np.float64)
         return cls(used, np.zeros_like(used))
 
     def total(self, state: states.ClusterState, *, assume: bool = True) -> Floats:
-        """Return what nodes use, ``[nodes, resources]``.
+        """Return the usage of nodes, ``[nodes, resources]``.
 
-        Where nothing is measured it is what pods request; these are all the pods that are bound, so
-        that nothing needs to be assumed there.
+        Where nothing is measured, usage is the sum of the requests of all bound pods, so nothing
+        needs to be assumed there.
 
         Args:
             state: The cluster.
-            assume: Whether pods count that metrics do not show yet.
+            assume: Whether to count pods that metrics do not cover yet.
         """
         measured = self.used + self.assumed if assume else self.used
         return np.where(np.isnan(self.used), state.requested, measured)
@@ -58,14 +57,15 @@ class Loads:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermScores:
-    """What a term says about candidates.
+    """A term's filter result and scores for the candidate nodes.
 
     Attributes:
-        passes: Which candidates may take the pod.
+        passes: Which candidates are feasible.
         scores: 0 to 10 for every candidate, whether it passes or not; ``sent_scores`` rounds.
-        parts: What the scores are made of, per resource or idea, for the decision record.
+        parts: Components of the scores, per resource or criterion, for the decision record.
         explain: Returns why the candidate at a position does not pass.
-        decisive: Whether only the best matters, because the term is meant to outweigh all others.
+        decisive: Whether only the best node matters, because the term is meant to outweigh all
+            other scores.
     """
 
     passes: arrays.Bools
@@ -75,7 +75,7 @@ class TermScores:
     decisive: bool = False
 
     def where(self, kept: arrays.Bools) -> TermScores:
-        """Return what is said about some of the candidates."""
+        """Return the result for a subset of the candidates."""
         at = np.flatnonzero(kept)
         return TermScores(
             self.passes[at],
@@ -87,7 +87,7 @@ class TermScores:
 
 
 class Term(Protocol):
-    """Filters and scores candidates for a pod; changes nothing and remembers nothing."""
+    """Filters and scores candidate nodes for a pod; has no state and no side effects."""
 
     @property
     def name(self) -> str:
@@ -97,25 +97,25 @@ class Term(Protocol):
     def weigh(
         self, pod: pods.Pod, state: states.ClusterState, loads: Loads, rows: arrays.Ints
     ) -> TermScores:
-        """Judge candidates.
+        """Filter and score candidates.
 
         Args:
             pod: The pod to place.
             state: The cluster.
-            loads: What its nodes use, all of them.
+            loads: Usage of all its nodes.
             rows: The candidates, rows of the state.
         """
         ...
 
 
 def whole_scores(scores: Floats) -> arrays.Ints:
-    """Return scores as they are sent to kube-scheduler: whole numbers 0 to 10.
+    """Return scores as sent to kube-scheduler: whole numbers 0 to 10.
 
     Rounds down, so that only a full 10 stays 10: the best node of a term that stretches its scores
-    to 0..10 is not tied with those close behind it. The order is kept but for ties among scores
-    that share their whole part. What is not a number counts as 0.
+    to 0..10 is not tied with those close behind it. The order is kept, except for ties among scores
+    that share their integer part. NaN counts as 0.
     """
-    known = np.fmin(np.fmax(scores, 0.0), MAX_SCORE)  # of a number and none they take the number
+    known = np.fmin(np.fmax(scores, 0.0), MAX_SCORE)  # fmin and fmax prefer the number to NaN
     return (known + _TINY).astype(np.int64)
 
 
@@ -127,20 +127,20 @@ def sent_scores(
     *,
     decisive: bool = False,
 ) -> arrays.Ints:
-    """Return whole scores with one best node, so that whoever scores knows where the pod goes.
+    """Return whole scores with a single best node, so that the extender knows where the pod goes.
 
     kube-scheduler picks any of the nodes that tie for the highest sum. In a burst the next pod is
-    weighed before the API server tells which one it was, and a wrong guess counts this pod on the
-    wrong node. Of the nodes with the highest whole score the one with the highest score, and of
-    those the one with the fewest pods, keeps it; the others get a point less. Pods with preferences
-    of their own leave the choice between such nodes to kube-scheduler, which knows these.
+    scored before the API server reports that choice, and a wrong guess counts this pod on the wrong
+    node. Of the nodes with the highest whole score, the one with the highest exact score, and of
+    those the one with the fewest pods, keeps it; the others get one point less. For pods with
+    preferences, kube-scheduler chooses among such nodes, because it knows the preferences.
 
     Args:
         pod: The pod to place.
         state: The cluster.
         rows: The candidates, rows of the state.
-        scores: Of every candidate, 0 to 10.
-        decisive: Whether only the best matters; then the others get nothing, which is quicker read.
+        scores: Score of every candidate, 0 to 10.
+        decisive: Whether only the best matters; the others then get 0, which is faster to decode.
     """
     whole = whole_scores(scores)
     if not len(whole):
@@ -160,12 +160,12 @@ def sent_scores(
 
 
 def stretch(values: Floats, least: float = 0.0) -> Floats:
-    """Return values stretched so that the best is 10 and the worst 0.
+    """Scale values linearly so that the best is 10 and the worst 0.
 
     Args:
         values: The larger the better.
-        least: A smaller range than this is not stretched to 10 points but to fewer, in proportion,
-            so that differences which do not matter stay small. All are 10 where all are equal.
+        least: A range smaller than this is stretched to proportionally fewer than 10 points, so
+            that negligible differences stay small. All are 10 if all are equal.
     """
     if not len(values):
         return np.zeros(0)

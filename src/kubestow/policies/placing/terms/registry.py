@@ -1,4 +1,4 @@
-"""Terms by name, for profiles, the command line and the extender in a cluster alike."""
+"""Terms by name, for profiles, the command line and the extender in a cluster."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class TermEntry:
-    """A term that can be asked for.
+    """A registered term.
 
     Attributes:
         name: The name users write.
         summary: One sentence on what it does.
         parameters: Its parameters, a frozen dataclass whose fields have defaults.
-        make: Makes it.
-        measured: Whether it looks at loads, or at requests alone.
-        filters: Whether it may refuse a node; kube-scheduler need not ask one that does not.
-        decisive: Whether only its best node matters (``terms.Weighed``). Asked which nodes may take
-            a pod it then names that one, and nobody has to score the others.
+        make: Creates it from its parameters.
+        measured: Whether it uses measured loads, or requests alone.
+        filters: Whether it may reject a node; kube-scheduler need not call the filter of one that
+            does not.
+        decisive: Whether only its best node matters (``TermScores.decisive``). Its filter then
+            returns only that node, and the others need no scores.
     """
 
     name: str
@@ -83,14 +84,14 @@ TERMS = registries.Registry("term", TermEntry, _ALL, group="kubestow.placing_ter
 
 
 def make_term(name: str, parameters: Mapping[str, Any] = _NOTHING) -> protocol.Term:
-    """Return a term.
+    """Create a term.
 
     Args:
         name: Its name.
-        parameters: Its parameters with the keys of documents (``strict``, ``negligible``, ...).
+        parameters: Its parameters, with the keys of files (``strict``, ``negligible``, ...).
 
     Raises:
-        InputError: If there is none of that name, or a parameter is wrong.
+        InputError: If there is no such term, or a parameter is invalid.
     """
     entry = TERMS.get(name)
     place = decoding.Field(dict(parameters), f"term {name}")

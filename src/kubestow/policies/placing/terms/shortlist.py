@@ -1,10 +1,10 @@
-"""The few nodes that a term finds best, for kube-scheduler to choose from by its own scores.
+"""Shortlist: the best few nodes of a term, among which kube-scheduler chooses by its own scores.
 
-A term that adds points to those of kube-scheduler is asked twice, about all nodes, which doubles
-the time of scheduling (docs/evidence/live). One that leaves a few nodes is asked once, and
-kube-scheduler saves the time to score the others. What pods would like (to be spread over
-zones, to be near others) still counts, between nodes that are about as good. A pod that would like
-nothing gets the best node: whoever scores then knows where it goes (``terms.sent_scores``).
+A term that adds to kube-scheduler's scores is called twice, for all nodes, which doubles
+scheduling time (docs/evidence/live). A shortlist needs one call, and kube-scheduler does not
+score the other nodes. Preferences of pods (spread over zones, affinity) still decide between
+nodes that are about equally good. A pod without preferences gets the best node, so the extender
+knows where it goes (``terms.sent_scores``).
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from kubestow.model.arrays import Ints
 from kubestow.policies.placing.terms import protocol
 
 MARGIN: Final = 1.0
-"""How many of ten points a node may lie behind the best and still count as about as good."""
+"""How many of ten points a node may be behind the best and still be shortlisted."""
 
 SHARE: Final = 0.05
-"""At most this share of the nodes is left, for each costs kube-scheduler time."""
+"""Maximum share of the nodes on the shortlist, because each costs kube-scheduler time."""
 
 LEAST: Final = 50
-"""As many may always be left: in a small cluster no wish is lost to save time."""
+"""The shortlist may always have this many nodes, so small clusters lose no preferences."""
 
-# Whose pods kube-scheduler spreads over nodes and zones without being told (``helper/spread.go``,
-# 1.37); those of services as well, which a pod does not tell of.
+# Owners whose pods kube-scheduler spreads over nodes and zones by default (``helper/spread.go``,
+# 1.37); it does so for pods of services too, which a pod's manifest does not show.
 _SPREAD: Final = ("ReplicaSet", "StatefulSet", "ReplicationController")
 
 
 def has_preferences(pod: pods.Pod) -> bool:
-    """Tell whether kube-scheduler has something to say about where a pod would like to be."""
+    """Return whether kube-scheduler scores preferences for this pod."""
     return pod.spec.prefers or (pod.owner is not None and pod.owner.kind in _SPREAD)
 
 
 def pick_shortlist(scores: arrays.Floats) -> Ints:
-    """Return the positions of the nodes that are left, in their order.
+    """Return the positions of the shortlisted nodes, in ascending order.
 
     Args:
-        scores: 0 to 10 for every node that may take the pod; what is not a number counts as 0. Of
-            equal ones the first are taken: kube-scheduler tells nodes of all zones in turns.
+        scores: 0 to 10 for every feasible node; NaN counts as 0. Ties are resolved in favour of the
+            first nodes: kube-scheduler lists nodes of all zones in turn.
     """
     if not len(scores):
         return np.zeros(0, dtype=np.int64)
@@ -52,5 +52,5 @@ def pick_shortlist(scores: arrays.Floats) -> Ints:
     if len(near) > most:
         best = np.argsort(-known[near], kind="stable")[:most]
         near = np.sort(near[best])
-    found: Ints = near
-    return found
+    positions: Ints = near
+    return positions

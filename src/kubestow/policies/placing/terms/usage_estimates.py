@@ -1,8 +1,8 @@
-"""What a pod will use that no metric shows yet.
+"""Expected usage of a pod that metrics do not cover yet.
 
-Its request, or what was recommended for it where that is known. A container that states nothing
-(best effort) would otherwise weigh nothing: Trimaran takes its limit, and one core where it has
-none (``DefaultRequestsMilliCores`` of scheduler-plugins, ``apis/config/v1/defaults.go``); memory is
+It is the recommendation where known, else the request. A container without requests (best effort)
+would otherwise count 0: as in Trimaran it counts its limit, or one core without a limit
+(``DefaultRequestsMilliCores`` of scheduler-plugins, ``apis/config/v1/defaults.go``); memory is
 what kube-scheduler assumes in its scores, 200 MiB.
 """
 
@@ -21,21 +21,21 @@ _ASSUMED: resources.ResourceList = {
 
 
 def estimate_usage(pod: pods.Pod, recommended: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Return what a pod is expected to use, in the scheduler's integers by resource.
+    """Return the expected usage of a pod by resource, in the scheduler's integers.
 
     Args:
         pod: The pod.
-        recommended: Amounts that count instead of the request, in the same integers.
+        recommended: Amounts that replace the request, in the same integers.
     """
     if requests.sets_pod_level_requests(pod.spec):
-        wanted = {**_ASSUMED, **requests.pod_requests(pod)}
+        expected = {**_ASSUMED, **requests.pod_requests(pod)}
     else:
-        wanted = requests.aggregate(pod.spec, _stated, _ASSUMED)
+        expected = requests.aggregate(pod.spec, _stated, _ASSUMED)
         if pod.spec.overhead:
-            wanted = resources.add([wanted, pod.spec.overhead])
-    return {**resources.amounts(wanted), **(recommended or {})}
+            expected = resources.add([expected, pod.spec.overhead])
+    return {**resources.amounts(expected), **(recommended or {})}
 
 
 def _stated(container: pods.Container) -> resources.ResourceList:
-    """Return requests, completed by limits as the API server does for new pods."""
+    """Return requests, defaulted from limits as the API server does for new pods."""
     return {**container.limits, **container.requests}

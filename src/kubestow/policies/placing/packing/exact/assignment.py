@@ -1,7 +1,7 @@
 """The assignment model for CP-SAT: every item to one node, for small instances of any kind.
 
-Used where nodes differ. Demands that are not whole numbers are scaled and rounded so that every
-answer fits; what the solver then proves about them is no proof and is not used as one.
+Used where nodes differ. Demands that are not integers are scaled and rounded so that every
+solution fits; optimality of the rounded model proves nothing and is not used as a proof.
 """
 
 from typing import Final
@@ -14,10 +14,10 @@ from kubestow.policies.placing.packing import instances
 from kubestow.policies.placing.packing.exact import patterns
 
 MOST: Final = 40_000
-"""Pairs of items and nodes beyond which the model is not built."""
+"""Maximum number of pairs of items and nodes for which the model is built."""
 
 SCALE: Final = 10**6
-"""Real-valued demands are counted in millionths of the largest capacity."""
+"""Real-valued demands are expressed in millionths of the largest capacity."""
 
 
 def assign(
@@ -28,17 +28,17 @@ def assign(
     workers: int = 1,
     work: float = 1e9,
 ) -> tuple[instances.Packing, bool]:
-    """Look for the cheapest packing, beginning with a complete one.
+    """Search for the cheapest packing, starting from a complete one.
 
     Args:
         instance: What to pack.
         packing: A packing without unplaced items.
-        seconds: When to give up.
+        seconds: Time limit.
         workers: Threads of the solver.
-        work: When to give up, in the solver's deterministic units.
+        work: Work limit, in the solver's deterministic units.
 
     Returns:
-        The best packing and whether it was proven that none is cheaper.
+        The best packing and whether it is proven that none is cheaper.
     """
     shape_of_node = candidate_nodes(instance, packing)
     if len(instance.demands) * len(shape_of_node) > MOST:
@@ -85,10 +85,11 @@ def assign(
 
 
 def candidate_nodes(instance: instances.Instance, packing: instances.Packing) -> arrays.Ints:
-    """Return the nodes that are there and so many of each shape as could be of use."""
+    """Return the existing nodes and as many new nodes of each shape as could be useful."""
     opened = packing.opened
     if instance.shapes.costs is not None:
-        # Many cheap nodes may cost less than few dear ones, but no more nodes than items are used.
+        # Many cheap nodes may cost less than few expensive ones, but there are never more than
+        # items.
         opened = len(instance.demands)
     shapes = [instances.EXISTING] * instance.existing_count
     for shape in range(len(instance.shapes.capacity)):
@@ -100,7 +101,7 @@ def candidate_nodes(instance: instances.Instance, packing: instances.Packing) ->
 def whole_numbers(
     instance: instances.Instance, shape_of_node: arrays.Ints
 ) -> tuple[arrays.Floats, arrays.Floats, bool]:
-    """Return demands and free capacity in whole numbers, and whether they are exact."""
+    """Return demands and free capacity as integers, and whether they are exact."""
     capacity = np.empty((len(shape_of_node), instance.dimensions))
     before = instance.existing_count
     capacity[before:] = instance.shapes.capacity[shape_of_node[before:]]
@@ -109,13 +110,13 @@ def whole_numbers(
     if instance.tolerance == 0.0:
         return instance.demands, capacity, True
     largest = np.maximum(capacity.max(axis=0), np.finfo(np.float64).tiny)
-    # A hair is taken off before rounding up, or 0.5 would become 500001 millionths.
+    # Subtract a little before rounding up, or 0.5 would become 500001 millionths.
     scaled = np.ceil(instance.demands / largest * SCALE - 1e-6)
     return scaled, np.floor(capacity / largest * SCALE + 1e-6), False
 
 
 def whole_prices(instance: instances.Instance, shapes: arrays.Ints) -> list[int]:
-    """Return the price of each node that may be opened, 1 where prices are not given."""
+    """Return the integer price of each node that may be opened, 1 without prices."""
     if instance.shapes.costs is None:
         return [1] * len(shapes)
     prices = np.array(instance.shapes.costs)
@@ -127,7 +128,7 @@ def whole_prices(instance: instances.Instance, shapes: arrays.Ints) -> list[int]
 def compact(
     instance: instances.Instance, node_of_item: arrays.Ints, shapes: arrays.Ints
 ) -> instances.Packing:
-    """Number the nodes anew, leaving out those that were not opened or hold nothing."""
+    """Renumber the nodes, dropping new ones that hold no item."""
     before = instance.existing_count
     used = np.unique(node_of_item[node_of_item >= before])
     kept = np.concatenate([np.arange(before), used]).astype(np.int64)

@@ -1,13 +1,13 @@
-"""Lower bounds on the nodes that have to be opened, all valid, the stronger ones slower.
+"""Lower bounds on the number of nodes to open; the stronger ones are slower.
 
-- ``volume``: the demand for one resource against the largest capacities there are.
+- ``volume``: the demand for one resource relative to the largest capacities.
 - ``threshold``: the same after rounding with dual feasible functions: items above ``1 - e`` count
   as full nodes and those below ``e`` as nothing (Martello & Toth 1990, Fekete & Schepers 2001).
 - ``clique``: items of which no two fit together.
-- ``columns``: the linear program over patterns (``columns``).
+- ``columns``: the linear program over patterns (``patterns``).
 
-Several shapes, limits and nodes that are there already are relaxed to one shape that has the
-largest capacity of each resource; a node that is there counts as an empty one of that shape.
+Several shapes, limits and existing nodes are relaxed to one shape with the largest capacity of
+each resource; an existing node counts as an empty one of that shape.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ from kubestow.policies.placing.packing import instances, offline
 from kubestow.policies.placing.packing.exact import patterns
 
 MOST_PAIRED: Final = 2500
-"""Different sizes beyond which looking at all pairs of them takes too long."""
+"""Maximum number of distinct sizes for which all pairs are examined."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Bound:
     """A proven lower bound on the number of opened nodes.
 
     Attributes:
-        value: So many nodes have to be opened at least.
-        method: What gave the bound: ``volume``, ``threshold``, ``clique`` or ``columns``.
+        value: Minimum number of nodes to open.
+        method: Method that gave the bound: ``volume``, ``threshold``, ``clique`` or ``columns``.
     """
 
     value: int
@@ -49,10 +49,10 @@ def lower_bound(
     """Return the best lower bound that the budget allows.
 
     Args:
-        instance: What is to be packed; every item must fit somewhere.
-        budget: Seconds that remain; nothing left still gives the quick bounds.
-        target: Number of nodes of a known packing; a bound that reaches it ends the work.
-        rounds: Rounds of column generation after which to stop.
+        instance: What to pack; every item must fit on some node.
+        budget: Remaining seconds; 0 still gives the quick bounds.
+        target: Number of nodes of a known packing; stop when the bound reaches it.
+        rounds: Maximum rounds of column generation.
     """
     best = quick_bound(instance)
     if len(instance.demands) == 0 or (target is not None and best.value >= target):
@@ -72,22 +72,22 @@ def lower_bound(
 
 
 def quick_bound(instance: instances.Instance) -> Bound:
-    """Return the best of the bounds that need no linear program."""
+    """Return the best bound that needs no linear program."""
     if len(instance.demands) == 0:
         return Bound(0, "volume")
-    found = [Bound(volume_bound(instance), "volume")]
+    bounds = [Bound(volume_bound(instance), "volume")]
     batch = offline.classify_items(offline.relax(instance))
     before = instance.existing_count
-    found.append(Bound(threshold_bound(batch) - before, "threshold"))
+    bounds.append(Bound(threshold_bound(batch) - before, "threshold"))
     if len(batch.counts) <= MOST_PAIRED:
-        found.append(Bound(clique_bound(batch) - before, "clique"))
-    return max(found, key=lambda bound: bound.value)
+        bounds.append(Bound(clique_bound(batch) - before, "clique"))
+    return max(bounds, key=lambda bound: bound.value)
 
 
 def add_relief(instance: instances.Instance, relief: Sequence[float]) -> instances.Instance:
-    """Return the instance with capacities raised by the negative sizes that were read as 0.
+    """Return the instance with capacities increased by the negative sizes that were read as 0.
 
-    A node of the file holds at most its capacity plus everything negative in the file, so a lower
+    A node of the file holds at most its capacity plus all negative sizes in the file, so a lower
     bound of the result holds for the file; one of the instance as read need not.
     """
     shapes = instance.shapes
@@ -96,7 +96,7 @@ def add_relief(instance: instances.Instance, relief: Sequence[float]) -> instanc
 
 
 def volume_bound(instance: instances.Instance) -> int:
-    """Return how many of the largest nodes the demand for the scarcest resource fills."""
+    """Return how many of the largest nodes the demand for any one resource fills."""
     widened = 1.0 + instance.tolerance
     needed = 0
     for j in range(instance.dimensions):
@@ -109,18 +109,18 @@ def volume_bound(instance: instances.Instance) -> int:
 
 
 def _count_nodes(shapes: instances.NodeTypes, j: int, rest: float, widened: float) -> int:
-    """Return how many nodes hold an amount of one resource, the largest opened first."""
+    """Return how many nodes hold an amount of one resource, largest nodes first."""
     count = 0
     for shape in np.argsort(-shapes.capacity[:, j], kind="stable").tolist():
         capacity = float(shapes.capacity[shape, j]) * widened
         if rest <= 0.0 or capacity <= 0.0:
             return count
         limit = shapes.limits[shape] if shapes.limits is not None else None
-        wanted = patterns.round_up(rest / capacity)
-        opened = wanted if limit is None else min(limit, wanted)
+        needed = patterns.round_up(rest / capacity)
+        opened = needed if limit is None else min(limit, needed)
         count += opened
         rest -= opened * capacity
-        if opened == wanted:
+        if opened == needed:
             return count
     return count
 
@@ -139,7 +139,7 @@ def _best_threshold(sizes: arrays.Floats, counts: arrays.Ints, room: float) -> f
     ordered = sizes[order]
     items = np.concatenate([[0], np.cumsum(counts[order])])
     volume = np.concatenate([[0.0], np.cumsum(counts[order] * ordered)])
-    # Half a room counts those above it, of which no two share a node.
+    # The threshold of half a node counts the items above it, of which no two share a node.
     thresholds = np.append(ordered[ordered <= room / 2.0], room / 2.0)
     first = np.searchsorted(ordered, thresholds, side="left")
     full = np.searchsorted(ordered, room - thresholds, side="right")
@@ -147,7 +147,7 @@ def _best_threshold(sizes: arrays.Floats, counts: arrays.Ints, room: float) -> f
 
 
 def clique_bound(batch: offline.ItemClasses) -> int:
-    """Return a number of items of which no two fit on a node together, found greedily."""
+    """Return the size of a greedily chosen set of items of which no two fit together."""
     return int(_greedy_clique(batch.sizes, batch.counts, batch.room))
 
 

@@ -1,8 +1,9 @@
 """Diving: from the linear program over patterns to packings, by fixing patterns step by step.
 
 Each step fixes the patterns that the linear program uses fully, or the one it uses most, and solves
-the program again for the items that remain, with new patterns where they pay (Sadykov et al. 2019,
-"Primal heuristics for branch and price"). Noise on the choice makes repeated dives differ.
+the program again for the remaining items, with new patterns of negative reduced cost (Sadykov et
+al. 2019, "Primal heuristics for branch and price"). Noise in the choice makes repeated dives
+differ.
 """
 
 from typing import Final
@@ -16,13 +17,13 @@ from kubestow.policies.placing.packing.exact import patterns
 Pattern = offline.Pattern
 
 WHOLE: Final = 1.0 - 1e-6
-"""Patterns that are used at least so much are fixed without a choice."""
+"""Patterns used at least this much are always fixed."""
 
 ROUNDS: Final = 3
 """Rounds of pricing per step: new patterns matter less, the fewer items remain."""
 
 RETREAT: Final = (0.2, 0.6)
-"""Smallest and largest share of the fixed patterns that a retreat gives up."""
+"""Smallest and largest share of the fixed patterns that a retreat releases."""
 
 
 def dive(
@@ -37,28 +38,28 @@ def dive(
     share: float = 0.05,
     retreats: int = 0,
 ) -> list[Pattern] | None:
-    """Dive from a relaxation to a packing with fewer nodes than a number.
+    """Dive from a relaxation to a packing with fewer than ``below`` nodes.
 
     Args:
         batch: What to pack.
-        master: The master that gave the relaxation; it gains patterns and is left requiring all.
-        relaxation: Where the dive begins.
-        budget: Seconds that remain.
+        master: The master of the relaxation; it gains patterns and requires all items afterwards.
+        relaxation: Start of the dive.
+        budget: Remaining seconds.
         rng: Randomness of the choices.
-        noise: How much chance counts: 0 takes the most used pattern.
-        below: Number of nodes to stay below.
+        noise: Weight of randomness: 0 takes the most used pattern.
+        below: Upper limit of nodes, exclusive.
         share: Share of the remaining nodes that one step may fix.
-        retreats: How often to give up part of what was fixed and go on when the dive is stuck.
+        retreats: How often to release part of the fixed patterns and continue when stuck.
 
     Returns:
-        The patterns, or ``None`` if the dive did not stay below the number or time was up.
+        The patterns, or ``None`` if the dive reached the limit or time ran out.
     """
     counts = batch.counts.copy()
     chosen: list[Pattern] = []
     current: patterns.Relaxation | None = relaxation
     try:
         while counts.any():
-            # The residual program bounds this branch, up to patterns that pricing has missed.
+            # The residual program bounds this branch, except for patterns that pricing has missed.
             if current is None or len(chosen) + patterns.round_up(current.value) >= below:
                 finished = _finish(batch, counts, chosen, below)
                 if finished is not None or retreats == 0 or current is None or not chosen:
@@ -79,7 +80,7 @@ def dive(
 
 
 def retreat(chosen: list[Pattern], counts: arrays.Ints, rng: np.random.Generator) -> list[Pattern]:
-    """Give up a random part of the fixed patterns; their items are to be covered again."""
+    """Release a random part of the fixed patterns; their items must be covered again."""
     kept = rng.random(len(chosen)) >= rng.uniform(*RETREAT)
     for pattern, keep in zip(chosen, kept.tolist(), strict=True):
         if not keep:
@@ -116,7 +117,7 @@ def choose_patterns(
 def take_patterns(
     patterns: list[Pattern], picks: list[int], counts: arrays.Ints, chosen: list[Pattern]
 ) -> bool:
-    """Fix patterns: reduce counts, append what is really held, tell whether anything is."""
+    """Fix patterns: reduce counts, append the contents; return whether any was appended."""
     before = len(chosen)
     for c in picks:
         held = []
@@ -132,6 +133,6 @@ def take_patterns(
 def _finish(
     batch: offline.ItemClasses, counts: arrays.Ints, chosen: list[Pattern], below: int
 ) -> list[Pattern] | None:
-    """Complete the rest greedily."""
+    """Pack the remaining items greedily."""
     rest = offline.complete(batch, counts=counts) if counts.any() else []
     return chosen + rest if len(chosen) + len(rest) < below else None

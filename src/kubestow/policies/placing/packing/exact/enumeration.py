@@ -1,9 +1,9 @@
-"""All patterns that an improved packing could use, and whether they make one.
+"""All patterns that an improved packing could use, and whether they form one.
 
-With prices at which no pattern is worth more than a node, a packing of ``k`` nodes uses only
-patterns whose value misses 1 by no more than ``k`` minus the value of all items (reduced cost
-fixing). When these are few they can all be listed, and a covering program over them decides: either
-it gives a packing of ``k`` nodes, or there is none.
+With dual prices at which no pattern is worth more than 1, a packing of ``k`` nodes uses only
+patterns whose value falls short of 1 by no more than ``k`` minus the value of all items (reduced
+cost fixing). If these are few they can all be listed, and a covering program over them decides:
+either it gives a packing of ``k`` nodes, or there is none.
 """
 
 import dataclasses
@@ -21,13 +21,13 @@ from kubestow.policies.placing.packing.exact import patterns as exact_patterns
 Pattern = offline.Pattern
 
 MOST: Final = 60_000
-"""Patterns beyond which the covering program is not tried; it would not be solved in time."""
+"""Maximum number of patterns for a covering program; larger ones are not solved in time."""
 
 EFFORT: Final = 100_000_000
-"""Work of listing patterns, in sizes looked at: about a second."""
+"""Work limit of listing patterns, in sizes visited: about a second."""
 
 FREE: Final = 1e-7
-"""Added to every price, so that items without a price take part; patterns gain, none is lost."""
+"""Added to every price, so that items of price 0 are included; no pattern is lost."""
 
 
 @compiled
@@ -43,10 +43,10 @@ def list_patterns(
     ends: arrays.Ints,
     held: arrays.Ints,
 ) -> int:
-    """Write all patterns to which nothing can be added and that are worth a threshold.
+    """Write all maximal patterns whose value reaches a threshold.
 
     Returns:
-        Their number, or -1 if they are too many to write or to find with the effort allowed.
+        Their number, or -1 if there are too many to write or to list within the effort.
     """
     number, d = sizes.shape
     weighted = sizes @ weights
@@ -108,7 +108,7 @@ def list_patterns(
 def is_maximal(
     sizes: arrays.Floats, counts: arrays.Ints, taken: arrays.Ints, left: arrays.Floats, level: int
 ) -> bool:
-    """Tell whether no further item fits into what is left."""
+    """Return whether no further item fits into the capacity left."""
     for t in range(len(counts)):
         if counts[t] > taken[t] and offline.fits(sizes, t, left, level):
             return False
@@ -123,14 +123,14 @@ def enumerate_patterns(
     Args:
         batch: What to pack.
         prices: Prices at which no pattern is worth more than 1.
-        slack: How much a pattern may miss.
-        most: How many are still returned.
+        slack: How far the value of a pattern may fall short of 1.
+        most: Maximum number of patterns.
     """
     raised = prices + FREE
     depth = offline.deepest_pattern(batch.sizes, batch.counts, batch.room)
-    room_for = min(most, offline.LARGEST_TABLE // (depth + 1))
-    ends = np.empty(room_for, dtype=np.int64)
-    held = np.empty(room_for * (depth + 1), dtype=np.int64)
+    capacity = min(most, offline.LARGEST_TABLE // (depth + 1))
+    ends = np.empty(capacity, dtype=np.int64)
+    held = np.empty(capacity * (depth + 1), dtype=np.int64)
     number = list_patterns(
         batch.sizes,
         batch.counts,
@@ -151,11 +151,11 @@ def enumerate_patterns(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Cover:
-    """The answer of a covering program.
+    """The result of a covering program.
 
     Attributes:
-        patterns: A choice of patterns that covers all items; ``None`` when none was found.
-        impossible: Whether it was proven that there is none.
+        patterns: Patterns that cover all items; ``None`` if the solver has none.
+        impossible: Whether it is proven that there is no cover.
     """
 
     patterns: tuple[Pattern, ...] | None
@@ -171,15 +171,15 @@ def cover(
     workers: int = 1,
     work: float = 1e9,
 ) -> Cover:
-    """Look for a packing with at most so many nodes that uses only given patterns.
+    """Search for a packing with at most ``nodes`` nodes that uses only given patterns.
 
     Args:
         batch: What to pack.
-        patterns: What nodes may hold; subsets of them are allowed too.
-        nodes: How many nodes there may be.
-        seconds: When to give up.
+        patterns: Possible contents of nodes; subsets of them are allowed too.
+        nodes: Maximum number of nodes.
+        seconds: Time limit.
         workers: Threads of the solver.
-        work: When to give up, in the solver's deterministic units.
+        work: Work limit, in the solver's deterministic units.
     """
     model = cp_model.CpModel()
     amounts = [
@@ -199,7 +199,7 @@ def cover(
     solver.parameters.max_time_in_seconds = min(max(seconds, 0.01), exact_patterns.LONGEST)
     solver.parameters.max_deterministic_time = work
     solver.parameters.num_workers = workers
-    # Covers are found by the linear relaxation or not at all.
+    # In practice only the linear relaxation leads to covers.
     solver.parameters.linearization_level = 2
     status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

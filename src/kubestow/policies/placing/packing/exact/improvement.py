@@ -1,7 +1,7 @@
 """Improve a packing within a budget: fewer nodes, or cheaper ones.
 
-Identical nodes: the search of ``searches`` (bin completion, column generation, dives, covering).
-Several shapes, limits, or nodes that are there already: ruin and recreate with the heuristics.
+Identical nodes: the search of ``search`` (bin completion, column generation, dives, covering).
+Several shapes, limits, or existing nodes: ruin and recreate with the heuristics.
 """
 
 import numpy as np
@@ -22,11 +22,11 @@ def improve(
 
     Args:
         instance: What to pack.
-        packing: Where to begin; a valid packing.
+        packing: A valid packing to start from.
         rng: Randomness of the search.
-        budget: Seconds that remain; the search ends when it is used up.
-        rounds: Rounds after which to end in any case; with an unlimited budget this makes results
-            independent of the machine.
+        budget: Remaining seconds; the search ends when it is used up.
+        rounds: Maximum number of rounds; with an unlimited budget this makes results independent of
+            the machine.
     """
     if len(instance.demands) == 0 or rounds == 0:
         return packing
@@ -34,16 +34,16 @@ def improve(
         batch = offline.classify_items(instance)
         bound = bounds.quick_bound(instance)
         start = offline.read_patterns(batch, packing)
-        found = search.search(
+        improved = search.search(
             batch,
             search.SearchResult(start, bound.value, bound.method),
             rng,
             budget,
             rounds=rounds,
         )
-        if len(found.patterns) == packing.opened:
+        if len(improved.patterns) == packing.opened:
             return packing
-        return offline.make_packing(batch, found.patterns)
+        return offline.make_packing(batch, improved.patterns)
     return recreate(instance, packing, rng, budget, rounds=rounds)
 
 
@@ -56,7 +56,7 @@ def recreate(
     rounds: int,
     lower: int = 0,
 ) -> instances.Packing:
-    """Ruin and recreate a packing of any instance, down to a bound where prices do not matter."""
+    """Ruin and recreate a packing of any instance; without prices stop at a lower bound."""
     for _ in range(rounds):
         reached = packing.opened <= lower and instance.shapes.costs is None
         if budget() <= 0.0 or packing.opened == 0 or (reached and not len(packing.unplaced)):

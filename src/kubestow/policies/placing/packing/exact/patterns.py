@@ -1,9 +1,9 @@
 """Column generation: the linear program over all patterns of a node, and its bound.
 
 The master program chooses patterns that cover all items with the fewest nodes (Gilmore & Gomory
-1961). Patterns with negative reduced cost are looked for by ``knapsacks``: cheaply and many at a
-time first, exactly when that finds none. Every exact pricing gives a lower bound for any prices
-(Farley 1990): the value of all items, divided by the value of the best pattern.
+1961). ``offline.knapsack`` searches patterns with negative reduced cost: first cheaply and many
+at a time, then exactly. Every exact pricing gives a lower bound for any prices (Farley 1990): the
+value of all items, divided by the value of the best pattern.
 """
 
 import dataclasses
@@ -20,31 +20,31 @@ from kubestow.policies.placing.packing import offline
 
 Pattern = offline.Pattern
 Budget = Callable[[], float]
-"""Seconds that remain; a host reads the clock, policies do not."""
+"""Returns the remaining seconds; a host reads the clock, policies do not."""
 
 CHEAP: Final = 20_000
-"""Work per pattern in cheap pricing, in sizes looked at."""
+"""Work per pattern in cheap pricing, in sizes visited."""
 
 STEP_UP: Final = 16
-"""Factor of work when cheap pricing finds nothing any more."""
+"""Factor by which work grows when cheap pricing finds no more patterns."""
 
 EXACT: Final = 200_000_000
-"""Work in exact pricing, about two seconds; when it ends early the bound stays valid."""
+"""Work in exact pricing, about two seconds; if it ends early the bound stays valid."""
 
 WORK_PER_SECOND: Final = 50_000_000
-"""Work that a slow machine does in a second; exact pricing must not outlast the budget."""
+"""Work per second of a slow machine; exact pricing must not exceed the budget."""
 
 LARGEST: Final = 2500
-"""Different sizes beyond which linear programs over their patterns take too long."""
+"""Maximum number of distinct sizes; beyond it linear programs over patterns take too long."""
 
 LONGEST: Final = 1e6
-"""Seconds that are as good as no limit; solvers want a number."""
+"""Seconds that stand for no limit, because solvers need a number."""
 
 REDUCED_COST: Final = 1e-6
-"""Patterns whose value exceeds 1 by less do not pay."""
+"""Patterns whose value exceeds 1 by less than this are not added."""
 
 ROUNDING: Final = 1e-6
-"""What a bound may be too high by rounding before it is rounded up."""
+"""Rounding error by which a bound may be too high before it is rounded up."""
 
 
 @compiled
@@ -59,10 +59,10 @@ def price_patterns(
     ends: arrays.Ints,
     held: arrays.Ints,
 ) -> int:
-    """Write patterns worth more than one node: first disjoint ones, then one around each size.
+    """Write patterns of value above 1: first disjoint ones, then one for each remaining size.
 
     Returns:
-        How many patterns were written into ``held``; ``ends`` says where each ends.
+        The number of patterns written into ``held``; ``ends`` holds the end position of each.
     """
     picked = np.empty(depth + 1, dtype=np.int64)
     order = offline.sort_by_density(sizes, counts, prices, weights)
@@ -71,32 +71,32 @@ def price_patterns(
     number = 0
     position = 0
     while number < len(ends):
-        found, value, _ = offline.best_pattern(
+        length, value, _ = offline.best_pattern(
             sizes, left, free, prices, weights, order, depth, effort, 0.0, picked
         )
-        if found == 0 or value <= 1.0 + REDUCED_COST or position + found > len(held):
+        if length == 0 or value <= 1.0 + REDUCED_COST or position + length > len(held):
             break
-        for q in range(found):
+        for q in range(length):
             left[picked[q]] -= 1
             held[position] = picked[q]
             position += 1
         ends[number] = position
         number += 1
     for seed in range(len(counts)):
-        # What is in a disjoint pattern has one with a good price already.
+        # Sizes used up by disjoint patterns have a pattern already.
         if left[seed] == 0 or prices[seed] <= 0.0 or number >= len(ends):
             continue
         left[:] = counts
         left[seed] -= 1
         free[:] = room - sizes[seed]
         floor = 1.0 + REDUCED_COST - prices[seed]
-        found, value, _ = offline.best_pattern(
+        length, value, _ = offline.best_pattern(
             sizes, left, free, prices, weights, order, depth, effort, max(0.0, floor), picked
         )
-        if found == 0 or value <= floor or position + found + 1 > len(held):
+        if length == 0 or value <= floor or position + length + 1 > len(held):
             continue
-        picked[found] = seed
-        for q in range(found + 1):
+        picked[length] = seed
+        for q in range(length + 1):
             held[position] = picked[q]
             position += 1
         ends[number] = position
@@ -149,7 +149,7 @@ class Master:
         self._columns.append(column)
 
     def add(self, patterns: Iterable[Pattern]) -> int:
-        """Add patterns that are not there yet and return how many these are."""
+        """Add new patterns and return their number."""
         before = len(self.patterns)
         for pattern in patterns:
             if pattern not in self._known:
@@ -159,20 +159,20 @@ class Master:
         return len(self.patterns) - before
 
     def require(self, counts: arrays.Ints) -> None:
-        """Change how many items of each size are to be covered."""
+        """Set how many items of each size must be covered."""
         self._counts = counts.copy()
         for row, count in zip(self._rows, counts.tolist(), strict=True):
             row.SetLb(float(count))
 
     def solve(self, seconds: float) -> Relaxation | None:
-        """Solve the linear program, or return ``None`` when time is up before it is solved."""
+        """Solve the linear program, or return ``None`` if time runs out first."""
         if seconds <= 0.0:
             return None
         milliseconds = max(1, int(min(seconds, LONGEST) * 1000))
         self._solver.SetTimeLimit(milliseconds)
         status = self._solver.Solve()
         if status == pywraplp.Solver.ABNORMAL:
-            # The kept basis went numerically wrong; a start from nothing is the cure.
+            # The kept basis became numerically unstable; rebuild and solve from scratch.
             self._build()
             self._solver.SetTimeLimit(milliseconds)
             status = self._solver.Solve()
@@ -188,13 +188,13 @@ class Master:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Generation:
-    """What column generation came to.
+    """The result of column generation.
 
     Attributes:
-        relaxation: The last solution of the master; ``None`` when there was no time for one.
+        relaxation: The last solution of the master; ``None`` if there was no time for one.
         bound: A lower bound on the linear program over all patterns, and so on nodes.
-        prices: Prices that give the bound and at which no pattern is worth more than a node.
-        converged: Whether no pattern pays any more.
+        prices: Dual prices that give the bound, at which no pattern is worth more than 1.
+        converged: Whether no pattern has negative reduced cost any more.
     """
 
     relaxation: Relaxation | None
@@ -213,15 +213,16 @@ def generate(
     exact: int = EXACT,
     target: float = math.inf,
 ) -> Generation:
-    """Add patterns to a master until none pays.
+    """Add patterns to a master until none has negative reduced cost.
 
     Args:
-        batch: Sizes and room.
-        master: A master whose patterns cover all that is asked for.
-        budget: Seconds that remain.
-        counts: Items of each size; ``None`` for all of the batch. Must be what the master requires.
-        rounds: Rounds after which to stop in any case.
-        exact: Work of one exact pricing; 0 for none, then there is no bound either.
+        batch: Sizes and capacity.
+        master: A master whose patterns cover all required items.
+        budget: Remaining seconds.
+        counts: Items of each size; ``None`` for all of the batch. Must equal what the master
+            requires.
+        rounds: Maximum number of rounds.
+        exact: Work of one exact pricing; 0 for none, which gives no bound.
         target: A bound at which to stop.
 
     Returns:
@@ -253,7 +254,7 @@ def generate(
             if proven.converged or proven.bound >= target:
                 return proven
             if round_up(proven.bound) >= round_up(solved.value):
-                return proven  # no bound of this program can say more about whole nodes
+                return proven  # a better bound would round up to the same number of nodes
             if master.add([pattern] if pattern else []):
                 break
         else:
@@ -264,7 +265,7 @@ def generate(
 def _strengthen(
     proven: Generation, solved: Relaxation, counts: arrays.Ints, best: float
 ) -> Generation:
-    """Take over a bound if it is better; ``best`` is a bound on the value of patterns."""
+    """Update the bound if it improves; ``best`` bounds the value of patterns from above."""
     bound = float(solved.prices @ counts) / max(best, 1.0)
     converged = best <= 1.0 + 10 * REDUCED_COST
     if bound < proven.bound:
@@ -273,7 +274,7 @@ def _strengthen(
 
 
 def _efforts(exact: int, seconds: float) -> Iterator[int]:
-    """Return rising limits of work for one exact pricing: most end far below the last one."""
+    """Yield rising work limits for one exact pricing; most finish far below the last one."""
     most = min(exact, int(WORK_PER_SECOND * min(max(0.02, seconds), LONGEST)))
     effort = most // 64
     while effort < most:
@@ -283,7 +284,7 @@ def _efforts(exact: int, seconds: float) -> Iterator[int]:
 
 
 def is_tractable(batch: offline.ItemClasses) -> bool:
-    """Tell whether a linear program over patterns of these sizes is worth setting up."""
+    """Return whether a linear program over patterns of these sizes is small enough to solve."""
     depth = offline.deepest_pattern(batch.sizes, batch.counts, batch.room)
     number = len(batch.counts)
     return number <= LARGEST and (depth + 1) * number <= offline.LARGEST_TABLE
@@ -297,13 +298,13 @@ def price_exactly(
     depth: int,
     effort: int,
 ) -> tuple[Pattern, float]:
-    """Return the best pattern worth more than a node, if any, and a bound on all patterns."""
+    """Return the best pattern of value above 1, if any, and a bound on all patterns."""
     picked = np.empty(depth + 1, dtype=np.int64)
     order = offline.sort_by_density(batch.sizes, counts, prices, weights)
-    found, _, best = offline.best_pattern(
+    length, _, best = offline.best_pattern(
         batch.sizes, counts, batch.room, prices, weights, order, depth, effort, 1.0, picked
     )
-    return tuple(sorted(picked[:found].tolist())), float(best)
+    return tuple(sorted(picked[:length].tolist())), float(best)
 
 
 def _price(
@@ -325,7 +326,7 @@ def _price(
 
 
 def part_of(budget: Budget, share: float) -> Budget:
-    """Return a budget of a share of what remains now; of an unlimited one it is a long time.
+    """Return a share of the remaining budget; ``LONGEST`` stands for an unlimited one.
 
     >>> part_of(lambda: 10.0, 0.25)()
     2.5
@@ -335,7 +336,7 @@ def part_of(budget: Budget, share: float) -> Budget:
 
 
 def round_up(bound: float) -> int:
-    """Return the number of whole nodes that a bound means.
+    """Return the bound as a number of whole nodes.
 
     >>> round_up(3.0000001), round_up(3.1)
     (3, 4)

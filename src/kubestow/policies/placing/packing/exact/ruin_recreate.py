@@ -1,8 +1,8 @@
-"""Ruin and recreate: empty some nodes and pack their items again, otherwise.
+"""Ruin and recreate: empty some nodes and pack their items in another way.
 
-After Schrimpf et al. 2000. Ruined are the nodes with the most room left, which are worth getting
-rid of, and some at random. What comes out with as many nodes is kept too: it is how the search
-leaves a plateau.
+After Schrimpf et al. 2000. It ruins the nodes with the most free capacity, which are the easiest
+to eliminate, and some at random. A result with equally many nodes is kept too, so that the search
+can leave a plateau.
 """
 
 from typing import Final
@@ -15,10 +15,10 @@ from kubestow.policies.placing.packing import heuristics, instances, offline
 Pattern = offline.Pattern
 
 MOST_RUINED: Final = 12
-"""Nodes ruined at a time; with more the rest is as hard as the whole."""
+"""Maximum nodes ruined at a time; with more the subproblem is as hard as the whole."""
 
 RULES: Final = ("first-fit", "k8s-most", "vector-dot", "k8s-vector-dot")
-"""Heuristics that recreate packings with several shapes or with nodes that were there."""
+"""Heuristics that recreate packings with several shapes or existing nodes."""
 
 
 def draw_parameters(rng: np.random.Generator) -> offline.CompletionParameters:
@@ -36,10 +36,10 @@ def draw_parameters(rng: np.random.Generator) -> offline.CompletionParameters:
 def ruin_patterns(
     batch: offline.ItemClasses, patterns: list[Pattern], rng: np.random.Generator
 ) -> list[Pattern]:
-    """Return a packing with at most as many nodes, some of them packed anew."""
+    """Return a packing with at most as many nodes, some of them repacked."""
     number = len(patterns)
     ruined = min(number, int(rng.integers(2, MOST_RUINED + 1)))
-    # Half of the ruined are drawn with a preference for empty nodes, half evenly.
+    # Half of the ruined nodes are drawn with a preference for empty ones, half uniformly.
     emptiness = np.array([room_left(batch, pattern) for pattern in patterns])
     first = np.argsort(-emptiness * rng.random(number))[: ruined // 2]
     rest = rng.permutation(np.setdiff1d(np.arange(number), first))[: ruined - len(first)]
@@ -47,10 +47,10 @@ def ruin_patterns(
     counts = np.zeros(len(batch.counts), dtype=np.int64)
     for node in chosen:
         np.add.at(counts, list(patterns[node]), 1)
-    anew = offline.complete(batch, draw_parameters(rng), counts=counts)
-    if len(anew) > len(chosen):
+    repacked = offline.complete(batch, draw_parameters(rng), counts=counts)
+    if len(repacked) > len(chosen):
         return patterns
-    return [pattern for node, pattern in enumerate(patterns) if node not in chosen] + anew
+    return [pattern for node, pattern in enumerate(patterns) if node not in chosen] + repacked
 
 
 def room_left(batch: offline.ItemClasses, pattern: Pattern) -> float:
@@ -62,9 +62,9 @@ def room_left(batch: offline.ItemClasses, pattern: Pattern) -> float:
 def ruin_nodes(
     instance: instances.Instance, packing: instances.Packing, rng: np.random.Generator
 ) -> instances.Packing:
-    """Return a packing that costs at most as much, some opened nodes of which were packed anew.
+    """Return a packing of at most the same cost, with some opened nodes repacked.
 
-    Works with several shapes, limits, prices and nodes that are there already.
+    Supports several shapes, limits, prices and existing nodes.
     """
     if packing.opened == 0:
         return packing
@@ -85,7 +85,7 @@ def ruin_nodes(
 
 
 def cost(instance: instances.Instance, packing: instances.Packing) -> tuple[int, float, int]:
-    """Return what is to be small: items without node, the price of opened nodes, their number."""
+    """Return the objective to minimise: unplaced items, price of opened nodes, their number."""
     shapes = packing.shape_of_node[instance.existing_count :]
     prices = instance.shapes.costs
     price = float(packing.opened if prices is None else np.array(prices)[shapes].sum())
@@ -98,7 +98,7 @@ def _rest_of(
     kept: arrays.Ints,
     loose: arrays.Ints,
 ) -> instances.Instance:
-    """Return the instance of the loose items, all kept nodes being there already."""
+    """Return the instance of the loose items, with all kept nodes as existing nodes."""
     capacity = np.empty((len(packing.shape_of_node), instance.dimensions))
     used = np.zeros_like(capacity)
     before = instance.existing_count
@@ -132,10 +132,10 @@ def _join(
     loose: arrays.Ints,
     recreated: instances.Packing,
 ) -> instances.Packing:
-    """Put the recreated part beside the kept nodes."""
+    """Combine the kept nodes with the recreated ones."""
     position = np.full(len(packing.shape_of_node) + 1, instances.UNPLACED, dtype=np.int64)
     position[kept] = np.arange(len(kept))
-    # Index -1 of an item without node reads the last entry, which stays UNPLACED.
+    # Index -1 of an unplaced item reads the last entry, which stays UNPLACED.
     node_of_item = position[packing.node_of_item]
     node_of_item[loose] = recreated.node_of_item
     shapes = np.concatenate(

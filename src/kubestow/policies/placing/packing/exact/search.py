@@ -1,6 +1,6 @@
-"""The search for identical nodes: heuristics, linear program, dives, covers, until bound meets.
+"""The search for identical nodes: heuristics, linear program, dives and covering programs.
 
-One loop serves the improvement search and the exact answer; both stop as soon as the number of
+It serves both the improvement search and the exact solution; both stop as soon as the number of
 nodes equals a lower bound.
 """
 
@@ -23,19 +23,19 @@ PORTFOLIO: Final = (
     offline.CompletionParameters(scarcity=1.0, isolation=2.0),
     offline.CompletionParameters(isolation=0.0, power=1.25, mean=1.0),
 )
-"""Settings of bin completion to begin with; each is best on some kind of instance."""
+"""Parameters of bin completion to start with; each is best on some kind of instance."""
 
 RUIN_SHARE: Final = 0.1
 """Share of the budget for ruin and recreate before the linear program is set up."""
 
 RUIN_ROUNDS: Final = 200
-"""Rounds of ruin and recreate before the linear program is set up, at most."""
+"""Maximum rounds of ruin and recreate before the linear program is set up."""
 
 COVER_EVERY: Final = 4
 """Dives between two covering programs."""
 
 RETREATS: Final = 40
-"""Retreats of one dive before a new one begins at the root."""
+"""Retreats of one dive before a new one starts at the root."""
 
 COVER_SHARE: Final = 0.25
 """Share of the remaining budget that one covering program may take."""
@@ -43,12 +43,12 @@ COVER_SHARE: Final = 0.25
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class SearchResult:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
         patterns: The content of every node.
         lower: A proven lower bound on the number of nodes.
-        method: What gave the bound; see ``bounds.Bound``.
+        method: Method that gave the bound; see ``bounds.Bound``.
     """
 
     patterns: list[Pattern]
@@ -63,7 +63,7 @@ class SearchResult:
 
 def search(
     batch: offline.ItemClasses,
-    found: SearchResult,
+    best: SearchResult,
     rng: np.random.Generator,
     budget: exact_patterns.Budget,
     *,
@@ -74,37 +74,37 @@ def search(
 
     Args:
         batch: What to pack.
-        found: Where to begin.
+        best: Result to start from.
         rng: Randomness of the search.
-        budget: Seconds that remain.
-        rounds: Dives, or rounds of ruin and recreate for instances without linear program.
+        budget: Remaining seconds.
+        rounds: Dives, or rounds of ruin and recreate if the linear program is too large.
         workers: Threads of the covering solver.
     """
-    seen = [*found.patterns]
+    known = [*best.patterns]
     spent = 0.0
     for parameters in PORTFOLIO:
         before = min(budget(), exact_patterns.LONGEST)
-        if found.optimal or before <= spent:
-            return found  # the next pass would take as long as the last one, and outlast the budget
+        if best.optimal or before <= spent:
+            return best  # the next pass would take as long as the last one and exceed the budget
         patterns = offline.complete(batch, parameters)
         spent = before - min(budget(), exact_patterns.LONGEST)
-        seen += patterns
-        found = _keep(found, patterns)
+        known += patterns
+        best = _keep(best, patterns)
     if not exact_patterns.is_tractable(batch):
-        return recreate(batch, found, rng, budget, rounds=rounds * RUIN_ROUNDS)
+        return recreate(batch, best, rng, budget, rounds=rounds * RUIN_ROUNDS)
     part = exact_patterns.part_of(budget, RUIN_SHARE)
-    found = recreate(batch, found, rng, part, rounds=min(rounds * 10, RUIN_ROUNDS))
-    if found.optimal or budget() <= 0.0:
-        return found
+    best = recreate(batch, best, rng, part, rounds=min(rounds * 10, RUIN_ROUNDS))
+    if best.optimal or budget() <= 0.0:
+        return best
     master = exact_patterns.Master(batch.counts)
-    master.add(seen)
-    master.add(found.patterns)
-    return descend(batch, found, master, rng, budget, rounds=rounds, workers=workers)
+    master.add(known)
+    master.add(best.patterns)
+    return descend(batch, best, master, rng, budget, rounds=rounds, workers=workers)
 
 
 def recreate(
     batch: offline.ItemClasses,
-    found: SearchResult,
+    best: SearchResult,
     rng: np.random.Generator,
     budget: exact_patterns.Budget,
     *,
@@ -112,16 +112,16 @@ def recreate(
 ) -> SearchResult:
     """Ruin and recreate for a number of rounds."""
     for _ in range(rounds):
-        if found.optimal or budget() <= 0.0:
+        if best.optimal or budget() <= 0.0:
             break
-        patterns = ruin_recreate.ruin_patterns(batch, found.patterns, rng)
-        found = dataclasses.replace(found, patterns=patterns)
-    return found
+        patterns = ruin_recreate.ruin_patterns(batch, best.patterns, rng)
+        best = dataclasses.replace(best, patterns=patterns)
+    return best
 
 
 def descend(
     batch: offline.ItemClasses,
-    found: SearchResult,
+    best: SearchResult,
     master: exact_patterns.Master,
     rng: np.random.Generator,
     budget: exact_patterns.Budget,
@@ -129,13 +129,13 @@ def descend(
     rounds: int,
     workers: int,
 ) -> SearchResult:
-    """Solve the linear program, then dive again and again, with a covering program now and then."""
-    target = len(found.patterns) - 1 + 2 * exact_patterns.ROUNDING
+    """Solve the linear program, then dive repeatedly, with an occasional covering program."""
+    target = len(best.patterns) - 1 + 2 * exact_patterns.ROUNDING
     generation = exact_patterns.generate(batch, master, budget, target=target)
-    found = _raise_bound(found, exact_patterns.round_up(generation.bound), "columns")
+    best = _raise_bound(best, exact_patterns.round_up(generation.bound), "columns")
     current = generation.relaxation
     for number in range(rounds):
-        if found.optimal or budget() <= 0.0 or current is None:
+        if best.optimal or budget() <= 0.0 or current is None:
             break
         patterns = diving.dive(
             batch,
@@ -144,66 +144,66 @@ def descend(
             budget,
             rng,
             noise=0.0 if number == 0 else float(rng.uniform(0.1, 0.5)),
-            below=len(found.patterns),
+            below=len(best.patterns),
             share=0.05 if number == 0 else float(rng.choice([0.02, 0.05, 0.1])),
             retreats=RETREATS,
         )
         if patterns is not None:
-            found = _keep(found, patterns)
+            best = _keep(best, patterns)
         elif number % COVER_EVERY == 1:
-            found = cover_gap(
-                batch, found, generation, master, budget() * COVER_SHARE, workers=workers
+            best = cover_gap(
+                batch, best, generation, master, budget() * COVER_SHARE, workers=workers
             )
-        if not found.optimal and budget() > 0.0:
+        if not best.optimal and budget() > 0.0:
             current = exact_patterns.generate(batch, master, budget, exact=0).relaxation
-    return found
+    return best
 
 
 def cover_gap(
     batch: offline.ItemClasses,
-    found: SearchResult,
+    best: SearchResult,
     generation: exact_patterns.Generation,
     master: exact_patterns.Master,
     seconds: float,
     *,
     workers: int,
 ) -> SearchResult:
-    """Decide by a covering program whether one node less will do.
+    """Decide by a covering program whether one node less suffices.
 
-    With all patterns that matter this is a proof; with those of the master it is only a try.
+    With all relevant patterns this is a proof; with those of the master it is only an attempt.
     """
-    nodes = len(found.patterns) - 1
+    nodes = len(best.patterns) - 1
     patterns = enumeration.enumerate_patterns(batch, generation.prices, nodes - generation.bound)
     complete = patterns is not None and generation.bound > 0.0
-    answer = enumeration.cover(
+    result = enumeration.cover(
         batch,
         patterns if complete and patterns is not None else master.patterns,
         nodes,
         seconds,
         workers=workers,
     )
-    if answer.patterns is not None:
-        return _keep(found, _without_idle(batch, answer.patterns))
-    if answer.impossible and complete:
-        return _raise_bound(found, nodes + 1, "enumeration")
-    return found
+    if result.patterns is not None:
+        return _keep(best, _without_idle(batch, result.patterns))
+    if result.impossible and complete:
+        return _raise_bound(best, nodes + 1, "enumeration")
+    return best
 
 
 def _without_idle(batch: offline.ItemClasses, patterns: tuple[Pattern, ...]) -> list[Pattern]:
-    """Drop what covers items twice."""
+    """Remove items that are covered twice."""
     return offline.read_patterns(batch, offline.make_packing(batch, patterns))
 
 
-def _keep(found: SearchResult, patterns: list[Pattern]) -> SearchResult:
-    if len(patterns) >= len(found.patterns):
-        return found
-    return dataclasses.replace(found, patterns=patterns)
+def _keep(best: SearchResult, patterns: list[Pattern]) -> SearchResult:
+    if len(patterns) >= len(best.patterns):
+        return best
+    return dataclasses.replace(best, patterns=patterns)
 
 
-def _raise_bound(found: SearchResult, lower: int, method: str) -> SearchResult:
-    if lower <= found.lower:
-        return found
-    return dataclasses.replace(found, lower=lower, method=method)
+def _raise_bound(best: SearchResult, lower: int, method: str) -> SearchResult:
+    if lower <= best.lower:
+        return best
+    return dataclasses.replace(best, lower=lower, method=method)
 
 
 def begin(batch: offline.ItemClasses, instance: instances.Instance) -> SearchResult:

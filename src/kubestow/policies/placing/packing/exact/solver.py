@@ -1,8 +1,8 @@
-"""The best packing that a budget allows, with a proven bound: what ``pack --exact`` runs.
+"""The best packing within a budget, with a proven bound: the solver of ``pack --exact``.
 
 Heuristics first, then the improvement search, the bound by column generation and covering
-programs, in this order and only as far as needed: everything stops when the number of nodes equals
-the bound. Instances whose nodes differ go through ruin and recreate and the assignment model.
+programs, in this order; it stops when the number of nodes equals the bound. Instances whose nodes
+differ go through ruin and recreate and the assignment model.
 """
 
 import dataclasses
@@ -20,27 +20,27 @@ from kubestow.policies.placing.packing.exact import (
 )
 
 SHUFFLES = 10
-"""Random orders to begin with where many items share a node."""
+"""Random orders to start with where many items share a node."""
 
 MIXERS = ("adaptive", "vector-dot")
 """List heuristics that pack random orders best."""
 
 GENERAL_SHARE = 0.4
-"""Share of the budget for ruin and recreate before the assignment model is tried."""
+"""Share of the budget for ruin and recreate before the assignment model."""
 
 GENERAL_ROUNDS = 2000
-"""Rounds of ruin and recreate before the assignment model is tried."""
+"""Rounds of ruin and recreate before the assignment model."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ExactResult:
-    """A packing and what is known about it.
+    """A packing with its proven lower bound.
 
     Attributes:
-        packing: The best packing found.
-        lower_bound: So many nodes have to be opened at least.
-        method: What gave the bound; see ``bounds.Bound``.
-        optimal: Whether no packing has fewer nodes (with prices given: none is cheaper).
+        packing: The best packing.
+        lower_bound: Minimum number of nodes to open.
+        method: Method that gave the bound; see ``bounds.Bound``.
+        optimal: Whether no packing has fewer nodes (with prices: none is cheaper).
     """
 
     packing: instances.Packing
@@ -61,12 +61,12 @@ def solve(
     """Pack an instance as well as the budget allows.
 
     Args:
-        instance: What to pack. Items that fit nowhere stay unplaced when nodes differ or are
-            limited, and are refused when all nodes are alike.
-        budget: Seconds that remain; exceeded by no more than about a second.
-        start: A packing that is known already.
+        instance: What to pack. Items that fit on no node stay unplaced when nodes differ or are
+            limited, and are refused when all nodes are identical.
+        budget: Remaining seconds; exceeded by no more than about a second.
+        start: A known packing.
         rng: Randomness of the search.
-        rounds: Rounds after which to end in any case.
+        rounds: Maximum number of rounds.
         workers: Threads of the solvers.
     """
     if offline.is_uniform(instance):
@@ -75,17 +75,17 @@ def solve(
 
 
 def compile_solver() -> None:
-    """Compile everything, so that the first budget is not spent on it."""
+    """Compile everything in advance, so that compilation does not consume the first budget."""
     demands = [[3.0, 2.0], [2.0, 3.0], [2.0, 2.0], [3.0, 1.0], [1.0, 2.0]]
     tiny = instances.make_instance(demands, [5.0, 5.0], name="warm-up")
     batch = offline.classify_items(tiny)
     rng = np.random.default_rng(0)
-    found = search.begin(batch, tiny)
-    search.recreate(batch, dataclasses.replace(found, lower=0), rng, lambda: 1.0, rounds=1)
+    best = search.begin(batch, tiny)
+    search.recreate(batch, dataclasses.replace(best, lower=0), rng, lambda: 1.0, rounds=1)
     master = patterns.Master(batch.counts)
-    master.add(found.patterns)
+    master.add(best.patterns)
     generation = patterns.generate(batch, master, lambda: 1.0, rounds=3)
-    search.cover_gap(batch, found, generation, master, 0.01, workers=1)
+    search.cover_gap(batch, best, generation, master, 0.01, workers=1)
 
 
 def _solve_uniform(
@@ -99,15 +99,15 @@ def _solve_uniform(
     batch = offline.classify_items(instance)
     if len(instance.demands) == 0:
         return ExactResult(offline.make_packing(batch, []), 0, "volume", True)
-    found = search.begin(batch, instance)
+    best = search.begin(batch, instance)
     depth = offline.deepest_pattern(batch.sizes, batch.counts, batch.room)
     shuffled = pack_shuffled(instance, rng, budget) if depth > offline.MANY else []
     for known in (start, *shuffled):
-        if known is not None and known.opened < len(found.patterns) and not len(known.unplaced):
-            found = dataclasses.replace(found, patterns=offline.read_patterns(batch, known))
-    found = search.search(batch, found, rng, budget, rounds=rounds, workers=workers)
-    packing = offline.make_packing(batch, found.patterns)
-    return ExactResult(packing, found.lower, found.method, found.optimal)
+        if known is not None and known.opened < len(best.patterns) and not len(known.unplaced):
+            best = dataclasses.replace(best, patterns=offline.read_patterns(batch, known))
+    best = search.search(batch, best, rng, budget, rounds=rounds, workers=workers)
+    packing = offline.make_packing(batch, best.patterns)
+    return ExactResult(packing, best.lower, best.method, best.optimal)
 
 
 def _solve_general(
@@ -124,7 +124,7 @@ def _solve_general(
     ):
         packing = start
     if len(packing.unplaced):
-        # What does not fit makes bounds on complete packings meaningless.
+        # With unplaced items, bounds on complete packings are meaningless.
         packing = improvement.recreate(instance, packing, rng, budget, rounds=rounds)
         return ExactResult(packing, 0, "none", False)
     part = patterns.part_of(budget, GENERAL_SHARE / 2)
@@ -148,10 +148,10 @@ def _solve_general(
 def pack_shuffled(
     instance: instances.Instance, rng: np.random.Generator, budget: patterns.Budget
 ) -> list[instances.Packing]:
-    """Pack items in random orders by heuristics that look at the shape of what is free.
+    """Pack items in random orders by heuristics that use the direction of the free capacity.
 
-    With many small items per node a mixed order leaves better company for the next item than any
-    sorted one does, and completion sees little more than its first choice.
+    With many small items per node, a random order leaves better matches for the next item than a
+    sorted one, and bin completion covers little more than its first choice.
     """
     packings: list[instances.Packing] = []
     for _ in range(SHUFFLES):

@@ -1,4 +1,4 @@
-"""Offline packing: heuristics that see all items before they place the first."""
+"""Offline packing: heuristics that know all items before they place the first."""
 
 from kubestow.policies.placing.packing.offline.bin_completion import (
     DEFAULT_COMPLETION,

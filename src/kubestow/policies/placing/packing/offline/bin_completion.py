@@ -1,12 +1,13 @@
-"""Bin completion: node by node, the hardest item and the best company for it.
+"""Bin completion: node by node, the hardest item and the best items to go with it.
 
-Every step takes the item of the highest value, then fills its node with the most valuable items
-that fit beside it (``knapsacks``). Value says how hard an item will be to place later:
+Every step takes the item with the highest value, then fills its node with the most valuable items
+that fit in addition (``knapsack``). Value measures how hard an item will be to place later:
 
 - its size, a mix of the weighted mean and the weighted maximum over resources, where a resource
-  weighs more, the more of it the remaining items ask for; raised to a power above 1, so that one
+  weighs more, the more of it the remaining items request; raised to a power above 1, so that one
   large item is worth more than several small ones of the same sum;
-- its isolation, the share of remaining items that do not fit beside it on an empty node. Items
+- its isolation, the share of remaining items that do not fit together with it on an empty node.
+Items
   with few possible partners go first, as in the matching heuristic of Karp & Sipser (1981).
 
 The idea of completing nodes one by one: Gupta & Ho 1999 (minimum bin slack), Korf 2002 (bin
@@ -23,22 +24,23 @@ from kubestow.policies.compiling import compiled
 from kubestow.policies.placing.packing.offline import item_classes, knapsack
 
 SAMPLE: Final = 2000
-"""Sizes beyond which not all is done for all, to keep long lists quick: about so many, evenly
-taken, judge isolation and are candidates for a node; values are renewed less often in long lists.
+"""Number of sizes beyond which work is sampled, to keep long lists fast: about this many, evenly
+spaced, are used to measure isolation and are candidates for a node, and values are updated less
+often.
 """
 
 MANY: Final = 12
-"""Items per node beyond which the search sees little more than its first choice, so that first-fit
-decreasing may do better and is tried too."""
+"""Items per node beyond which the search covers little more than its first choice, so that
+first-fit decreasing may do better and is tried too."""
 
 TOTAL_EFFORT: Final = 200_000_000
-"""Work per list, in sizes looked at, as far as ``LEAST_EFFORT`` allows: a second or two."""
+"""Work per list, in sizes visited, as far as ``LEAST_EFFORT`` allows: a second or two."""
 
 LEAST_EFFORT: Final = 10 * SAMPLE
-"""Work per node that even long lists get."""
+"""Minimum work per node, even in long lists."""
 
 ALONE: Final = 100.0
-"""Value of an item that fits beside no other: it needs a node of its own, so it goes first."""
+"""Extra value of an item that fits with no other: it needs its own node, so it goes first."""
 
 TINY: Final = 1e-12
 
@@ -53,7 +55,7 @@ class CompletionParameters:
         isolation: Weight of isolation in value.
         isolation_power: Power of isolation.
         mean: Share of the weighted mean in size; the rest is the weighted maximum.
-        effort: Work per node, in sizes looked at.
+        effort: Work per node, in sizes visited.
     """
 
     scarcity: float = 3.0
@@ -64,7 +66,7 @@ class CompletionParameters:
     effort: int = 100_000
 
     def encode(self) -> arrays.Floats:
-        """Return the parameters of value as an array."""
+        """Return the parameters of the value function as an array."""
         return np.array(
             [self.scarcity, self.power, self.isolation, self.isolation_power, self.mean]
         )
@@ -75,8 +77,8 @@ DEFAULT_COMPLETION: Final = CompletionParameters()
 
 @compiled
 def fit_together(sizes: arrays.Floats, first: int, second: int, room: arrays.Floats) -> bool:
-    """Tell whether two sizes fit on an empty node together."""
-    for j in range(sizes.shape[1]):  # noqa: SIM110 - the compiler knows no generators
+    """Return whether two sizes fit on an empty node together."""
+    for j in range(sizes.shape[1]):  # noqa: SIM110 - numba does not support generators here
         if sizes[first, j] + sizes[second, j] > room[j]:
             return False
     return True
@@ -86,26 +88,26 @@ def fit_together(sizes: arrays.Floats, first: int, second: int, room: arrays.Flo
 def count_partners(
     sizes: arrays.Floats, counts: arrays.Ints, room: arrays.Floats, stride: int
 ) -> tuple[arrays.Ints, int]:
-    """Count the items that fit beside each size, among every ``stride``-th size.
+    """Count the items that fit together with each size, among every ``stride``-th size.
 
     Returns:
-        The number of partners per size and the number of items looked at.
+        The number of partners per size and the number of items sampled.
     """
     partners = np.zeros(len(sizes), dtype=np.int64)
-    seen = 0
+    sampled = 0
     for k in range(0, len(sizes), stride):
-        seen += counts[k]
+        sampled += counts[k]
         for t in range(len(sizes)):
             if fit_together(sizes, t, k, room):
                 partners[t] += counts[k] - (1 if t == k else 0)
-    return partners, seen
+    return partners, sampled
 
 
 @compiled
 def drop_partner(
     sizes: arrays.Floats, room: arrays.Floats, gone: int, counts: arrays.Ints, partners: arrays.Ints
 ) -> None:
-    """Take one item out of the counts of partners."""
+    """Remove one item from the counts of partners."""
     for t in range(len(sizes)):
         if counts[t] > 0 and fit_together(sizes, t, gone, room):
             partners[t] -= 1
@@ -117,11 +119,11 @@ def value_sizes(
     counts: arrays.Ints,
     weights: arrays.Floats,
     partners: arrays.Ints,
-    seen: int,
+    sampled: int,
     parameters: arrays.Floats,
     values: arrays.Floats,
 ) -> None:
-    """Write the value of every size that is still there."""
+    """Write the value of every size with items left."""
     power, isolation, exponent = parameters[1], parameters[2], parameters[3]
     mean = parameters[4]
     d = shares.shape[1]
@@ -135,15 +137,15 @@ def value_sizes(
             total += share
             largest = max(largest, share)
         size = mean * total + (1.0 - mean) * largest
-        partnerless = 1.0 - partners[t] / max(1, seen - 1)
+        partnerless = 1.0 - partners[t] / max(1, sampled - 1)
         values[t] = size**power + isolation * max(0.0, partnerless) ** exponent + TINY
-        if partners[t] == 0 and seen > 1:
+        if partners[t] == 0 and sampled > 1:
             values[t] += ALONE
 
 
 @compiled
 def weigh_demand(shares: arrays.Floats, counts: arrays.Ints, scarcity: float) -> arrays.Floats:
-    """Return a weight per resource from what the remaining items ask for, 1 for the scarcest."""
+    """Return a weight per resource from the demand of the remaining items, 1 for the scarcest."""
     demand = np.zeros(shares.shape[1])
     for t in range(len(counts)):
         for j in range(shares.shape[1]):
@@ -169,13 +171,13 @@ def complete_nodes(
 
     Args:
         sizes: Size vectors.
-        available: How many items of each size there are.
+        available: Number of items of each size.
         room: Capacity of a node.
-        parameters: As ``Parameters.encode`` gives them.
-        fixed: Values to use instead of the measured ones, per size; empty for none.
+        parameters: As ``CompletionParameters.encode`` returns them.
+        fixed: Values to use instead of the computed ones, per size; empty for none.
         effort: Work per node.
-        ends: Where the position in ``held`` at which each node ends is written.
-        held: Where the sizes on each node are written, one node after the other.
+        ends: Filled with the position in ``held`` at which each node ends.
+        held: Filled with the sizes on each node, one node after the other.
 
     Returns:
         The number of nodes.
@@ -189,16 +191,16 @@ def complete_nodes(
             inverse[j] = 1.0 / room[j]
             shares[:, j] = sizes[:, j] * inverse[j]
     depth = knapsack.deepest_pattern(sizes, counts, room)
-    # Candidates are at most twice the sample; see where they are thinned out.
+    # Candidates are at most twice the sample; they are thinned out below.
     depth = min(depth, knapsack.LARGEST_TABLE // max(1, min(number, 2 * SAMPLE)))
     picked = np.empty(depth + 1, dtype=np.int64)
     stride = max(1, number // SAMPLE)
     values = np.full(number, TINY)
     partners = np.zeros(number, dtype=np.int64)
-    seen = 0
+    sampled = 0
     measured = len(fixed) == 0
     if measured:
-        partners, seen = count_partners(sizes, counts, room, stride)
+        partners, sampled = count_partners(sizes, counts, room, stride)
     else:
         values += fixed
     left = counts.sum()
@@ -210,13 +212,13 @@ def complete_nodes(
         if nodes % (1 + number // SAMPLE) == 0:
             weights = weigh_demand(shares, counts, parameters[0])
             if measured:
-                value_sizes(shares, counts, weights, partners, seen, parameters, values)
+                value_sizes(shares, counts, weights, partners, sampled, parameters, values)
             order = knapsack.sort_by_density(shares, counts, values, weights)
             every = max(1, len(order) // SAMPLE)
             order = order[nodes % every :: every].copy()
-        seed = dearest(counts, values)
+        seed = most_valuable(counts, values)
         counts[seed] -= 1
-        found, _, _ = knapsack.best_pattern(
+        added, _, _ = knapsack.best_pattern(
             sizes,
             counts,
             room - sizes[seed],
@@ -228,24 +230,24 @@ def complete_nodes(
             0.0,
             picked,
         )
-        picked[found] = seed
-        for q in range(found + 1):
+        picked[added] = seed
+        for q in range(added + 1):
             t = picked[q]
-            counts[t] -= 1 if q < found else 0
+            counts[t] -= 1 if q < added else 0
             held[position + q] = t
             if measured and t % stride == 0:
-                seen -= 1
+                sampled -= 1
                 drop_partner(sizes, room, t, counts, partners)
-        left -= found + 1
-        position += found + 1
+        left -= added + 1
+        position += added + 1
         ends[nodes] = position
         nodes += 1
     return nodes
 
 
 @compiled
-def dearest(counts: arrays.Ints, values: arrays.Floats) -> int:
-    """Return the size of the highest value that is still there, the first of equals."""
+def most_valuable(counts: arrays.Ints, values: arrays.Floats) -> int:
+    """Return the size with the highest value and items left, the first one on a tie."""
     best = -1
     for t in range(len(counts)):
         if counts[t] > 0 and (best < 0 or values[t] > values[best]):
@@ -266,25 +268,25 @@ def complete(
         batch: What to pack.
         parameters: How items are valued.
         counts: Items of each size; ``None`` for all of the batch.
-        values: Value per size to be used instead of the measured one.
+        values: Value per size to use instead of the computed one.
 
     Returns:
         The content of every node.
     """
     chosen = batch.counts if counts is None else counts
-    there = np.flatnonzero(chosen)
+    present = np.flatnonzero(chosen)
     total = int(chosen.sum())
     ends = np.empty(total, dtype=np.int64)
     held = np.empty(total, dtype=np.int64)
     nodes = complete_nodes(
-        np.ascontiguousarray(batch.sizes[there]),
-        chosen[there],
+        np.ascontiguousarray(batch.sizes[present]),
+        chosen[present],
         batch.room,
         parameters.encode(),
-        np.empty(0) if values is None else values[there],
+        np.empty(0) if values is None else values[present],
         min(parameters.effort, max(LEAST_EFFORT, TOTAL_EFFORT // max(1, total))),
         ends,
         held,
     )
-    parts = np.split(there[held], ends[: max(0, nodes - 1)])
+    parts = np.split(present[held], ends[: max(0, nodes - 1)])
     return [tuple(sorted(part.tolist())) for part in parts[:nodes]]

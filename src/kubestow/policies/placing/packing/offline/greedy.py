@@ -1,12 +1,12 @@
-"""Greedy packing by a score of item and node, seen from the item or from the node.
+"""Greedy packing by a score of item and node, item by item or node by node.
 
-Seen from the item: items in a fixed order, each to the open node of the best score. Seen from the
-node: one node at a time is filled with the items of the best score until none fits. Scores:
+Item by item: items in a fixed order, each to the open node with the best score. Node by node: one
+node at a time is filled with the items of the best score until none fits. Scores:
 
-- ``DOT``: weighted dot product of the item's shares and the node's free shares, to be large;
-- ``NORM``: weighted squared distance between the two, to be small.
+- ``DOT``: weighted dot product of the item's shares and the node's free shares, maximised;
+- ``NORM``: weighted squared distance between the two, minimised.
 
-Panigrahy et al. 2011. Shares are of the node at hand, so shapes may differ.
+Panigrahy et al. 2011. Shares are relative to the current node, so shapes may differ.
 """
 
 from typing import Final
@@ -56,7 +56,7 @@ def best_item(
     room: arrays.Floats,
     weights: arrays.Floats,
 ) -> int:
-    """Return the waiting item of the best score on a node, the first of equals."""
+    """Return the waiting item with the best score on a node, the first one on a tie."""
     best = NONE
     highest = -np.inf
     for item in range(len(demands)):
@@ -78,7 +78,7 @@ def best_node(
     count: int,
     weights: arrays.Floats,
 ) -> int:
-    """Return the open node of the best score for an item, the first of equals."""
+    """Return the open node with the best score for an item, the first one on a tie."""
     best = NONE
     highest = -np.inf
     for node in range(count):
@@ -89,8 +89,8 @@ def best_node(
     return best
 
 
-class Yard:
-    """Nodes while they are filled: what is open, and which shape is opened next.
+class OpenNodes:
+    """Nodes during packing: which are open, and which shape to open next.
 
     Attributes:
         left: Free capacity per node; rows beyond ``count`` are unused.
@@ -144,46 +144,46 @@ class Yard:
 def pack_items(
     instance: instances.Instance, rule: int, measure: item_sizes.ItemSize
 ) -> instances.Packing:
-    """Place items from large to small, each on the open node of the best score."""
-    yard = Yard(instance)
+    """Place items from large to small, each on the open node with the best score."""
+    nodes = OpenNodes(instance)
     weights = item_sizes.WEIGHTS[measure.weights](item_sizes.shares(instance))
     for item in item_sizes.decreasing(instance, measure).tolist():
-        node = best_node(rule, instance.demands, item, yard.left, yard.room, yard.count, weights)
+        node = best_node(rule, instance.demands, item, nodes.left, nodes.room, nodes.count, weights)
         if node == NONE:
-            node = yard.open_for(np.array([item]))
+            node = nodes.open_for(np.array([item]))
         if node != NONE:
-            yard.put(item, node)
-    return yard.finish()
+            nodes.put(item, node)
+    return nodes.finish()
 
 
 def pack_nodes(
     instance: instances.Instance, rule: int, weights_name: str, *, dynamic: bool
 ) -> instances.Packing:
-    """Fill one node after the other, always with the item of the best score.
+    """Fill one node after the other, always with the item with the best score.
 
     Args:
         instance: What to pack.
         rule: ``DOT`` or ``NORM``.
-        weights_name: Weights of resources, a name in ``measures.WEIGHTS``.
-        dynamic: Whether weights follow the items that still wait, node by node.
+        weights_name: Weights of resources, a name in ``item_sizes.WEIGHTS``.
+        dynamic: Whether to recompute weights for each node from the items that still wait.
     """
-    yard = Yard(instance)
+    nodes = OpenNodes(instance)
     shares = item_sizes.shares(instance)
     waiting = np.ones(len(instance.demands), dtype=np.bool_)
     weights = item_sizes.WEIGHTS[weights_name](shares)
     node = 0
     while waiting.any():
-        if node == yard.count and yard.open_for(np.flatnonzero(waiting)) == NONE:
+        if node == nodes.count and nodes.open_for(np.flatnonzero(waiting)) == NONE:
             break
         if dynamic:
             weights = item_sizes.WEIGHTS[weights_name](shares[waiting])
         while True:
             item = best_item(
-                rule, instance.demands, waiting, yard.left[node], yard.room[node], weights
+                rule, instance.demands, waiting, nodes.left[node], nodes.room[node], weights
             )
             if item == NONE:
                 break
             waiting[item] = False
-            yard.put(item, node)
+            nodes.put(item, node)
         node += 1
-    return yard.finish()
+    return nodes.finish()

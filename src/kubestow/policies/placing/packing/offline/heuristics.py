@@ -1,8 +1,8 @@
-"""Offline heuristics by name: they see all items before they place the first.
+"""Offline heuristics by name: they know all items before they place the first.
 
 First-fit and best-fit decreasing with many measures of size, greedy packing by dot product and by
 norm, and bin completion, which is ours and the best of them (docs/evidence/vector-packing).
-All take several shapes, limits, and nodes that are there already.
+All support several shapes, limits, and existing nodes.
 """
 
 import dataclasses
@@ -39,7 +39,7 @@ class OfflineHeuristic:
 BEST_FIT = heuristics.Heuristic(
     "best-fit", "BF", "The fullest node that has room.", scores.BLEND, parameters.Blend(mean=1.0)
 )
-"""Best fit: the node whose mean use is highest."""
+"""Best fit: the node with the highest mean utilisation."""
 
 
 def pack_decreasing(
@@ -54,7 +54,7 @@ def pack_completely(
     *,
     settings: bin_completion.CompletionParameters = bin_completion.DEFAULT_COMPLETION,
 ) -> instances.Packing:
-    """Pack by bin completion; with many small items per node, or by first-fit decreasing."""
+    """Pack by bin completion; with many small items per node also try first-fit decreasing."""
     if not item_classes.is_uniform(instance):
         return mixed_nodes.complete_mixture(instance, settings)
     batch = item_classes.classify_items(instance)
@@ -64,7 +64,7 @@ def pack_completely(
         return packing
     rule = heuristics.HEURISTICS.get("first-fit")
     others = [pack_decreasing(instance, rule=rule, measure=measure) for measure in item_sizes.ALL]
-    return min([packing, *others], key=lambda found: found.opened)
+    return min([packing, *others], key=lambda candidate: candidate.opened)
 
 
 def _list_all() -> Iterator[OfflineHeuristic]:

@@ -1,7 +1,7 @@
-"""Identical nodes and items grouped by size: the form that completion and columns work on.
+"""Identical nodes and items grouped by size, for bin completion and column generation.
 
-Replicas of a workload ask for the same amounts. Grouping them makes searches smaller by an order
-of magnitude, since exchanging two equal items never leads anywhere.
+Replicas of a workload request the same amounts. Grouping them makes searches smaller by an order
+of magnitude, since exchanging two equal items changes nothing.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from kubestow.model import arrays, errors
 from kubestow.policies.placing.packing import instances
 
 Pattern = tuple[int, ...]
-"""What one node holds: indices of sizes in ascending order, repeated for repeated items."""
+"""Content of one node: indices of sizes in ascending order, repeated for repeated items."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +21,7 @@ class ItemClasses:
     """Items by size, for any number of identical nodes.
 
     Attributes:
-        sizes: Different demand vectors, ``[t, d]``, in units of the instance.
+        sizes: Distinct demand vectors, ``[t, d]``, in units of the instance.
         counts: Number of items of each size.
         room: Capacity of a node, with the instance's tolerance added.
         size_of_item: Index of the size of each item of the instance.
@@ -34,7 +34,7 @@ class ItemClasses:
 
 
 def is_uniform(instance: instances.Instance) -> bool:
-    """Tell whether any number of nodes of exactly one shape may be opened and none is there."""
+    """Return whether there is one shape without limit and no existing node."""
     limits = instance.shapes.limits
     return (
         len(instance.shapes.capacity) == 1
@@ -47,13 +47,13 @@ def classify_items(instance: instances.Instance) -> ItemClasses:
     """Group the items of an instance with one shape of node.
 
     Raises:
-        InputError: If there are several shapes, limits on them, or nodes that are there already;
-            or if an item is larger than a node.
+        InputError: If there are several shapes, limits on them, or existing nodes; or if an item is
+            larger than a node.
     """
     if not is_uniform(instance):
         raise errors.InputError(
             f"{instance.name}: shapes",
-            "must be one shape without limit, and no nodes there before, for this method",
+            "must be one shape without limit, and no existing nodes, for this method",
         )
     capacity = instance.shapes.capacity[0]
     room = capacity + capacity * instance.tolerance
@@ -83,10 +83,10 @@ def refuse_oversized(instance: instances.Instance, room: arrays.Floats) -> None:
 
 
 def make_packing(batch: ItemClasses, patterns: Iterable[Sequence[int]]) -> instances.Packing:
-    """Give every item a node, following patterns that cover all items.
+    """Assign every item to a node, following patterns that cover all items.
 
-    What is covered more often than needed stays in the first patterns; a pattern of which nothing
-    remains opens no node.
+    Items covered more than once stay in the first pattern; a pattern that becomes empty opens no
+    node.
     """
     waiting: list[list[int]] = [[] for _ in range(len(batch.counts))]
     for item in range(len(batch.size_of_item) - 1, -1, -1):
@@ -104,7 +104,7 @@ def make_packing(batch: ItemClasses, patterns: Iterable[Sequence[int]]) -> insta
 
 
 def read_patterns(batch: ItemClasses, packing: instances.Packing) -> list[Pattern]:
-    """Return what each opened node of a complete packing holds."""
+    """Return the content of each opened node of a complete packing."""
     held: list[list[int]] = [[] for _ in range(packing.opened)]
     for item, node in enumerate(packing.node_of_item.tolist()):
         held[node].append(int(batch.size_of_item[item]))

@@ -1,6 +1,6 @@
-"""Sizes of items as one number: a norm of their shares, resources weighted by demand.
+"""Sizes of items as one number: a norm of their shares, with resources weighted by demand.
 
-Shares are taken of the largest capacities, since raw units cannot be compared. The families are
+Shares are relative to the largest capacities, since raw units are not comparable. The families are
 those of Panigrahy et al. 2011, "Heuristics for Vector Bin Packing", and of the comparison in
 Computers & Operations Research (PII S0305054824003320).
 """
@@ -23,22 +23,22 @@ def unit_weights(shares: arrays.Floats) -> arrays.Floats:
 
 
 def average_weights(shares: arrays.Floats) -> arrays.Floats:
-    """Weigh a resource by the average share that items ask for."""
+    """Weight a resource by the average share that items request."""
     return np.asarray(shares.mean(axis=0)) if len(shares) else np.ones(shares.shape[1])
 
 
 def exponential_weights(shares: arrays.Floats) -> arrays.Floats:
-    """Weigh a resource by the exponential of a hundredth of its summed shares.
+    """Weight a resource by the exponential of 0.01 times its summed shares.
 
-    The factor 0.01 is Panigrahy et al.'s; the largest exponent is subtracted so that long lists
-    do not overflow, which changes all weights alike.
+    The factor 0.01 is Panigrahy et al.'s; the largest exponent is subtracted so that long lists do
+    not overflow, which scales all weights equally.
     """
     exponent: arrays.Floats = 0.01 * shares.sum(axis=0)
     return np.asarray(np.exp(exponent - exponent.max(initial=0.0)))
 
 
 def reciprocal_weights(shares: arrays.Floats) -> arrays.Floats:
-    """Weigh a resource by one over the average share: a large demand of a rare kind stands out."""
+    """Weight a resource by the reciprocal of its average share: rare large demands stand out."""
     average = average_weights(shares)
     return np.where(average > 0.0, 1.0 / np.maximum(average, TINY), 0.0)
 
@@ -60,7 +60,7 @@ def sum_norm(shares: arrays.Floats) -> arrays.Floats:
 
 
 def square_norm(shares: arrays.Floats) -> arrays.Floats:
-    """Return the root of the sum of squared shares of each item."""
+    """Return the Euclidean norm of the shares of each item."""
     return np.asarray(np.sqrt((shares * shares).sum(axis=1)))
 
 
@@ -89,7 +89,7 @@ class ItemSize:
 
     @property
     def name(self) -> str:
-        """What the measure is called in names of heuristics."""
+        """Name of the measure in names of heuristics."""
         return self.norm if self.weights == "unit" else f"{self.norm}-{self.weights}"
 
 
@@ -105,7 +105,7 @@ BASIC = (ItemSize("linf"), ItemSize("l1"), ItemSize("l2"), ItemSize("l1", "avera
 
 
 def shares(instance: instances.Instance) -> arrays.Floats:
-    """Return demands as shares of the largest capacity there is of each resource."""
+    """Return demands as shares of the largest capacity of each resource."""
     capacities = [instance.shapes.capacity]
     if instance.existing is not None:
         capacities.append(instance.existing.capacity)
@@ -116,7 +116,7 @@ def shares(instance: instances.Instance) -> arrays.Floats:
 
 
 def decreasing(instance: instances.Instance, measure: ItemSize) -> arrays.Ints:
-    """Return the items from largest to smallest; equal ones keep their order of arrival."""
-    found = shares(instance)
-    sizes = NORMS[measure.norm](found * WEIGHTS[measure.weights](found))
+    """Return the items from largest to smallest; ties keep their order of arrival."""
+    relative = shares(instance)
+    sizes = NORMS[measure.norm](relative * WEIGHTS[measure.weights](relative))
     return np.argsort(-sizes, kind="stable").astype(np.int64)

@@ -1,11 +1,11 @@
-"""The best content of one node: a knapsack with several resources, by branch and bound.
+"""The best content of one node: a multi-dimensional knapsack, by branch and bound.
 
-It completes nodes in ``completions`` and prices columns in ``columns``. Depth-first over sizes in
-order of value per weighted size; each level keeps the sizes that still fit. The bound of a branch
-is the fractional knapsack of Dantzig (1957) on one weighted sum of all resources (a surrogate
-constraint, Glover 1968); ``weigh_resources`` looks for weights that make it tight.
+It completes nodes in ``bin_completion`` and prices columns in ``exact.patterns``. Depth-first over
+sizes in order of value per weighted size; each level keeps the sizes that still fit. The bound of
+a branch is the fractional knapsack of Dantzig (1957) on one weighted sum of all resources (a
+surrogate constraint, Glover 1968); ``weigh_resources`` searches weights that make it tight.
 
-Work is counted in sizes looked at, so that limits are the same on every machine.
+Work is counted in sizes visited, so that limits are the same on every machine.
 """
 
 import numpy as np
@@ -14,13 +14,13 @@ from kubestow.model import arrays
 from kubestow.policies.compiling import compiled
 
 EPSILON = 1e-9
-"""Improvements of value below this are rounding."""
+"""Improvements of value below this are rounding errors."""
 
 MANY_STEPS = 40
 """Steps of ``weigh_resources`` for bounds; more did not make them visibly tighter."""
 
 LARGEST_TABLE = 20_000_000
-"""Entries of the table of candidates per level; 160 MB."""
+"""Maximum entries of the table of candidates per level; 160 MB."""
 
 FEW_STEPS = 6
 """Steps of ``weigh_resources`` where only the order of items depends on the weights."""
@@ -28,7 +28,7 @@ FEW_STEPS = 6
 
 @compiled
 def deepest_pattern(sizes: arrays.Floats, counts: arrays.Ints, room: arrays.Floats) -> int:
-    """Return a number of items that no node can exceed."""
+    """Return an upper bound on the number of items on one node."""
     total = counts.sum()
     deepest = total
     for j in range(sizes.shape[1]):
@@ -51,7 +51,7 @@ def deepest_pattern(sizes: arrays.Floats, counts: arrays.Ints, room: arrays.Floa
 def sort_by_density(
     sizes: arrays.Floats, counts: arrays.Ints, values: arrays.Floats, weights: arrays.Floats
 ) -> arrays.Ints:
-    """Return the sizes that are there and have value, most value per weighted size first."""
+    """Return the available sizes with a positive value, highest value per weighted size first."""
     weighted = sizes @ weights
     order = np.empty(len(values), dtype=np.int64)
     density = np.empty(len(values))
@@ -73,7 +73,7 @@ def fill_fractionally(
     weights: arrays.Floats,
     used: arrays.Floats,
 ) -> float:
-    """Return the value of Dantzig's fractional solution and write what it uses of each resource."""
+    """Return the value of Dantzig's fractional solution and write its usage of each resource."""
     weighted = sizes @ weights
     left = (room * weights).sum()
     value = 0.0
@@ -101,7 +101,7 @@ def weigh_resources(
 ) -> arrays.Floats:
     """Return weights of resources that make the fractional bound small.
 
-    Multiplicative steps: what the fractional solution overuses gets a larger weight.
+    Multiplicative steps: resources that the fractional solution overuses get larger weights.
     """
     d = sizes.shape[1]
     weights = np.empty(d)
@@ -124,8 +124,8 @@ def weigh_resources(
 
 @compiled
 def fits(sizes: arrays.Floats, t: int, left: arrays.Floats, level: int) -> bool:
-    """Tell whether a size fits into what is left at a level."""
-    for j in range(sizes.shape[1]):  # noqa: SIM110 - the compiler knows no generators
+    """Return whether a size fits into the capacity left at a level."""
+    for j in range(sizes.shape[1]):  # noqa: SIM110 - numba does not support generators here
         if sizes[t, j] > left[level, j]:
             return False
     return True
@@ -140,7 +140,7 @@ def reach(
     weighted: arrays.Floats,
     rest: float,
 ) -> tuple[float, int]:
-    """Return what the listed sizes can add at most, fractionally, and how many were looked at."""
+    """Return the most value the listed sizes can add, fractionally, and how many were visited."""
     value = 0.0
     for q in range(len(listed)):
         t = listed[q]
@@ -162,7 +162,7 @@ def narrow(
     listed: arrays.Ints,
     narrowed: arrays.Ints,
 ) -> int:
-    """Write the listed sizes of which one more fits at a level and return their number."""
+    """Write the listed sizes of which one more item fits at a level; return their number."""
     number = 0
     for t in listed:
         if counts[t] > taken[t] and fits(sizes, t, left, level):
@@ -184,20 +184,20 @@ def best_pattern(
     floor: float,
     picked: arrays.Ints,
 ) -> tuple[int, float, float]:
-    """Find the most valuable items that fit into a room together.
+    """Find the most valuable set of items that fits into a given capacity.
 
     Args:
         sizes: Size vectors.
-        counts: How many items of each size are there.
-        room: What must not be exceeded.
+        counts: Number of items of each size.
+        room: The capacity.
         values: Value of one item of each size.
         weights: Weights of resources for the bound.
         order: The sizes to choose from, densest first (``sort_by_density``).
-        depth: Most items in a pattern. The bound holds if no node can hold more
+        depth: Maximum items in a pattern. The bound holds if no node can hold more
             (``deepest_pattern``).
-        limit: Work after which the search ends with the best found.
-        floor: Only patterns of more value count.
-        picked: Where the sizes of the pattern are written, at least ``depth`` long.
+        limit: Work after which the search ends with the best pattern so far.
+        floor: Only patterns with a higher value are considered.
+        picked: Filled with the sizes of the pattern; at least ``depth`` long.
 
     Returns:
         The number of items picked, 0 when none beats the floor; their value or the floor; and an
@@ -216,11 +216,11 @@ def best_pattern(
     left[0] = room
     surrogate[0] = (room * weights).sum()
     length[0] = narrow(sizes, counts, taken, left, 0, order, lists[0])
-    found = 0
+    length_of_best = 0
     best = floor
     bound = floor
     work = 0
-    # With a floor to beat there need not be any pattern; without one, one is always found first.
+    # With a floor there may be no pattern at all; without one, a first pattern always completes.
     complete = floor > 0.0
     level = 0
     while level >= 0:
@@ -242,10 +242,10 @@ def best_pattern(
         worth = value[level] + values[t]
         if worth > best:
             best = worth
-            found = level + 1
-            picked[:found] = path[:found]
+            length_of_best = level + 1
+            picked[:length_of_best] = path[:length_of_best]
         left[level + 1] = left[level] - sizes[t]
-        # The same size may be taken again while there are items of it.
+        # The same size may be taken again while items of it remain.
         fitting = narrow(sizes, counts, taken, left, level + 1, listed, lists[level + 1])
         work += len(listed)
         if fitting == 0 or level + 1 >= depth:
@@ -257,4 +257,4 @@ def best_pattern(
         pointer[level] = 0
         surrogate[level] = surrogate[level - 1] - weighted[t]
         value[level] = worth
-    return found, best, max(bound, best)
+    return length_of_best, best, max(bound, best)

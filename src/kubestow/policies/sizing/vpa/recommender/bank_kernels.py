@@ -1,7 +1,7 @@
-"""Compiled loops of the array form: the same operations in the same order as the scalar form.
+"""Compiled loops of the recommender: the same operations in the same order as upstream.
 
-Instants are nanoseconds since the Unix epoch in 64 bits, ``UNSET`` standing for never. What each
-function does is explained at its scalar twin in ``histograms``, ``containers`` and ``estimators``.
+Instants are nanoseconds since the Unix epoch in 64 bits; ``UNSET`` means never. The tests compare
+them with a scalar form (``tests/policies/sizing/vpa/oracle``).
 """
 
 import math
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kubestow.model.arrays import Floats, Ints
-from kubestow.policies.compiling import buried, compiled
+from kubestow.policies.compiling import compiled, compiled_inner
 from kubestow.policies.sizing.vpa.recommender.buckets import EPSILON, LEAST_WEIGHT, MOST_EXPONENT
 from kubestow.policies.sizing.vpa.recommender.floats import inlined_exp2, inlined_log, inlined_power
 
@@ -19,7 +19,7 @@ _MOST = 10**14  # amounts.MOST
 
 
 class Bank(NamedTuple):
-    """Decaying histograms of one resource, a row each."""
+    """Decaying histograms of one resource, one per row."""
 
     weights: Floats
     total: Floats
@@ -46,7 +46,7 @@ class Slots(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """First and last CPU sample of each row, and how many there were."""
+    """Times of the first and last CPU sample of each row, and their number."""
 
     first: Ints
     last: Ints
@@ -54,7 +54,7 @@ class Rows(NamedTuple):
 
 
 class BankRules(NamedTuple):
-    """How samples are gathered (``parameters.Gathering``)."""
+    """How samples are aggregated (``parameters.Gathering``)."""
 
     interval: int
     oom_ratio: float
@@ -63,7 +63,7 @@ class BankRules(NamedTuple):
     oom_age_by_sample: bool
 
 
-@buried
+@compiled_inner
 def find_bucket(value: float, width: float, ratio: float, log_ratio: float, count: int) -> int:
     """Return the bucket of a value."""
     if value < width:
@@ -71,15 +71,15 @@ def find_bucket(value: float, width: float, ratio: float, log_ratio: float, coun
     return min(int(inlined_log(value * (ratio - 1.0) / width + 1.0) / log_ratio), count - 1)
 
 
-@buried
+@compiled_inner
 def bucket_in(bank: Bank, value: float) -> int:
     """Return the bucket of a value in the histograms of a bank."""
     return find_bucket(value, bank.width, bank.ratio, bank.log_ratio, bank.starts.size)
 
 
-@buried
+@compiled_inner
 def tighten(bank: Bank, row: int) -> None:
-    """Move the first and the last bucket past those that have become empty."""
+    """Move the first and the last bucket past empty ones."""
     weights = bank.weights[row]
     while weights[bank.first[row]] < EPSILON and bank.first[row] < weights.size - 1:
         bank.first[row] += 1
@@ -87,12 +87,12 @@ def tighten(bank: Bank, row: int) -> None:
         bank.last[row] -= 1
 
 
-@buried
+@compiled_inner
 def shift(bank: Bank, row: int, time: int) -> None:
     """Move the reference instant to the nearest multiple of the half-life."""
     rest = (time % bank.half_life + bank.offset) % bank.half_life
     reference = time - rest if rest + rest < bank.half_life else time + bank.half_life - rest
-    if bank.reference[row] != UNSET:  # one that was never set holds nothing to scale
+    if bank.reference[row] != UNSET:  # without a reference there is nothing to scale
         passed = float(bank.reference[row] - reference) / float(bank.half_life)
         factor = math.ldexp(1.0, math.floor(passed + 0.5))
         for bucket in range(bank.first[row], bank.last[row] + 1):
@@ -102,16 +102,16 @@ def shift(bank: Bank, row: int, time: int) -> None:
     bank.reference[row] = reference
 
 
-@buried
+@compiled_inner
 def decay_factor(bank: Bank, row: int, time: int) -> float:
-    """Return what a weight of an instant is multiplied by; may move the reference instant."""
+    """Return the decay factor of an instant; may move the reference instant."""
     reference = bank.reference[row]
     if reference == UNSET or time > reference + bank.half_life * MOST_EXPONENT:
         shift(bank, row, time)
     return inlined_exp2(float(time - bank.reference[row]) / float(bank.half_life))
 
 
-@buried
+@compiled_inner
 def add_weight(bank: Bank, row: int, value: float, weight: float, time: int) -> None:
     """Add a sample to a histogram."""
     scaled = weight * decay_factor(bank, row, time)
@@ -123,9 +123,9 @@ def add_weight(bank: Bank, row: int, value: float, weight: float, time: int) -> 
         bank.last[row] = max(bank.last[row], bucket)
 
 
-@buried
+@compiled_inner
 def subtract_weight(bank: Bank, row: int, value: float, weight: float, time: int) -> None:
-    """Take a sample out of a histogram again."""
+    """Remove a sample from a histogram."""
     scaled = weight * decay_factor(bank, row, time)
     bucket = bucket_in(bank, value)
     total = bank.total[row] - scaled
@@ -135,7 +135,7 @@ def subtract_weight(bank: Bank, row: int, value: float, weight: float, time: int
     tighten(bank, row)
 
 
-@buried
+@compiled_inner
 def add_memory(
     bank: Bank, slots: Slots, rules: BankRules, slot: int, time: int, use: int, oom: bool
 ) -> None:
@@ -176,8 +176,8 @@ def add_cpu_samples(
 ) -> None:
     """Add CPU samples of containers in the given order; negative amounts were not measured.
 
-    The innermost loop of all: arrays are taken out of their bundles once, since every passing on
-    of a bundle costs more than the sum it serves.
+    This is the innermost loop: arrays are unpacked from their tuples once, because passing a tuple
+    costs more than the sum.
     """
     row_of, last_cpu = slots.row, slots.last_cpu
     weights, total, first, last = bank.weights, bank.total, bank.first, bank.last
@@ -221,7 +221,7 @@ def add_memory_samples(
             continue
         highest = max(peak[slot], oom_peak[slot])
         if time < window_end[slot] and (highest == 0 or use <= highest):
-            last_memory[slot] = time  # no new peak, as nearly always
+            last_memory[slot] = time  # usually there is no new peak
         else:
             add_memory(bank, slots, rules, slot, time, use, False)
 
@@ -230,20 +230,20 @@ def add_memory_samples(
 def add_ooms(
     memory: Bank, slots: Slots, rules: BankRules, which: Ints, times: Ints, requests: Ints
 ) -> None:
-    """Take up OOM kills of containers in the given order."""
+    """Add OOM kills of containers in the given order."""
     for n in range(which.size):
         slot, time = which[n], times[n]
-        seen = slots.last_memory[slot] if rules.oom_age_by_sample else slots.window_end[slot]
-        if seen != UNSET and time < seen - rules.interval:
+        last_seen = slots.last_memory[slot] if rules.oom_age_by_sample else slots.window_end[slot]
+        if last_seen != UNSET and time < last_seen - rules.interval:
             continue
         used = max(requests[n], slots.peak[slot])
         needed = max(used + rules.oom_min, whole(float(used) * rules.oom_ratio))
         add_memory(memory, slots, rules, slot, time, needed, True)
 
 
-@buried
+@compiled_inner
 def whole(amount: float) -> int:
-    """Cut a number to a whole amount (``amounts.from_float``)."""
+    """Truncate a number to an amount (``amounts.from_float``)."""
     if math.isnan(amount):
         return UNSET
     if amount > _MOST:
@@ -251,11 +251,11 @@ def whole(amount: float) -> int:
     return 0 if amount < 0.0 else int(amount)
 
 
-@buried
-def percentiles(bank: Bank, row: int, shares: Floats, found: Floats) -> None:
-    """Write the ends of the buckets in which ascending or other shares are reached."""
+@compiled_inner
+def percentiles(bank: Bank, row: int, shares: Floats, ends_of_buckets: Floats) -> None:
+    """Write the ends of the buckets in which the shares, in any order, are reached."""
     weights = bank.weights[row]
-    found[:] = 0.0
+    ends_of_buckets[:] = 0.0
     if weights[bank.first[row]] < EPSILON:
         return
     reached = 0.0
@@ -267,15 +267,15 @@ def percentiles(bank: Bank, row: int, shares: Floats, found: Floats) -> None:
             ends = bucket == bank.last[row] or reached >= shares[n] * bank.total[row]
             if ends and not done[n]:
                 done[n] = True
-                found[n] = bank.starts[min(bucket + 1, bank.starts.size - 1)]
+                ends_of_buckets[n] = bank.starts[min(bucket + 1, bank.starts.size - 1)]
                 open_shares -= 1
         if open_shares == 0:
             return
 
 
-@buried
-def trust(rows: Rows, row: int, interval: int, minutes: float) -> float:
-    """Return how far a history can be trusted (``estimators.confidence``)."""
+@compiled_inner
+def confidence(rows: Rows, row: int, interval: int, minutes: float) -> float:
+    """Return the confidence in a history, in units of the confidence interval."""
     lifespan = 0.0
     if rows.number[row]:
         lifespan = float(rows.last[row] - rows.first[row]) / float(interval)
@@ -300,22 +300,22 @@ def estimate_rows(
     Args:
         bank: Histograms of one resource.
         rows: Times and numbers of samples.
-        which: The rows.
+        which: The rows to estimate.
         shares: Percentiles of target, lower and upper estimate.
-        unit: 1000 for cores, which become millicores; 1 for bytes.
+        unit: 1000 converts cores to millicores; 1 keeps bytes.
         margin: Safety margin.
-        interval: History that counts as one unit of trust.
+        interval: Confidence interval in nanoseconds.
         minutes: The same in minutes.
         least: Floor of each row.
-        estimates: Result, one line of three per row.
+        estimates: Output: three estimates per row.
     """
-    found = np.zeros(3)
+    ends_of_buckets = np.zeros(3)
     for n in range(which.size):
         row = which[n]
-        percentiles(bank, row, shares, found)
-        share = trust(rows, row, interval, minutes)
+        percentiles(bank, row, shares, ends_of_buckets)
+        share = confidence(rows, row, interval, minutes)
         for part in range(3):
-            amount = whole(found[part] * unit)
+            amount = whole(ends_of_buckets[part] * unit)
             amount += whole(float(amount) * margin)
             if part == 1:
                 amount = whole(float(amount) * inlined_power(1.0 + 0.001 / share, -2))
