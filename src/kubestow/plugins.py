@@ -1,4 +1,4 @@
-"""What packages need that add policies of their own.
+"""Everything that a package with its own policies imports.
 
 A package declares an entry point in one of six groups; the policy is then available under its name
 in scenarios, on the command line and in the library, like a built-in one.

@@ -139,7 +139,7 @@ def test_pandas_frames_are_taken_as_polars_frames_are() -> None:
         (lambda: kubestow.read_cluster([cast("Any", "no object")]), "object 1: str: expected"),
         (lambda: kubestow.read_usage(7), "usage: int: expected a path"),
         (lambda: kubestow.read_usage(pl.DataFrame({"a": [1]})), "usage: has no column timestamp"),
-        (lambda: kubestow.read_usage("nowhere", requests={}), "go with a frame"),
+        (lambda: kubestow.read_usage("nowhere", requests={}), "need a frame"),
         (lambda: kubestow.recommend(testing.usage_frame(), strategy="x"), "'x': must be one of"),
         (lambda: kubestow.compare(testing.scenario(), {}), "expected at least one path"),
         (lambda: kubestow.compare(testing.scenario(), {"seed": [1]}, seeds=0), "seeds: 0"),

@@ -1,4 +1,4 @@
-"""The library: what commands do, as functions of Python.
+"""The library: the commands as Python functions.
 
 Inputs are paths, manifests as dicts, Polars or pandas frames, or arrays; results convert to frames
 and to the plain values of ``-o json``. Nothing here prints. Users import these names from

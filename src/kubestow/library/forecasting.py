@@ -1,4 +1,4 @@
-"""``kubestow.forecast`` and ``kubestow.backtest``: what comes next in a series, and how surely."""
+"""``kubestow.forecast`` and ``kubestow.backtest``: a series ahead of time, with intervals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ForecastTable(results.Result):
         return self.result.as_json()
 
     def summary(self) -> str:
-        """Return who looks how far ahead, in one sentence."""
+        """Return the model and the horizon in one sentence."""
         return f"{self.result.steps} steps ahead by {self.result.chosen}"
 
 
@@ -50,8 +50,8 @@ class BacktestTable(ForecastTable):
         return pl.DataFrame([results.flatten(row.as_json()) for row in self.result.rows])
 
     def summary(self) -> str:
-        """Return how many models were tried and which is best, in one sentence."""
-        return f"{len(self.result.rows)} models tried; {self.result.chosen} is chosen"
+        """Return how many models were back-tested and which was chosen, in one sentence."""
+        return f"{len(self.result.rows)} models back-tested; {self.result.chosen} chosen"
 
 
 def forecast(
@@ -63,19 +63,19 @@ def forecast(
     step: inputs.Seconds | None = None,
     season: inputs.Seconds | None = None,
 ) -> ForecastTable:
-    """Forecast a series, with quantiles.
+    """Forecast a series with quantiles.
 
     Args:
         series: A CSV or Parquet file, a frame with ``timestamp`` and one column per series, or an
             array of values ``step`` apart.
-        horizon: How far to look ahead.
-        model: Name of a model, or ``all`` to take the one with the least error.
-        column: Which column; the first one beside the times if left out.
-        step: Distance of two points; needed for an array.
-        season: Length of a season; found in the series if left out.
+        horizon: How far ahead to forecast.
+        model: Name of a model, or ``all`` to use the one with the smallest error.
+        column: Column to forecast; default: the first one after ``timestamp``.
+        step: Time between two points; required for an array.
+        season: Length of a season; default: detected in the series.
 
     Raises:
-        InputError: If the series is too short or an argument makes no sense.
+        InputError: If the series is too short or an argument is invalid.
 
     Examples:
         >>> import numpy as np
@@ -97,19 +97,19 @@ def backtest(
     step: inputs.Seconds | None = None,
     season: inputs.Seconds | None = None,
 ) -> BacktestTable:
-    """Try models on the end of a series.
+    """Back-test models on the end of a series.
 
     Args:
         series: As for ``forecast``.
         horizon: As for ``forecast``.
-        model: Name of a model, tried beside ``persistence``, or ``all``.
+        model: Name of a model to compare with ``persistence``, or ``all``.
         tested: Share of the points that the back-test rolls over.
         column: As for ``forecast``.
         step: As for ``forecast``.
         season: As for ``forecast``.
 
     Raises:
-        InputError: If the series is too short or an argument makes no sense.
+        InputError: If the series is too short or an argument is invalid.
 
     Examples:
         >>> import numpy as np
@@ -146,7 +146,7 @@ def _grid(series: Series, column: str | None, step: inputs.Seconds | None) -> ti
         return _read(Path(str(series)), column, step_s)
     if isinstance(series, np.ndarray | list | tuple):
         if step_s is None:
-            raise errors.InputError("step", "is missing; an array has no times of its own")
+            raise errors.InputError("step", "is missing; an array has no timestamps")
         values = np.asarray(series, dtype=np.float64)
         if values.ndim != 1:
             raise errors.InputError("series", f"{values.ndim} dimensions: must have 1")

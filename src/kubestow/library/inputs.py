@@ -1,7 +1,7 @@
-"""What callers may hand in: paths, dicts, Polars or pandas frames, arrays.
+"""What callers may pass: paths, dicts, Polars or pandas frames, arrays.
 
-Files and memory go through the same readers. A frame is handed to them as a file in a temporary
-folder, whose path never shows in an error message.
+Files and memory go through the same readers. A frame is written to a file in a temporary folder,
+whose path never appears in an error message.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def as_frame(value: Frame, place: str) -> pl.DataFrame:
 
     Args:
         value: A Polars frame, anything with the columns of a pandas frame, or a mapping of columns.
-        place: What errors call it.
+        place: Its name in error messages.
 
     Raises:
         InputError: If it is none of these.
@@ -58,17 +58,17 @@ def as_seconds(value: Seconds, place: str) -> float:
     >>> as_seconds("5m", "horizon"), as_seconds(30, "horizon")
     (300.0, 30.0)
     """
-    found = decoding.parse_duration(decoding.Field(value, place))
-    if found <= 0.0:
+    seconds = decoding.parse_duration(decoding.Field(value, place))
+    if seconds <= 0.0:
         raise errors.InputError(place, f"{value!r}: must be longer than 0 s")
-    return found
+    return seconds
 
 
 @contextlib.contextmanager
 def as_folder(tables: Mapping[str, Frame | None]) -> Iterator[Path]:
-    """Give a folder with tables as Parquet files, by their names without ending.
+    """Yield a folder with the tables as Parquet files, named by their keys.
 
-    Errors that readers raise inside name the table, not the folder.
+    Errors of readers name the table, not the folder.
     """
     with tempfile.TemporaryDirectory(prefix="kubestow-") as name:
         folder = Path(name)

@@ -57,7 +57,7 @@ class PlacementTable(results.Result):
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class PackingReport(results.Result):
-    """How few nodes heuristics need, beside a lower bound.
+    """How few nodes each heuristic needs, and a lower bound.
 
     Attributes:
         comparison: Results of all heuristics, each packing checked.
@@ -94,18 +94,18 @@ def place(
 
     Args:
         cluster: What ``read_cluster`` takes or returns.
-        profile: Name of a profile, e.g. ``most-allocated``; stock kube-scheduler if left out.
-        config: A KubeSchedulerConfiguration instead: a file or the decoded document.
-        version: Release of Kubernetes.
-        seed: Breaks ties at random; without it the first name wins.
+        profile: Name of a profile, e.g. ``most-allocated``; default: stock kube-scheduler.
+        config: A KubeSchedulerConfiguration instead of a profile: a file or the document.
+        version: Kubernetes release.
+        seed: Break ties at random with this seed; default: the first name wins.
 
     Raises:
-        InputError: If there is no node, or something is malformed.
+        InputError: If there is no node, or an object is malformed.
 
     Examples:
         >>> from kubestow import testing
-        >>> found = place(testing.node("n1"), testing.node("n2", cpu="1"), testing.pod("web"))
-        >>> found.to_polars()["node"].to_list()
+        >>> placed = place(testing.node("n1"), testing.node("n2", cpu="1"), testing.pod("web"))
+        >>> placed.to_polars()["node"].to_list()
         ['n1']
     """
     if config is not None and profile is not None:
@@ -114,11 +114,11 @@ def place(
     if not data.cluster.nodes:
         raise errors.InputError(data.name, "no Node in the input; expected at least one")
     if config is None:
-        found: tuple[profiles.Profile, ...] = (profiles.make_profile(profile or placing.STOCK),)
+        chosen: tuple[profiles.Profile, ...] = (profiles.make_profile(profile or placing.STOCK),)
     else:
         given = str(config) if isinstance(config, str | Path) else config
-        found = placing.read_profiles(given)
-    return PlacementTable(tuple(placing.place(data.cluster, found, version, seed)))
+        chosen = placing.read_profiles(given)
+    return PlacementTable(tuple(placing.place(data.cluster, chosen, version, seed)))
 
 
 def pack(
@@ -129,23 +129,23 @@ def pack(
     exact: float | None = None,
     seed: int = 0,
 ) -> PackingReport:
-    """Pack items on as few nodes as possible.
+    """Pack items onto as few nodes as possible.
 
     Args:
         items: Manifests, a CSV or ``.vbp`` file, a cluster, a frame with ``name``, one column per
-            resource and perhaps ``count``, or an array of demands by item and resource.
-        capacity: What a node has: quantities by resource, or numbers for an array.
+            resource and optionally ``count``, or an array of demands by item and resource.
+        capacity: Capacity of a node: quantities by resource, or numbers for an array.
         heuristic: A name, several separated by commas, ``online``, ``offline`` or ``all``.
         exact: Seconds to search for, and prove, the optimum.
         seed: Seed of the search.
 
     Raises:
-        InputError: If an item, the capacity or a name makes no sense.
+        InputError: If an item, the capacity or a name is invalid.
 
     Examples:
         >>> import numpy as np
-        >>> found = pack(np.array([[6, 1], [5, 2], [4, 3]]), capacity=[10, 10], exact=1)
-        >>> found.comparison.best.nodes, found.comparison.optimal
+        >>> packed = pack(np.array([[6, 1], [5, 2], [4, 3]]), capacity=[10, 10], exact=1)
+        >>> packed.comparison.best.nodes, packed.comparison.optimal
         (2, True)
     """
     if exact is not None and not 0 < exact <= 86_400:
@@ -188,12 +188,12 @@ def _from_file(
     return _made(source.read_packing(path, capacity))
 
 
-def _made(found: source.PackingInput) -> tuple[policy.Instance, tuple[float, ...], bool]:
+def _made(read: source.PackingInput) -> tuple[policy.Instance, tuple[float, ...], bool]:
     instance = policy.make_instance(
-        found.demands,
-        found.capacity,
-        name=found.name,
-        resources=found.resources,
-        items=found.items,
+        read.demands,
+        read.capacity,
+        name=read.name,
+        resources=read.resources,
+        items=read.items,
     )
-    return instance, found.relief, False
+    return instance, read.relief, False

@@ -1,4 +1,4 @@
-"""Clusters and usage, from wherever they come."""
+"""``kubestow.read_cluster`` and ``kubestow.read_usage``: input from files and memory."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ ManifestSource = str | Path | Mapping[str, Any] | Iterable[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class ClusterData(results.Result):
-    """A cluster as it was read.
+    """A cluster read from manifests.
 
     Attributes:
-        name: What results call it.
-        cluster: Nodes, pods and what influences where pods go.
+        name: Its name in results.
+        cluster: Nodes, pods and everything else that affects placement.
     """
 
     name: str
     cluster: clusters.Cluster
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one row per pod: where it runs, and what it requests."""
+        """Return one row per pod: its node and its requests."""
         return pl.DataFrame([_pod_row(pod) for pod in self.cluster.pods])
 
     def to_dict(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class ClusterData(results.Result):
         }
 
     def summary(self) -> str:
-        """Return what the cluster has, in one sentence."""
+        """Return the size of the cluster in one sentence."""
         pending = len(self.cluster.pending)
         counts = f"{len(self.cluster.nodes)} nodes, {len(self.cluster.pods)} pods"
         return f"{self.name}: {counts}, {pending} of them pending"
@@ -53,10 +53,10 @@ class ClusterData(results.Result):
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class UsageData(results.Result):
-    """Usage of containers, and what is known beside it.
+    """Usage of containers with requests, nodes and autoscalers.
 
     Attributes:
-        usage: Usage on one grid of time.
+        usage: Usage on one time grid.
         inventory: Requests, limits, nodes and autoscalers.
     """
 
@@ -64,7 +64,7 @@ class UsageData(results.Result):
     inventory: Inventory
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one row per container: what it requests and how many points were measured."""
+        """Return one row per container: its requests and its number of pods."""
         return pl.DataFrame(self._rows())
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,10 +102,10 @@ def read_cluster(*sources: ManifestSource | ClusterData, name: str = "") -> Clus
     Args:
         sources: Files, folders, ``-`` for standard input, or Kubernetes objects as dicts; lists are
             unfolded.
-        name: What results call the cluster; the name of the first file if left out.
+        name: Name of the cluster in results; default: the name of the first file.
 
     Raises:
-        InputError: If something cannot be read, or an object is malformed.
+        InputError: If a file cannot be read, or an object is malformed.
 
     Examples:
         >>> node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
@@ -118,7 +118,9 @@ def read_cluster(*sources: ManifestSource | ClusterData, name: str = "") -> Clus
     documents: list[manifests.Document] = []
     for source in sources:
         if isinstance(source, ClusterData):
-            raise errors.InputError("cluster", "is read already; expected manifests beside it")
+            raise errors.InputError(
+                "cluster", "cannot be combined with other sources; expected manifests"
+            )
         documents += _documents(source)
     first = next((str(source) for source in sources if isinstance(source, str | Path)), "")
     shown = name or (Path(first).name if first not in ("", "-") else "cluster")
@@ -142,11 +144,11 @@ def read_usage(
         requests: For a frame: the columns of ``requests.csv``.
         nodes: For a frame: the columns of ``nodes.csv``.
         hpas: For a frame: the columns of ``hpas.csv``.
-        step: Distance of two points; the usual distance of a pod's rows if left out.
-        history: How far to look back from the last row; all if left out.
+        step: Time between two points; default: the usual one of a pod's rows.
+        history: How much to use before the last row; default: all.
 
     Raises:
-        InputError: If a column is missing or a value makes no sense.
+        InputError: If a column is missing or a value is invalid.
     """
     if isinstance(source, UsageData):
         return source
@@ -155,7 +157,7 @@ def read_usage(
     if inputs.is_path(source):
         if any(table is not None for table in (requests, nodes, hpas)):
             raise errors.InputError(
-                "requests, nodes, hpas", "go with a frame; a folder has files of these names"
+                "requests, nodes, hpas", "need a frame; a folder has files of these names"
             )
         return _read_folder(Path(source), step_s, history_s)
     tables = {"usage": source, "requests": requests, "nodes": nodes, "hpas": hpas}
@@ -171,22 +173,22 @@ def _documents(source: ManifestSource) -> list[manifests.Document]:
     if isinstance(source, str | Path):
         return manifests.read_documents(str(source))
     objects = [source] if isinstance(source, Mapping) else list(source)
-    found: list[manifests.Document] = []
+    documents: list[manifests.Document] = []
     for number, value in enumerate(objects, start=1):
         if not isinstance(value, Mapping):
             raise errors.InputError(
                 f"object {number}", f"{type(value).__name__}: expected a Kubernetes object"
             )
-        found += manifests.unfold_document(manifests.Document(f"object {number}", dict(value)))
-    return found
+        documents += manifests.unfold_document(manifests.Document(f"object {number}", dict(value)))
+    return documents
 
 
 def _pod_row(pod: pods.Pod) -> dict[str, Any]:
-    wanted = pod_requests.pod_requests(pod)
+    requests = pod_requests.pod_requests(pod)
     return {
         "pod": pod.key,
         "node": pod.node_name or None,
-        "cpu_request": str(wanted["cpu"]) if "cpu" in wanted else None,
-        "memory_request": str(wanted["memory"]) if "memory" in wanted else None,
+        "cpu_request": str(requests["cpu"]) if "cpu" in requests else None,
+        "memory_request": str(requests["memory"]) if "memory" in requests else None,
         "priority": pod.spec.priority,
     }

@@ -1,4 +1,4 @@
-"""What all results of the library can do: become frames, plain values, or a notebook cell."""
+"""The base of all results: conversion to frames and plain values, display in a notebook."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class SimulationRun(results.Result):
         return timelines.nodes(self.outcome)
 
     def events(self) -> pl.DataFrame:
-        """Return one row per event: time, what happened, to whom, where."""
+        """Return one row per event: time, kind, subject and node."""
         return timelines.events(self.outcome)
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,10 +57,10 @@ class SimulationRun(results.Result):
 
     def summary(self) -> str:
         """Return the run in one sentence."""
-        found = self.outcome.measures
+        measures = self.outcome.measures
         return (
-            f"{found['scenario']}, seed {found['seed']}: {found['simulated_seconds']:g} s, "
-            f"{found['node_hours']:.1f} node hours"
+            f"{measures['scenario']}, seed {measures['seed']}: {measures['simulated_seconds']:g} "
+            f"s, {measures['node_hours']:.1f} node hours"
         )
 
 
@@ -69,7 +69,7 @@ class ComparisonTable(results.Result):
     """Variants of a scenario side by side.
 
     Attributes:
-        comparison: Rows, paired differences to the baseline and the Pareto front.
+        comparison: Rows, paired differences from the baseline, and the Pareto front.
     """
 
     comparison: comparing.Comparison
@@ -84,10 +84,10 @@ class ComparisonTable(results.Result):
 
     def summary(self) -> str:
         """Return what was compared, in one sentence."""
-        found = self.comparison
+        comparison = self.comparison
         return (
-            f"{found.scenario}: {len(found.results)} variants, {len(found.seeds)} seeds, "
-            f"baseline {found.baseline}"
+            f"{comparison.scenario}: {len(comparison.results)} variants, "
+            f"{len(comparison.seeds)} seeds, baseline {comparison.baseline}"
         )
 
 
@@ -98,16 +98,16 @@ def simulate(
 
     Args:
         scenario: A file or the decoded document.
-        seed: Replaces the seed of the scenario.
-        changes: Values that replace those of the scenario, by path.
+        seed: Seed to use instead of the scenario's.
+        changes: Values to set in the scenario, by path.
 
     Raises:
-        InputError: With the path of whatever is wrong.
+        InputError: With the path of the first mistake.
 
     Examples:
         >>> from kubestow import testing
-        >>> found = simulate(testing.scenario(duration="10m"), seed=3)
-        >>> found.measures["seed"], found.measures["oom_kills"]
+        >>> result = simulate(testing.scenario(duration="10m"), seed=3)
+        >>> result.measures["seed"], result.measures["oom_kills"]
         (3, 0)
     """
     loaded = scenario_files.load(_source(scenario), _texts(changes))
@@ -129,23 +129,23 @@ def compare(
 
     Args:
         scenario: A file or the decoded document.
-        vary: Values that one place of the scenario takes in turn, by path.
-        seeds: Seeds every variant runs with, from the scenario's on.
-        changes: Values that hold for all variants, by path.
-        baseline: Label of the variant to compare with; the first one if left out.
+        vary: Values to try, by path.
+        seeds: Number of seeds per variant, counted from the scenario's.
+        changes: Values to set in all variants, by path.
+        baseline: Label of the variant to compare with; default: the first one.
         engine: ``local`` or ``ray``.
-        jobs: Processes at the same time. With more than one, guard your script with
+        jobs: Number of parallel processes. With more than one, guard your script with
             ``if __name__ == "__main__"``, since processes are spawned.
-        out: Folder in which finished runs are kept and looked for.
+        out: Folder that keeps finished runs; runs that are there are not repeated.
 
     Raises:
-        InputError: For whatever is wrong with scenario, grid or one of the variants.
+        InputError: If the scenario, the grid or one of the variants is invalid.
 
     Examples:
         >>> from kubestow import testing
-        >>> found = compare(testing.scenario(duration="5m"),
-        ...                 {"policies.scaling.target.cpu": [0.5, 0.8]}, seeds=2)
-        >>> [variant["label"] for variant in found.to_dict()["variants"]]
+        >>> result = compare(testing.scenario(duration="5m"),
+        ...                  {"policies.scaling.target.cpu": [0.5, 0.8]}, seeds=2)
+        >>> [variant["label"] for variant in result.to_dict()["variants"]]
         ['0.5', '0.8']
     """
     for name, value in (("seeds", seeds), ("jobs", jobs)):

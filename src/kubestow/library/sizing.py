@@ -18,7 +18,7 @@ class RecommendationTable(results.Result):
     """Recommendations for containers.
 
     Attributes:
-        result: What the workflow returned: recommendations, notes and decision records.
+        result: Recommendations, notes and decision records.
     """
 
     result: recommending.RecommendResult
@@ -38,7 +38,7 @@ class RecommendationTable(results.Result):
         return recommending.recommendations_as_json(self.result)
 
     def summary(self) -> str:
-        """Return who recommended what, in one sentence."""
+        """Return the number of containers and the strategy in one sentence."""
         return f"{len(self)} containers, requests recommended by {self.result.strategy}"
 
 
@@ -55,7 +55,7 @@ def recommend(
     step: inputs.Seconds | None = None,
     history: inputs.Seconds | None = None,
 ) -> RecommendationTable:
-    """Recommend requests and limits from what containers used.
+    """Recommend requests and limits from the usage of containers.
 
     Args:
         usage: What ``read_usage`` takes or returns.
@@ -64,18 +64,18 @@ def recommend(
         hpas: As for ``read_usage``.
         strategy: Name of a recommender, e.g. ``conformal``, ``vpa`` or ``krr-simple``.
         parameters: Parameters of the recommender, with the keys of scenario files.
-        miss_probability: Stated share of windows that may need more (``conformal``, ``auto``).
+        miss_probability: Share of windows that may need more (``conformal``, ``auto``).
         hold: How long a recommendation has to hold.
         step: As for ``read_usage``.
         history: As for ``read_usage``.
 
     Raises:
-        InputError: If usage, strategy or a parameter makes no sense.
+        InputError: If usage, strategy or a parameter is invalid.
 
     Examples:
         >>> from kubestow import testing
-        >>> found = recommend(testing.usage_frame(containers=2, days=3), strategy="percentile")
-        >>> len(found), found.to_dict()[0]["strategy"]
+        >>> result = recommend(testing.usage_frame(containers=2, days=3), strategy="percentile")
+        >>> len(result), result.to_dict()[0]["strategy"]
         (2, 'percentile')
     """
     data = reading.read_usage(
