@@ -1,4 +1,4 @@
-"""Kubernetes objects from manifests: clusters, pods, autoscalers, recorded observations."""
+"""Readers of Kubernetes objects: clusters, pods, autoscalers, recorded observations."""
 
 from kubestow.sources.manifests.autoscalers import read_autoscalers
 from kubestow.sources.manifests.cluster import build_cluster, read_cluster, read_node, read_service

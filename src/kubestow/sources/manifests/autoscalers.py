@@ -1,7 +1,7 @@
-"""HorizontalPodAutoscalers out of manifests: autoscaling/v2, v2beta2 and v1.
+"""Reads HorizontalPodAutoscalers from manifests: autoscaling/v2, v2beta2 and v1.
 
-Returns one document in the shape of autoscaling/v2, with the places of the original, for
-``policies.scaling.configurations`` to read.
+The result is one document in the form of autoscaling/v2 that keeps the places of the original, for
+``policies.scaling.hpa.read_autoscaler``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from kubestow.model import decoding, errors
 from kubestow.sources.manifests import documents
 
 KIND = "HorizontalPodAutoscaler"
-_SAME_SHAPE = ("autoscaling/v2", "autoscaling/v2beta2")
+_SAME_FIELDS = ("autoscaling/v2", "autoscaling/v2beta2")
 _V1 = "autoscaling/v1"
-# Where autoscaling/v1 keeps what it has no fields for (pkg/apis/autoscaling/annotations.go).
+# Annotations of autoscaling/v1 for what it has no fields for (pkg/apis/autoscaling/annotations.go).
 _HIDDEN = (
     "autoscaling.alpha.kubernetes.io/metrics",
     "autoscaling.alpha.kubernetes.io/behavior",
@@ -25,25 +25,25 @@ def read_autoscalers(source: str, name: str | None = None) -> decoding.Field:
     """Read the one autoscaler of a file, a folder, or ``-`` for standard input.
 
     Args:
-        source: Where to read from; other kinds of objects are passed over.
+        source: Where to read from; other kinds of objects are skipped.
         name: Which one, as ``name`` or ``namespace/name``, if there are several.
 
     Raises:
         InputError: If there is none or more than one, or its API version is unknown.
     """
-    found = []
+    autoscalers = []
     for document in documents.read_documents(source):
         entry = decoding.Field(document.value, document.place)
         if not isinstance(document.value, dict):
             raise entry.refuse("expected a Kubernetes object (a mapping with apiVersion and kind)")
         if entry["kind"].text() == KIND and name in (None, *_names(entry)):
-            found.append(entry)
-    if len(found) != 1:
-        wanted = f"one {KIND}" if name is None else f"one {KIND} named {name}"
-        names = ", ".join(_names(entry)[1] for entry in found)
-        counted = f"{len(found)} of them: {names}" if found else "none"
-        raise errors.InputError(source, f"expected {wanted}, found {counted}")
-    return _convert(found[0])
+            autoscalers.append(entry)
+    if len(autoscalers) != 1:
+        expected = f"one {KIND}" if name is None else f"one {KIND} named {name}"
+        names = ", ".join(_names(entry)[1] for entry in autoscalers)
+        counted = f"{len(autoscalers)} of them: {names}" if autoscalers else "none"
+        raise errors.InputError(source, f"expected {expected}, found {counted}")
+    return _convert(autoscalers[0])
 
 
 def _names(entry: decoding.Field) -> tuple[str, str]:
@@ -53,7 +53,7 @@ def _names(entry: decoding.Field) -> tuple[str, str]:
 
 
 def _convert(entry: decoding.Field) -> decoding.Field:
-    version = entry["apiVersion"].choice((*_SAME_SHAPE, _V1))
+    version = entry["apiVersion"].choice((*_SAME_FIELDS, _V1))
     return _from_v1(entry) if version == _V1 else entry
 
 

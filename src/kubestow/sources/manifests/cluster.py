@@ -1,8 +1,7 @@
-"""A cluster out of manifests: ``kubectl get ... -o yaml|json`` output, folders, streams.
+"""Reads a cluster from manifests: ``kubectl get ... -o yaml|json`` output, folders, streams.
 
 Deployments, StatefulSets, DaemonSets and Jobs are expanded into the pods they still lack. Kinds
-that have no bearing on placement are passed over; documents that are no Kubernetes objects are
-refused.
+that do not affect placement are skipped; documents that are not Kubernetes objects are refused.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ def read_cluster(source: str) -> clusters.Cluster:
 
 
 @dataclass(slots=True)
-class _Found:
-    """What has been read so far."""
+class _Objects:
+    """The objects read so far."""
 
     nodes: dict[str, nodes.Node] = field(default_factory=dict)
     pods: dict[str, pods.Pod] = field(default_factory=dict)
@@ -35,28 +34,28 @@ class _Found:
     workloads: dict[str, workloads.Workload] = field(default_factory=dict)
 
 
-def build_cluster(found_documents: Iterable[documents.Document]) -> clusters.Cluster:
+def build_cluster(decoded: Iterable[documents.Document]) -> clusters.Cluster:
     """Build a cluster from decoded documents.
 
     Raises:
         InputError: If an object is malformed, or named twice.
     """
-    objects = [_object(document) for document in found_documents]
+    objects = [_object(document) for document in decoded]
     reader = pod_source.PodReader(_priorities(objects))
-    found = _Found()
+    objects_read = _Objects()
     readers: dict[str, Callable[[decoding.Field], None]] = {
-        "Node": lambda f: _keep(found.nodes, f["metadata"]["name"].text(), read_node(f), f),
-        "Pod": lambda f: _keep_pod(found.pods, reader.read(f), f),
-        "Namespace": lambda f: _keep_namespace(found.namespaces, f),
-        "Service": lambda f: found.services.append(read_service(f)),
+        "Node": lambda f: _keep(objects_read.nodes, f["metadata"]["name"].text(), read_node(f), f),
+        "Pod": lambda f: _keep_pod(objects_read.pods, reader.read(f), f),
+        "Namespace": lambda f: _keep_namespace(objects_read.namespaces, f),
+        "Service": lambda f: objects_read.services.append(read_service(f)),
     }
     for kind, entry in objects:
         if kind in readers:
             readers[kind](entry)
         elif kind in expansion.KINDS:
             workload = expansion.read_workload(kind, entry, reader)
-            _keep(found.workloads, workload.key, workload, entry)
-    return _assemble(found)
+            _keep(objects_read.workloads, workload.key, workload, entry)
+    return _assemble(objects_read)
 
 
 def _object(document: documents.Document) -> tuple[str, decoding.Field]:
@@ -68,16 +67,16 @@ def _object(document: documents.Document) -> tuple[str, decoding.Field]:
 
 
 def _priorities(objects: list[tuple[str, decoding.Field]]) -> dict[str, int]:
-    """Return the value of every priority class; the global default stands under the empty name."""
+    """Return the value of every priority class; the global default has the empty name."""
     # The two classes every cluster has (pkg/apis/scheduling/types.go).
-    found = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+    values = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
     for kind, entry in objects:
         if kind == "PriorityClass":
             value = entry["value"].integer(0)
-            found[entry["metadata"]["name"].text()] = value
+            values[entry["metadata"]["name"].text()] = value
             if entry["globalDefault"].truth():
-                found[""] = value
-    return found
+                values[""] = value
+    return values
 
 
 def _keep(known: dict[str, _T], name: str, value: _T, entry: decoding.Field) -> None:
@@ -88,7 +87,7 @@ def _keep(known: dict[str, _T], name: str, value: _T, entry: decoding.Field) -> 
 
 def _keep_pod(known: dict[str, pods.Pod], pod: pods.Pod, entry: decoding.Field) -> None:
     entry["metadata"]["name"].text()
-    if not pod.status.finished:  # an ended pod occupies nothing and wants nothing
+    if not pod.status.finished:  # a finished pod holds no resources
         _keep(known, pod.key, pod, entry)
 
 
@@ -128,12 +127,12 @@ def read_service(entry: decoding.Field) -> workloads.Service:
     )
 
 
-def _assemble(found: _Found) -> clusters.Cluster:
+def _assemble(objects_read: _Objects) -> clusters.Cluster:
     cluster = clusters.Cluster(
-        nodes=tuple(found.nodes.values()),
-        pods=tuple(found.pods.values()),
-        namespaces=found.namespaces,
-        services=tuple(found.services),
+        nodes=tuple(objects_read.nodes.values()),
+        pods=tuple(objects_read.pods.values()),
+        namespaces=objects_read.namespaces,
+        services=tuple(objects_read.services),
     )
-    made, controllers = expansion.expand(found.workloads, cluster)
+    made, controllers = expansion.expand(objects_read.workloads, cluster)
     return replace(cluster, pods=(*cluster.pods, *made), controllers=controllers)

@@ -1,8 +1,8 @@
-"""Documents out of files, folders and streams: YAML or JSON, one or many, lists unfolded.
+"""Reads documents from files, folders and streams: YAML or JSON, one or many, lists unfolded.
 
-Every document keeps its place (file and number), so that whatever is wrong with it later can be
-told with it. Input is data, never code: only the safe loader is used, and documents that refer to
-themselves or unfold beyond all measure are refused.
+Every document keeps its place (file and number) for error messages. Input is data, never code:
+only the safe loader is used, and documents that contain themselves or unfold without limit are
+refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import yaml
 from kubestow.model import errors
 
 SUFFIXES = (".yaml", ".yml", ".json")
-# Far above any real manifest; a few hundred bytes of nested aliases can unfold to more than memory.
+# Far above any real manifest; a few hundred bytes of nested aliases can exceed the memory.
 MAX_UNFOLDED = 20_000_000
 
 _Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -27,17 +27,17 @@ _Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader",
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A decoded document and where it stands, e.g. ``cluster.yaml#3``."""
+    """A decoded document and its place, e.g. ``cluster.yaml#3``."""
 
     place: str
     value: Any
 
 
 def read_documents(source: str) -> list[Document]:
-    """Read all documents of a file, of a folder (recursively, sorted), or of ``-``: the input.
+    """Read all documents of a file, of a folder (recursively, sorted), or ``-`` for standard input.
 
     Raises:
-        InputError: If nothing can be read there, or a document is broken.
+        InputError: If there is nothing to read, or a document is malformed.
     """
     if source == "-":
         return parse_documents(sys.stdin.read(), "<stdin>")
@@ -67,13 +67,13 @@ def parse_documents(text: str, name: str) -> list[Document]:
     documents: list[Document] = []
     for number, value in enumerate(values, start=1):
         place = f"{name}#{number}"
-        _refuse_unmeasured(value, place)
+        _refuse_unbounded(value, place)
         documents.extend(unfold_document(Document(place, value)))
     return documents
 
 
 def _parse_json(text: str, name: str) -> list[Any] | None:
-    """Parse JSON or JSON lines; ``None`` where the text is rather YAML in flow style."""
+    """Parse JSON or JSON lines; ``None`` if the text is YAML in flow style."""
     try:
         return [json.loads(text)]
     except json.JSONDecodeError as whole:
@@ -102,7 +102,7 @@ def _parse_yaml(text: str, name: str) -> Iterator[Any]:
         raise errors.InputError(name, f"broken YAML: {reason}") from err
 
 
-def _refuse_unmeasured(value: Any, place: str) -> None:
+def _refuse_unbounded(value: Any, place: str) -> None:
     """Refuse cycles and alias bombs; shared parts are measured once."""
     sizes: dict[int, int] = {}
     on_path: set[int] = set()

@@ -1,4 +1,4 @@
-"""From controllers to the pods they still lack, as the controller manager would create them."""
+"""Expands controllers into the pods they still lack, as the controller manager creates them."""
 
 from __future__ import annotations
 
@@ -59,23 +59,23 @@ def _selector(kind: str, spec: decoding.Field) -> selectors.LabelSelector | None
 
 
 def expand(
-    found: Mapping[str, workloads.Workload], cluster: clusters.Cluster
+    workloads_by_key: Mapping[str, workloads.Workload], cluster: clusters.Cluster
 ) -> tuple[list[pods.Pod], Controllers]:
     """Return the pods that controllers still lack, and all controllers by reference."""
     controllers: Controllers = {
-        (w.api_version, w.kind, w.namespace, w.name): w for w in found.values()
+        (w.api_version, w.kind, w.namespace, w.name): w for w in workloads_by_key.values()
     }
     owned = Counter(
         (pod.namespace, pod.owner.kind, pod.owner.name) for pod in cluster.pods if pod.owner
     )
     owned += Counter(
         (w.namespace, w.owner.kind, w.owner.name)
-        for w in found.values()
+        for w in workloads_by_key.values()
         if w.owner  # a ReplicaSet of a Deployment brings its pods itself
         for _ in range(w.replicas or 0)
     )
     made: list[pods.Pod] = []
-    for workload in found.values():
+    for workload in workloads_by_key.values():
         if workload.template is None:
             continue
         creator, template = workload, workload.template

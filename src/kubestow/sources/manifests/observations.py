@@ -1,7 +1,7 @@
-"""OBSERVATIONS.jsonl: what an autoscaler saw, one JSON object per line.
+"""Reads OBSERVATIONS.jsonl: the observations of an autoscaler, one JSON object per line.
 
-Lines are decoded and put in order here; what stands in them is read by
-``policies.scaling.sightings``. Every line keeps its number for messages.
+Lines are decoded here and must be in order of time; ``policies.scaling.observation_lines`` reads
+their content. Every line keeps its number for error messages.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ def read_observations(source: str) -> list[decoding.Field]:
     """Read all observations of a file, or of ``-`` for standard input.
 
     Raises:
-        InputError: If the file cannot be read, a line is no JSON object, or time runs backwards.
+        InputError: If the file cannot be read, a line is not a JSON object, or time runs backwards.
     """
     name = "<stdin>" if source == "-" else Path(source).name
-    found = list(_lines(_text(source), name))
-    if not found:
+    lines = list(_lines(_text(source), name))
+    if not lines:
         raise errors.InputError(source, "no observation; expected one JSON object per line")
     last = -math.inf
-    for line in found:
+    for line in lines:
         moment = line["t"]
         time_s = _number(moment)
         if time_s < last:
             raise moment.refuse(f"must not be before the line above, which has {last}")
         last = time_s
-    return found
+    return lines
 
 
 def _number(moment: decoding.Field) -> float:
