@@ -1,7 +1,7 @@
-"""Rules per container that a user sets around any recommender, in the words of the VPA's API.
+"""Policies per container that users set for any recommender, with the fields of the VPA's API.
 
-Field by field ``ContainerResourcePolicy`` of ``autoscaling.k8s.io/v1`` (VPA 1.7). A policy named
-``*`` serves all containers that have none of their own.
+The fields are those of ``ContainerResourcePolicy`` of ``autoscaling.k8s.io/v1`` (VPA 1.7). A
+policy named ``*`` applies to all containers without their own.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ ControlledValues = Literal["RequestsAndLimits", "RequestsOnly"]
 
 @dataclass(frozen=True, slots=True)
 class ContainerPolicy:
-    """What may be done with one container.
+    """The policy of one container.
 
     Attributes:
-        container: Its name, or ``*``.
-        off: Leave the container alone (``mode: Off``).
-        min_allowed: Least requests; a quantity of 0 means none.
-        max_allowed: Largest requests; a quantity of 0 means none.
+        container: Name of the container, or ``*``.
+        off: Do not recommend anything (``mode: Off``).
+        min_allowed: Smallest requests; a quantity of 0 means no bound.
+        max_allowed: Largest requests; a quantity of 0 means no bound.
         controlled_resources: Resources that get a recommendation.
         controlled_values: Whether limits follow the requests in proportion.
         oom_bump_ratio: Growth after an OOM kill; needs ``per_vpa_config``.
@@ -53,7 +53,7 @@ _PLAIN = ContainerPolicy()
 
 
 def find(policies: Policies, container: str) -> ContainerPolicy:
-    """Return the policy of a container: its own, else that of ``*``, else one that allows all."""
+    """Return the policy of a container: its own, else that of ``*``, else the default."""
     for name in (container, EVERY):
         for policy in policies:
             if policy.container == name:

@@ -1,8 +1,8 @@
-"""What an estimator answers for a whole usage, and the shape of an estimator.
+"""Estimates of requests for many containers, and the protocol of estimators.
 
-An estimator is the part of a recommender that turns usage into amounts; rounding, bounds and rules
-of users come around it. It works on all containers at once, so that a cluster takes seconds and a
-walk through the past (``arenas``) is affordable.
+An estimator is the part of a recommender that turns usage into amounts; rounding, bounds and
+policies of users follow. It works on all containers at once, so that a cluster takes seconds and
+back-tests (``arena``) are affordable.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ class Estimates:
     """Amounts by container, in cores and bytes; NaN where too little is known.
 
     The array form of recommendations: what an estimator returns for all containers at once, before
-    rounding and guards. ``recommendations.Recommendation`` is made of one place of it.
+    rounding and guards. ``recommendations.Recommendation`` is made of one row of it.
 
     Attributes:
-        cpu_cores: What to request.
-        memory_bytes: What to request.
-        lower_cpu_cores: Requests below are too small to keep.
-        lower_memory_bytes: As above.
-        upper_cpu_cores: Requests above are too large to keep.
-        upper_memory_bytes: As above.
-        reasons: Why, by container; empty texts where there is nothing to say.
-        numbers: What led to it, by name: one number per container.
+        cpu_cores: CPU to request.
+        memory_bytes: Memory to request.
+        lower_cpu_cores: CPU requests below this are too small to keep.
+        lower_memory_bytes: The same for memory.
+        upper_cpu_cores: CPU requests above this are too large to keep.
+        upper_memory_bytes: The same for memory.
+        reasons: Reasons by container; empty texts where there is nothing to say.
+        numbers: Inputs of the decision by name: one number per container.
     """
 
     cpu_cores: Floats
@@ -47,21 +47,21 @@ class Estimates:
     def amounts(self, place: int, bound: Literal["", "lower_", "upper_"] = "") -> dict[str, int]:
         """Return one container's amounts in millicores and bytes, rounded up.
 
-        Amounts that are not known are left out.
+        Unknown amounts are left out.
 
         Args:
-            place: Which container.
-            bound: Which amounts: the target, or one of the bounds.
+            place: Row of the container.
+            bound: The amounts to return: the target, or one of the bounds.
         """
         cpu = float(getattr(self, f"{bound}cpu_cores")[place])
         memory = float(getattr(self, f"{bound}memory_bytes")[place])
-        found = {}
-        # A millionth of a unit is noise of floating point, not usage.
+        amounts = {}
+        # A millionth of a unit is floating-point noise, not usage.
         if math.isfinite(cpu):
-            found[resources.CPU] = max(math.ceil(cpu * 1000.0 - 1e-6), 0)
+            amounts[resources.CPU] = max(math.ceil(cpu * 1000.0 - 1e-6), 0)
         if math.isfinite(memory):
-            found[resources.MEMORY] = max(math.ceil(memory - 1e-6), 0)
-        return found
+            amounts[resources.MEMORY] = max(math.ceil(memory - 1e-6), 0)
+        return amounts
 
 
 def exact(cpu_cores: Floats, memory_bytes: Floats, reasons: tuple[str, ...] = ()) -> Estimates:
@@ -76,7 +76,7 @@ class Estimator(Protocol):
 
     @property
     def name(self) -> str:
-        """The name users write."""
+        """The registered name."""
 
     def estimate(self, usage: Usage) -> Estimates:
         """Return what each container should request.
@@ -88,19 +88,19 @@ class Estimator(Protocol):
 
 @runtime_checkable
 class Walker(Protocol):
-    """An estimator that can answer at several moments of the past in one go."""
+    """An estimator that can compute estimates for several past times at once."""
 
     def estimate_at(self, usage: Usage, at: Sequence[int]) -> list[Estimates]:
-        """Return what ``estimate`` would for the first points, at each of some numbers.
+        """Return what ``estimate`` returns for each of several prefixes of the usage.
 
         Args:
             usage: Usage of many containers.
-            at: Numbers of points, ascending.
+            at: Lengths of the prefixes in points, ascending.
         """
 
 
 def estimate_at(estimator: Estimator, usage: Usage, at: Sequence[int]) -> list[Estimates]:
-    """Return the answers of any estimator at several moments of the past."""
+    """Return the estimates of any estimator at several past times."""
     if isinstance(estimator, Walker):
         return estimator.estimate_at(usage, at)
     return [estimator.estimate(usage.until(points)) for points in at]

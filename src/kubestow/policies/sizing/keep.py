@@ -1,4 +1,4 @@
-"""The recommender ``keep``: requests stay as they are, the baseline of every comparison."""
+"""The recommender ``keep``: leave requests unchanged; the baseline of every comparison."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
-"""The recommender ``krr-simple``: the rule of krr's strategy ``simple``, exactly.
+"""The recommender ``krr-simple``: exactly the rule of krr's strategy ``simple``.
 
-robusta-dev/krr, ``robusta_krr/strategies/simple.py`` and ``core/runner.py`` (with its defaults of
-today; older releases had the 99th percentile): CPU request = a percentile per pod, of which the
-largest pod counts (``quantile_over_time`` in the query, the maximum over pods in the strategy), no
-CPU limit; memory request = limit = the largest value of all pods and 15 %; fewer than 100 points in
-all pods together give nothing; rounded up to millicores and megabytes of 10^6 bytes, at least 10 m
-and 100 MB. With ``use_oomkill_data`` at least the limit at the largest OOM kill and 25 %.
+From robusta-dev/krr, ``robusta_krr/strategies/simple.py`` and ``core/runner.py`` (with its current
+defaults; older releases used the 99th percentile). CPU request: a percentile per pod, and the
+maximum over pods (``quantile_over_time`` in the query, the maximum in the strategy); no CPU limit.
+Memory request and limit: the largest value of all pods plus 15 %. With fewer than 100 points in all
+pods together there is no result. Amounts are rounded up to millicores and megabytes of 10^6 bytes,
+and are at least 10 m and 100 MB. With ``use_oomkill_data``, memory is at least the limit at the
+largest OOM kill plus 25 %.
 
-An HPA on the same resource gives "?" there; here that is a guard around any recommender.
+With an HPA on the same resource krr prints "?"; here that is a guard around any recommender.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class KrrParameters:
     Attributes:
         cpu_percentile: Percentile of the CPU samples of a pod.
         memory_buffer_percentage: Percent added to the largest memory sample.
-        points_required: So many points in all pods together are needed.
+        points_required: Points needed in all pods together.
         use_oomkill_data: Whether OOM kills raise the memory.
         oom_memory_buffer_percentage: Percent added to the limit at the largest OOM kill.
         cpu_min_value: Least CPU request, in millicores.
@@ -60,7 +61,7 @@ class Krr:
     name: str = NAME
 
     def estimate(self, usage: Usage) -> estimates.Estimates:
-        """Return what krr would print."""
+        """Return the amounts krr would print."""
         p = self.parameters
         # krr writes the share into the query with two decimals.
         share = round(p.cpu_percentile / 100.0, 2)
@@ -84,10 +85,10 @@ class Krr:
 
 
 def _points(usage: Usage, values: Floats) -> Floats:
-    found: Floats = np.bincount(
+    points: Floats = np.bincount(
         usage.owners, window_statistics.counts(values), len(usage.containers)
     ).astype(np.float64)
-    return found
+    return points
 
 
 def _rounded(values: Floats, precision: float, least: float) -> Floats:

@@ -1,6 +1,6 @@
-"""The recommender ``level-sigma``: the mean, and so many standard deviations.
+"""The recommender ``level-sigma``: the mean plus a number of standard deviations.
 
-Schubert 2023, E8 suspects that a forecast with a margin is dominated by the deviation, so that an
+Schubert 2023, E8 suspects that the deviation dominates a forecast with a margin, so that an
 estimate without time would do as well (interpretation a). It is the cheap baseline of comparisons.
 """
 
@@ -24,13 +24,13 @@ Amount = Annotated[float, decoding.ValueBounds(least=0.0)]
 
 @dataclass(frozen=True, slots=True)
 class LevelSigmaParameters:
-    """How many standard deviations.
+    """Number of standard deviations, and floors.
 
     Attributes:
         cpu_sigmas: Standard deviations above the mean.
         memory_sigmas: Standard deviations above the mean.
-        cpu_floor_cores: Added for series that hardly move (as in Schubert 2023, 5.16).
-        memory_floor_bytes: As above (2 MiB, Schubert 2023, 5.13).
+        cpu_floor_cores: Added, for series that hardly vary (as in Schubert 2023, 5.16).
+        memory_floor_bytes: The same for memory (2 MiB, Schubert 2023, 5.13).
     """
 
     cpu_sigmas: Amount = 2.0
@@ -47,16 +47,16 @@ class LevelSigma:
     name: str = NAME
 
     def estimate(self, usage: Usage) -> estimates.Estimates:
-        """Return mean and deviations of the largest pod."""
+        """Return mean plus deviations of the largest pod."""
         p = self.parameters
         cpu, cpu_deviation = moments(usage.cpu_cores)
         memory, memory_deviation = moments(usage.memory_bytes)
-        wanted = (
+        targets = (
             usage.largest(cpu + p.cpu_sigmas * cpu_deviation + p.cpu_floor_cores),
             usage.largest(memory + p.memory_sigmas * memory_deviation + p.memory_floor_bytes),
         )
         return estimates.Estimates(
-            *wanted,
+            *targets,
             usage.largest(cpu),
             usage.largest(memory),
             usage.largest(cpu + 2.0 * p.cpu_sigmas * cpu_deviation + p.cpu_floor_cores),

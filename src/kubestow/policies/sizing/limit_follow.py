@@ -1,12 +1,12 @@
-"""The recommender ``limit-follow``: limits of running pods that follow what they use.
+"""The recommender ``limit-follow``: limits of running pods follow their usage.
 
 Shi 2023 (4.18) and (4.19): every T the last five samples are averaged; if the mean rose against
 the five before, the limit becomes mean x (1 + lambda), if it fell, mean / (1 + lambda). Every ten
-minutes the ten pods of each node that use most are adjusted.
+minutes it adjusts the ten pods of each node that use most.
 
-As printed (``strict``), a limit after a fall is 83 % of what is used: throttling for CPU, an OOM
-kill for memory. The default therefore goes by the largest of the recent samples, too, and never
-below it; what a container was killed at is never set again.
+As printed (``strict``), a limit after a fall is 83 % of usage: throttling for CPU, an OOM kill for
+memory. By default a limit is therefore never below the largest recent sample, and never again as
+low as one at which the container was OOM-killed.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ Share = Annotated[float, decoding.ValueBounds(least=0.0)]
 
 @dataclass(frozen=True, slots=True)
 class LimitFollowParameters:
-    """How closely limits follow.
+    """How closely limits follow usage.
 
     Attributes:
-        strict: As printed, below what is used after a fall.
+        strict: Use the printed rule, which goes below usage after a fall.
         elasticity: The lambda of (4.18) and (4.19).
-        samples: How many samples are averaged.
-        memory_margin: Memory limits stay so far above the largest recent sample; the kernel needs
-            some room to reclaim in.
-        oom_ratio: Growth beyond a limit a container was killed at (VPA's 1.2).
-        period_s: How often limits are set.
-        most_pods: How many pods of a node, those that use most.
+        samples: Number of samples that are averaged.
+        memory_margin: Share by which memory limits exceed the largest recent sample, so that the
+            kernel can reclaim memory.
+        oom_ratio: Growth beyond a limit at which a container was OOM-killed (VPA's 1.2).
+        period_s: Seconds between two adjustments.
+        most_pods: Number of pods adjusted per node, those that use most.
     """
 
     strict: bool = False
@@ -52,34 +52,34 @@ class LimitFollowParameters:
 
 @dataclass(frozen=True, slots=True)
 class LimitFollow:
-    """Limits that follow use; NaN leaves a limit as it is."""
+    """Limits that follow usage; NaN leaves a limit unchanged."""
 
     parameters: LimitFollowParameters = LimitFollowParameters()
     name: str = NAME
 
     def estimate(self, usage: Usage) -> estimates.Estimates:
-        """Return the limits of each container, that of its busiest pod."""
+        """Return the limits of each container, by its busiest pod."""
         p = self.parameters
         cpu = usage.largest(follow(usage.cpu_cores, p))
         memory = follow(usage.memory_bytes, p)
         if not p.strict:
             recent = window_statistics.largest(usage.memory_bytes[:, -2 * p.samples :])
             memory = np.fmax(memory, recent * (1.0 + p.memory_margin))
-        wanted = usage.largest(memory)
+        limits = usage.largest(memory)
         if not p.strict:
             killed = np.where(
                 usage.oom_killed_bytes > 0.0, usage.oom_killed_bytes * p.oom_ratio, -np.inf
             )
-            wanted = np.where(np.isnan(wanted), wanted, np.maximum(wanted, killed))
-        return estimates.exact(cpu, wanted)
+            limits = np.where(np.isnan(limits), limits, np.maximum(limits, killed))
+        return estimates.exact(cpu, limits)
 
 
 def follow(values: Floats, parameters: LimitFollowParameters) -> Floats:
     """Return the limit of each row; NaN where too little is known or nothing has changed.
 
     Args:
-        values: Use by row and sample, newest last.
-        parameters: How closely limits follow.
+        values: Usage by row and sample, newest last.
+        parameters: How closely limits follow usage.
     """
     count, more = parameters.samples, 1.0 + parameters.elasticity
     if values.shape[1] < 2 * count:
@@ -88,23 +88,23 @@ def follow(values: Floats, parameters: LimitFollowParameters) -> Floats:
     now = values[:, -count:].mean(axis=1)
     if parameters.strict:
         moved = np.where(now > before, now * more, now / more)
-        # What was not measured neither rose nor fell.
+        # A mean that is not known neither rose nor fell.
         return np.where((now == before) | np.isnan(now) | np.isnan(before), np.nan, moved)
     recent: Floats = values[:, -2 * count :].max(axis=1)
-    found: Floats = np.maximum(now * more, recent)
-    return found
+    limits: Floats = np.maximum(now * more, recent)
+    return limits
 
 
 def busiest(nodes: Ints, used: Floats, most: int) -> Ints:
-    """Return the places of the pods that use most, so many of each node, in order of nodes.
+    """Return the indices of the pods that use most, per node, in order of nodes.
 
     Args:
-        nodes: On which node each pod is.
-        used: What it uses; ties go to the pod that is named first.
-        most: How many of each node.
+        nodes: Node of each pod.
+        used: Usage of each pod; ties go to the pod listed first.
+        most: Number of pods per node.
     """
     order = np.lexsort((np.arange(len(nodes)), -used, nodes))
     sorted_nodes = nodes[order]
     ranks = np.arange(len(order)) - np.searchsorted(sorted_nodes, sorted_nodes)
-    found: Ints = order[ranks < most]
-    return found
+    chosen: Ints = order[ranks < most]
+    return chosen

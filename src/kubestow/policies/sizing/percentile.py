@@ -1,7 +1,7 @@
-"""The recommender ``percentile``: a percentile of what was used, and a margin.
+"""The recommender ``percentile``: a percentile of usage, plus a margin.
 
-What people write into a dashboard, and what VPA and krr are variants of. The percentile is taken
-per pod and the largest pod counts, since requests hold per pod.
+The common dashboard rule; VPA and krr are variants of it. The percentile is taken per pod and the
+largest pod counts, because requests apply per pod.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ Share = Annotated[float, decoding.ValueBounds(least=0.0)]
 
 @dataclass(frozen=True, slots=True)
 class PercentileParameters:
-    """Which percentiles, and how much is added.
+    """Percentiles and margins.
 
     Attributes:
-        cpu_percentile: Of the CPU samples.
-        memory_percentile: Of the memory samples; 100 is the largest.
-        cpu_margin: Share added to it.
-        memory_margin: Share added to it.
-        lower_percentile: Requests below this one, with the margin, are too small to keep.
-        upper_margin: Requests so much larger, as a share, are too large to keep.
+        cpu_percentile: Percentile of the CPU samples.
+        memory_percentile: Percentile of the memory samples; 100 is the largest.
+        cpu_margin: Share added to the CPU percentile.
+        memory_margin: Share added to the memory percentile.
+        lower_percentile: Requests below this percentile, with the margin, are too small to keep.
+        upper_margin: Requests larger than the target by more than this share are too large to keep.
     """
 
     cpu_percentile: Percent = 95.0
@@ -48,16 +48,16 @@ class Percentile:
     name: str = NAME
 
     def estimate(self, usage: Usage) -> estimates.Estimates:
-        """Return the percentile of the largest pod, with the margin."""
+        """Return the percentile of the largest pod plus the margin."""
         p = self.parameters
-        found = []
+        amounts = []
         for values, percentile, margin in (
             (usage.cpu_cores, p.cpu_percentile, p.cpu_margin),
             (usage.memory_bytes, p.memory_percentile, p.memory_margin),
         ):
             shares = (percentile / 100.0, min(p.lower_percentile, percentile) / 100.0)
             both = window_statistics.several_quantiles(values, shares)
-            found.append([usage.largest(part) * (1.0 + margin) for part in both.T])
-        (cpu, low_cpu), (memory, low_memory) = found
+            amounts.append([usage.largest(part) * (1.0 + margin) for part in both.T])
+        (cpu, low_cpu), (memory, low_memory) = amounts
         more = 1.0 + p.upper_margin
         return estimates.Estimates(cpu, memory, low_cpu, low_memory, cpu * more, memory * more)

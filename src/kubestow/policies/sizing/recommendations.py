@@ -1,7 +1,7 @@
-"""Recommendations: what one container should have, from the estimator to the pod.
+"""Recommendations: requests and limits of one container, with reasons.
 
-An estimator's answer becomes a ``Recommendation``, guards change it and add reasons, the workflow
-completes it with the back-test and with what was measured. Amounts are millicores and bytes.
+An estimate becomes a ``Recommendation``, guards change it and add reasons, and the workflow adds
+the back-test and a summary of usage. Amounts are millicores and bytes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Amounts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class SizingBacktest:
-    """How the same rule would have done; ``None`` where nothing could be judged.
+    """Back-test of the same rule; ``None`` where there is nothing to test on.
 
     Attributes:
-        windows: How many windows were judged.
-        miss_rate: Share of them whose memory went beyond the estimate.
-        cpu_over: Mean share of CPU samples beyond the estimate.
+        windows: Number of windows tested.
+        miss_rate: Share of windows whose memory exceeded the estimate.
+        cpu_over: Mean share of CPU samples above the estimate.
         slack: Mean share of the memory estimate that was not needed.
         cpu_slack: Mean share of the CPU estimate that was not used.
     """
@@ -39,17 +39,17 @@ class SizingBacktest:
 
 @dataclass(frozen=True, slots=True)
 class UsageSummary:
-    """What was measured of a container.
+    """Measured usage of a container.
 
     Attributes:
-        samples: Points that were measured.
-        peak_bytes: Largest memory that was used.
+        samples: Number of measured points.
+        peak_bytes: Largest memory usage.
         cpu_p95_cores: 95th percentile of CPU usage.
         cpu_mean_cores: Mean CPU usage.
         memory_mean_bytes: Mean memory usage.
-        autocorrelated: Share of autocorrelations of memory outside the band of independent values:
-            much above 5 %, percentiles of points promise too much.
-        oom_kills: How often it was OOM-killed.
+        autocorrelated: Share of autocorrelations of memory outside the band of independent values;
+            if much above 5 %, percentiles of points are optimistic.
+        oom_kills: Number of OOM kills.
         throttled: Mean share of throttled periods; ``None`` if unknown.
     """
 
@@ -63,28 +63,28 @@ class UsageSummary:
     throttled: float | None = None
 
 
-_NOT_JUDGED: Final = SizingBacktest()
+_NOT_TESTED: Final = SizingBacktest()
 _NOT_MEASURED: Final = UsageSummary()
 _NOTHING_KNOWN: Final = ContainerFacts()
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What one container should have.
+    """Recommended requests and limits of one container.
 
     Attributes:
         key: The container.
-        requests: What it should request.
-        limits: What it should be limited to.
-        lower: Requests below are too small to keep.
-        upper: Requests above are too large to keep.
-        reasons: Why it is so, in the order in which it came about.
+        requests: Recommended requests.
+        limits: Recommended limits.
+        lower: Requests below this are too small to keep.
+        upper: Requests above this are too large to keep.
+        reasons: Reasons, in the order in which they applied.
         strategy: Name of the recommender.
-        suitable: Whether the past is a guide.
-        backtest: How the rule would have done.
-        usage: What was measured.
-        current: What the container has now.
-        replicas: How many pods have it.
+        suitable: Whether past usage predicts future usage.
+        backtest: Back-test of the rule.
+        usage: Measured usage.
+        current: Current requests and limits.
+        replicas: Number of pods with this container.
     """
 
     key: ContainerKey
@@ -95,7 +95,7 @@ class Recommendation:
     reasons: tuple[str, ...] = ()
     strategy: str = ""
     suitable: bool = True
-    backtest: SizingBacktest = _NOT_JUDGED
+    backtest: SizingBacktest = _NOT_TESTED
     usage: UsageSummary = _NOT_MEASURED
     current: ContainerFacts = _NOTHING_KNOWN
     replicas: int = 1
@@ -111,27 +111,27 @@ class Recommendation:
         return "; ".join(self.reasons)
 
     def with_request(self, resource: str, amount: int, reason: str = "") -> Recommendation:
-        """Return the same with another request; no reason is added where nothing changes."""
+        """Return a copy with another request; the reason is added only if the request changes."""
         if self.requests.get(resource) == amount:
             return self
         reasons = (*self.reasons, reason) if reason else self.reasons
         return replace(self, requests={**self.requests, resource: amount}, reasons=reasons)
 
     def current_amount(self, resource: str) -> int | None:
-        """Return what it requests now; ``None`` if nothing."""
+        """Return the current request; ``None`` if there is none."""
         stated = self.current.requests
         return int(resources.amount(resource, stated[resource])) if resource in stated else None
 
     def freed(self, resource: str) -> int:
-        """Return what all its pods would give back; negative if they need more."""
-        now, wanted = self.current_amount(resource), self.requests.get(resource)
-        if now is None or wanted is None:
+        """Return what all its pods would free; negative if they need more."""
+        now, recommended = self.current_amount(resource), self.requests.get(resource)
+        if now is None or recommended is None:
             return 0
-        return (now - wanted) * self.replicas
+        return (now - recommended) * self.replicas
 
 
 def to_quantities(amounts: Amounts) -> dict[str, quantities.Quantity]:
-    """Return amounts as quantities in the notation of Kubernetes."""
+    """Return amounts as Kubernetes quantities."""
     return {
         name: quantities.millis(amount)
         if name == resources.CPU

@@ -1,4 +1,4 @@
-"""Recommenders by name: what scenarios, commands and custom resources may ask for."""
+"""Recommenders by name, for scenarios, commands and custom resources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubestow.model import errors
 from kubestow.policies import registries
 from kubestow.policies.sizing import (
     estimates,
-    judging,
+    evaluation,
     keep,
     krr,
     level_sigma,
@@ -25,19 +25,21 @@ from kubestow.policies.sizing.conformal import CONFORMAL, Conformal, ConformalPa
 
 @dataclass(frozen=True, slots=True)
 class AutoSizingParameters:
-    """How ``auto`` judges, and what its candidates go by.
+    """Parameters of ``auto`` and of its candidates.
 
     Attributes:
-        tournament: How candidates are judged.
-        conformal: Parameters of ``conformal``, which also answers where nothing can be judged.
+        tournament: How candidates are compared.
+        conformal: Parameters of ``conformal``, which is also used where nothing can be back-tested.
     """
 
-    tournament: judging.TournamentParameters = field(default_factory=judging.TournamentParameters)
+    tournament: evaluation.TournamentParameters = field(
+        default_factory=evaluation.TournamentParameters
+    )
     conformal: ConformalParameters = field(default_factory=ConformalParameters)
 
 
-def _make_auto(parameters: AutoSizingParameters) -> judging.Tournament:
-    return judging.Tournament(
+def _make_auto(parameters: AutoSizingParameters) -> evaluation.Tournament:
+    return evaluation.Tournament(
         (
             Conformal(parameters.conformal),
             percentile.Percentile(),
@@ -51,14 +53,14 @@ def _make_auto(parameters: AutoSizingParameters) -> judging.Tournament:
 
 @dataclass(frozen=True, slots=True)
 class RecommenderEntry:
-    """A recommender that can be asked for.
+    """A registered recommender.
 
     Attributes:
-        name: The name users write.
+        name: The registered name.
         summary: One sentence on what it does.
         parameters: Its parameters, a frozen dataclass whose fields have defaults.
-        estimator: Returns what estimates for many containers at once; ``None`` for ``keep``, which
-            leaves requests as they are.
+        estimator: Makes the estimator from parameters; ``None`` for ``keep``, which leaves
+            requests unchanged.
     """
 
     name: str
@@ -70,11 +72,11 @@ class RecommenderEntry:
         """Return the estimator with given parameters.
 
         Raises:
-            InputError: If it leaves requests as they are.
+            InputError: If the recommender has no estimator.
         """
         if self.estimator is None:
             raise errors.InputError(
-                f"recommender {self.name}", "estimates nothing; it leaves requests as they are"
+                f"recommender {self.name}", "has no estimator; it leaves requests unchanged"
             )
         return self.estimator(parameters)
 
@@ -82,43 +84,43 @@ class RecommenderEntry:
 _ALL = (
     RecommenderEntry(
         keep.NAME,
-        "Leaves requests as they are.",
+        "Leaves requests unchanged.",
         keep.KeepParameters,
         None,
     ),
     RecommenderEntry(
         percentile.NAME,
-        "A percentile of what was used, and a margin.",
+        "A percentile of usage plus a margin.",
         percentile.PercentileParameters,
         percentile.Percentile,
     ),
     RecommenderEntry(
         krr.NAME,
-        "krr's strategy simple, exactly: P95 of CPU, the largest memory and 15 %.",
+        "Exactly krr's strategy simple: P95 of CPU, the largest memory plus 15 %.",
         krr.KrrParameters,
         krr.Krr,
     ),
     RecommenderEntry(
         vpa.VPA,
-        "The Vertical Pod Autoscaler, exactly: decaying histograms, P90 and a margin of 15 %.",
+        "Exactly the Vertical Pod Autoscaler: decaying histograms, P90 and a margin of 15 %.",
         vpa.VpaParameters,
         vpa.VpaEstimator,
     ),
     RecommenderEntry(
         level_sigma.NAME,
-        "The mean and some standard deviations.",
+        "The mean plus some standard deviations.",
         level_sigma.LevelSigmaParameters,
         level_sigma.LevelSigma,
     ),
     RecommenderEntry(
         margins.ARIMA_MARGIN,
-        "A forecast by ARIMA(p,1,q) over five steps and a margin of its deviation (Schubert 2023).",
+        "An ARIMA(p,1,q) forecast of five steps plus a margin for its error (Schubert 2023).",
         margins.ArimaMarginParameters,
         margins.ArimaMargin,
     ),
     RecommenderEntry(
         margins.SHORT_MARGIN,
-        "The amount of least expected cost for the next few points, a shortage having a price.",
+        "The amount of least expected cost for the next few points; a shortage has a price.",
         margins.ShortMarginParameters,
         margins.ShortMargin,
     ),
@@ -130,19 +132,19 @@ _ALL = (
     ),
     RecommenderEntry(
         limit_follow.NAME,
-        "Limits of running pods follow what they use (Shi 2023), never below it.",
+        "Limits of running pods follow their usage (Shi 2023), never below it.",
         limit_follow.LimitFollowParameters,
         limit_follow.LimitFollow,
     ),
     RecommenderEntry(
         CONFORMAL,
-        "An amount that holds in the next window but for a stated share of cases.",
+        "An amount that the next window exceeds only with a stated probability.",
         ConformalParameters,
         Conformal,
     ),
     RecommenderEntry(
-        judging.AUTO,
-        "Per container and resource, who did best in the past by an explicit cost.",
+        evaluation.AUTO,
+        "Per container and resource, the recommender with the least past cost.",
         AutoSizingParameters,
         _make_auto,
     ),

@@ -1,8 +1,8 @@
-"""Statistics of series: quantiles over all of them, peaks and quantiles by window.
+"""Statistics of series: quantiles per series, and peaks and quantiles per window.
 
 Quantiles are those of NumPy and of Prometheus' ``quantile_over_time``: linear between the two
-nearest ranks. Points that were not measured do not count. Windows are counted from the end of the
-grid, so that the last one is whole; what is left over at the beginning belongs to none.
+nearest ranks. Missing points (NaN) do not count. Windows are counted from the end of the grid, so
+that the last one is whole; a remainder at the beginning is left out.
 """
 
 from __future__ import annotations
@@ -22,43 +22,43 @@ def quantiles(values: Floats, share: float) -> Floats:
 
 def several_quantiles(values: Floats, shares: Sequence[float]) -> Floats:
     """Return quantiles of each row, by row and share."""
-    found = np.empty((len(values), len(shares)))
-    _quantiles(values, np.array(shares, dtype=np.float64), found)
-    return found
+    out = np.empty((len(values), len(shares)))
+    _quantiles(values, np.array(shares, dtype=np.float64), out)
+    return out
 
 
 def pooled_quantiles(values: Floats, owners: Ints, count: int, share: float) -> Floats:
-    """Return a quantile over all rows of each owner; rows stand in the order of owners."""
+    """Return a quantile over all rows of each owner; rows are sorted by owner."""
     starts = np.searchsorted(owners, np.arange(count + 1))
-    found = np.empty(count)
-    _pooled(values, starts, share, found)
-    return found
+    out = np.empty(count)
+    _pooled(values, starts, share, out)
+    return out
 
 
 def counts(values: Floats) -> Ints:
     """Return how many points of each row were measured."""
-    found: Ints = np.count_nonzero(~np.isnan(values), axis=1)
-    return found
+    measured: Ints = np.count_nonzero(~np.isnan(values), axis=1)
+    return measured
 
 
 def largest(values: Floats) -> Floats:
     """Return the largest value of each row; NaN where nothing was measured."""
     if not values.shape[1]:
         return np.full(len(values), np.nan)
-    found: Floats = np.fmax.reduce(values, axis=1)
-    return found
+    maxima: Floats = np.fmax.reduce(values, axis=1)
+    return maxima
 
 
 def peaks(values: Floats, points: int) -> Floats:
     """Return the largest value by row and window; NaN where nothing was measured.
 
     Args:
-        values: By row and point.
-        points: Length of a window.
+        values: Values by row and point.
+        points: Length of a window in points.
     """
     shaped = _windows(values, points)
-    found: Floats = np.fmax.reduce(shaped, axis=2)
-    return found
+    maxima: Floats = np.fmax.reduce(shaped, axis=2)
+    return maxima
 
 
 def window_quantiles(values: Floats, points: int, share: float) -> Floats:
@@ -75,7 +75,7 @@ def _windows(values: Floats, points: int) -> Floats:
 
 @compiled
 def _quantile(known: Floats, share: float) -> float:
-    """Return a quantile of values in any order, which are put into another one."""
+    """Return a quantile of unsorted values; reorders them in place."""
     count = len(known)
     if count == 0:
         return np.nan
@@ -86,14 +86,14 @@ def _quantile(known: Floats, share: float) -> float:
     low = _select(known, below)
     if below + 1 >= count or rank == below:
         return low
-    # All that is larger stands behind it now.
+    # All larger values now follow it.
     high = known[below + 1 :].min()
     return float(low + (rank - below) * (high - low))
 
 
 @compiled
 def _select(values: Floats, place: int) -> float:
-    """Return what would stand at a place if values were sorted (Hoare's selection)."""
+    """Return the value at an index of the sorted order (Hoare's selection)."""
     left, right = 0, len(values) - 1
     while left < right:
         pivot = values[(left + right) // 2]
@@ -117,16 +117,16 @@ def _select(values: Floats, place: int) -> float:
 
 
 @compiled
-def _quantiles(values: Floats, shares: Floats, found: Floats) -> None:
+def _quantiles(values: Floats, shares: Floats, out: Floats) -> None:
     for row in range(len(values)):
         line = values[row]
         known = line[~np.isnan(line)]
         for place in range(len(shares)):
-            found[row, place] = _quantile(known, shares[place])
+            out[row, place] = _quantile(known, shares[place])
 
 
 @compiled
-def _pooled(values: Floats, starts: Ints, share: float, found: Floats) -> None:
-    for owner in range(len(found)):
+def _pooled(values: Floats, starts: Ints, share: float, out: Floats) -> None:
+    for owner in range(len(out)):
         block = values[starts[owner] : starts[owner + 1]].copy().reshape(-1)
-        found[owner] = _quantile(block[~np.isnan(block)], share)
+        out[owner] = _quantile(block[~np.isnan(block)], share)

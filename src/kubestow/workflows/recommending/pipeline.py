@@ -24,8 +24,8 @@ from kubestow.model.usage import Usage
 from kubestow.policies.sizing import (
     conformal,
     estimates,
+    evaluation,
     guards,
-    judging,
     keep,
     registry,
 )
@@ -37,7 +37,7 @@ from kubestow.policies.sizing.recommendations import (
 )
 
 CPU, MEMORY = resources.CPU, resources.MEMORY
-AUTO: Final = judging.AUTO
+AUTO: Final = evaluation.AUTO
 # Compiled loops run side by side; more than two gain little for five candidates.
 _WORKERS: Final = 2
 Watch = Callable[[str, float], None]
@@ -64,7 +64,7 @@ class RecommendRequest:
     window_s: float = 86400.0
     windows: int = 4
     guards: guards.GuardParameters = field(default_factory=guards.GuardParameters)
-    screen: judging.ScreenParameters = field(default_factory=judging.ScreenParameters)
+    screen: evaluation.ScreenParameters = field(default_factory=evaluation.ScreenParameters)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +115,7 @@ def recommend(
     watch("screening", 0.8)
     window = _window(table, request)
     java = tuple(_heap(inventory, key) for key in table.keys)
-    screen = judging.screen_container(table, window, request.screen, java)
+    screen = evaluation.screen_container(table, window, request.screen, java)
     watch("guarding", 0.9)
     made = _recommend_all(table, inventory, request, answers, judged, screen, bounds)
     watch("done", 1.0)
@@ -192,9 +192,9 @@ def _merge(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
 
 
 def _window(table: Usage, request: RecommendRequest) -> int:
-    return judging.arena_window(
+    return evaluation.arena_window(
         table,
-        judging.TournamentParameters(window_s=request.window_s, windows=request.windows),
+        evaluation.TournamentParameters(window_s=request.window_s, windows=request.windows),
     )
 
 
@@ -202,18 +202,18 @@ def _estimate(
     table: Usage,
     inventory: usage.Inventory,
     request: RecommendRequest,
-) -> tuple[estimates.Estimates, judging.BacktestScores]:
+) -> tuple[estimates.Estimates, evaluation.BacktestScores]:
     window = _window(table, request)
-    at = judging.origins(table.points, window, request.windows, window)
+    at = evaluation.origins(table.points, window, request.windows, window)
     if request.strategy == keep.NAME:
         now = [_kept(table, inventory)] * (len(at) + 1)
     else:
         with futures.ThreadPoolExecutor(_WORKERS) as pool:
             estimator = make_estimator(request)
-            if isinstance(estimator, judging.Tournament):
+            if isinstance(estimator, evaluation.Tournament):
                 estimator = replace(estimator, mapper=pool.map)
             now = estimates.estimate_at(estimator, table, [*at, table.points])
-    return now[-1], judging.backtest_all(table, window, at, now[:-1])
+    return now[-1], evaluation.backtest_all(table, window, at, now[:-1])
 
 
 def _kept(table: Usage, inventory: usage.Inventory) -> estimates.Estimates:
@@ -247,8 +247,8 @@ def _recommend_all(
     inventory: usage.Inventory,
     request: RecommendRequest,
     found: estimates.Estimates,
-    judged: judging.BacktestScores,
-    screen: judging.Screen,
+    judged: evaluation.BacktestScores,
+    screen: evaluation.Screen,
     bounds: Mapping[str, PodBounds],
 ) -> tuple[Recommendation, ...]:
     keys = table.keys
@@ -369,8 +369,8 @@ def _quality(current: Mapping[str, ContainerResources], measured: Set[str]) -> r
 def _complete(
     table: Usage,
     inventory: usage.Inventory,
-    judged: judging.BacktestScores,
-    screen: judging.Screen,
+    judged: evaluation.BacktestScores,
+    screen: evaluation.Screen,
     place: int,
     sized: Recommendation,
     rows: slice,
@@ -408,7 +408,7 @@ def _living(cpu: arrays.Floats, memory: arrays.Floats) -> int:
     return int(np.count_nonzero(~(np.isnan(cpu[:, -1]) & np.isnan(memory[:, -1]))))
 
 
-def _backtest(judged: judging.BacktestScores, place: int) -> SizingBacktest:
+def _backtest(judged: evaluation.BacktestScores, place: int) -> SizingBacktest:
     missed, over = judged.memory_missed[place], judged.cpu_over[place]
     memory, peak = judged.memory_bytes[place], judged.memory_peak_bytes[place]
     cpu, used = judged.cpu_cores[place], judged.cpu_mean_cores[place]

@@ -20,7 +20,7 @@ RULES = conformal_features.FeatureRules(history=8, half_life=1.0, shift_factor=1
 
 def test_only_what_lies_before_a_window_is_known_about_it() -> None:
     logs = np.array([[1.0, 3.0, 2.0]])
-    result = conformal_features.look_back(logs, RULES)
+    result = conformal_features.window_features(logs, RULES)
     assert result.shape == (1, 4, conformal_features.KINDS)
     assert np.isnan(result[0, 0]).all()
     last, largest = conformal_features.LAST, conformal_features.MAX2
@@ -34,8 +34,8 @@ def test_only_what_lies_before_a_window_is_known_about_it() -> None:
 
 
 def test_windows_without_a_measurement_are_passed_over() -> None:
-    whole = conformal_features.look_back(np.array([[1.0, 3.0, 2.0]]), RULES)
-    holes = conformal_features.look_back(np.array([[NAN, 1.0, NAN, 3.0, 2.0, NAN]]), RULES)
+    whole = conformal_features.window_features(np.array([[1.0, 3.0, 2.0]]), RULES)
+    holes = conformal_features.window_features(np.array([[NAN, 1.0, NAN, 3.0, 2.0, NAN]]), RULES)
     assert holes[0, -1].tolist() == whole[0, -1].tolist()
 
 
@@ -47,8 +47,8 @@ def test_windows_without_a_measurement_are_passed_over() -> None:
 def test_later_windows_change_nothing_that_was_known(
     values: list[float], later: list[float]
 ) -> None:
-    short = conformal_features.look_back(np.array([values]), RULES)
-    long = conformal_features.look_back(np.array([values + later]), RULES)
+    short = conformal_features.window_features(np.array([values]), RULES)
+    long = conformal_features.window_features(np.array([values + later]), RULES)
     np.testing.assert_array_equal(short[0], long[0, : len(values) + 1])
 
 
@@ -64,7 +64,7 @@ def test_later_windows_change_nothing_that_was_known(
     ],
 )
 def test_a_shift_is_a_lasting_move_beyond_all_that_was(logs: list[float], left: int) -> None:
-    result = conformal_features.look_back(np.array([logs]), RULES)
+    result = conformal_features.window_features(np.array([logs]), RULES)
     assert result[0, -1, conformal_features.COUNT] == left
     assert result[0, -1, conformal_features.SHIFTED] == float(left < len(logs))
 
@@ -121,7 +121,7 @@ def test_the_rule_is_the_one_that_would_have_reserved_least() -> None:
     noise = 0.5 * rng.standard_normal((200, 30))
     chosen = []
     for logs in (walk, noise):
-        features = conformal_features.look_back(
+        features = conformal_features.window_features(
             logs, conformal_features.FeatureRules(28, 4.0, 1.5, 4.0)
         )
         past = conformal_scores.Past(logs, features, -np.inf, 60.0, 200, 5.0)
@@ -138,7 +138,7 @@ def test_the_rule_is_the_one_that_would_have_reserved_least() -> None:
 
 def test_windows_below_the_least_amount_are_never_missed() -> None:
     logs = np.tile(np.array([0.0, 1.0]), (100, 10))
-    features = conformal_features.look_back(logs, RULES)
+    features = conformal_features.window_features(logs, RULES)
     past = conformal_scores.Past(logs, features, 1.0, 0.0, 50, 5.0)
     result = conformal_scores.answer(past, (0.1,))
     assert result.amounts[:, 0].tolist() == [1.0] * 100

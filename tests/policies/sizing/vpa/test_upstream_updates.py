@@ -61,7 +61,7 @@ def test_pods_are_chosen_as_upstream_chooses_them(case: recorded.Json) -> None:
     rules = priorities.UpdateRules(
         recorded.policies_of(given["vpa"]), policy, flags, seconds(given["now"])
     )
-    chosen = priorities.deserves(
+    chosen = priorities.needs_update(
         recorded.read_pod(given["pod"]), read_priority(given["priority"]), rules
     )
     if policy.mode == "InPlace" and given["infeasible"] is not None:
@@ -73,13 +73,13 @@ def test_pods_are_chosen_as_upstream_chooses_them(case: recorded.Json) -> None:
 
 @cases("sorted")
 def test_urgent_pods_come_first(case: recorded.Json) -> None:
-    judged = [
+    ranked_pods = [
         (pods.UpdaterPod(name, ()), read_priority(value))
         for name, value, admitted in case["in"]
         if admitted
     ]
-    by_name = {pod.name: result for pod, result in judged}
-    got = [by_name[pod.name] for pod in priorities.order(judged)]
+    by_name = {pod.name: result for pod, result in ranked_pods}
+    got = [by_name[pod.name] for pod in priorities.order(ranked_pods)]
     # Upstream leaves the order of equal ones open, so their priorities are compared.
     assert got == [by_name[name] for name in case["out"]]
 

@@ -1,14 +1,13 @@
-"""What ``conformal`` knows about a container before each of its windows.
+"""Features of a container before each of its windows, for ``conformal``.
 
-One number per window (``window_statistics``) goes in; out come, for every window and for the one to
-come, a few levels on a logarithmic scale (the last window, the largest of the last few, means), how
-much windows differ from one to the next, and how many there were. The past is walked through in
-this way so that the same rule that answers now has also answered at every earlier window
-(``conformal_scores``).
+The input is one number per window (``window_statistics``). The output, for every window and for the
+next one: a few levels on a logarithmic scale (the last window, the largest of the last few, means),
+the usual difference between successive windows, and their number. Features of past windows let
+``scores`` test the rule that is used now at every earlier window.
 
-A *shift* is where the level has moved for good: the last windows lie beyond all earlier ones, by a
-factor and by a multiple of the usual step. What lies before it is forgotten; fewer windows are left
-and the margin grows accordingly.
+A *shift* is a lasting change of level: the last windows lie beyond all earlier ones, by a factor
+and by a multiple of the usual step. Windows before a shift are ignored; fewer windows are left and
+the margin grows accordingly.
 """
 
 from __future__ import annotations
@@ -33,20 +32,20 @@ COUNT: Final = 8
 SHIFTED: Final = 9
 KINDS: Final = 10
 _SPANS: Final = (2, 4, 8, 16)
-# So many windows in a row must lie beyond all earlier ones, and so many must have been before.
+# Windows in a row that must lie beyond all earlier ones, and windows needed before them.
 _AFTER: Final = 3
 _BEFORE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureRules:
-    """How the past is looked at.
+    """Parameters of the features.
 
     Attributes:
-        history: So many windows back.
-        half_life: Windows after which one counts half in the recent level.
-        shift_factor: Least factor between levels before and after a shift.
-        shift_steps: Least distance of the levels, in usual steps from window to window.
+        history: Number of past windows used.
+        half_life: Age in windows at which a window counts half in the recent level.
+        shift_factor: Smallest factor between levels before and after a shift.
+        shift_steps: Smallest distance of the levels, in usual steps from window to window.
     """
 
     history: int
@@ -55,48 +54,48 @@ class FeatureRules:
     shift_steps: float
 
 
-def look_back(logs: Floats, rules: FeatureRules) -> Floats:
-    """Return what was known before each window and is known now.
+def window_features(logs: Floats, rules: FeatureRules) -> Floats:
+    """Return the features before each window and before the next one.
 
     Args:
         logs: Logarithms of the windows' statistics, by container and window; NaN if not known.
-        rules: How to look.
+        rules: Parameters of the features.
 
     Returns:
-        By container, window (one more than given: the window to come) and kind; NaN before the
-        first known window.
+        Features by container, window (one more than given: the next window) and kind; NaN before
+        the first known window.
     """
-    found = np.full((logs.shape[0], logs.shape[1] + 1, KINDS), np.nan)
-    _look_back(
+    out = np.full((logs.shape[0], logs.shape[1] + 1, KINDS), np.nan)
+    _window_features(
         logs, rules.history, 0.5 ** (1.0 / rules.half_life), np.log(rules.shift_factor),
-        rules.shift_steps, found,
+        rules.shift_steps, out,
     )  # fmt: skip
-    return found
+    return out
 
 
 @compiled
-def _look_back(
-    logs: Floats, history: int, fading: float, least: float, steps: float, found: Floats
+def _window_features(
+    logs: Floats, history: int, fading: float, least: float, steps: float, out: Floats
 ) -> None:
     rows, windows = logs.shape
     for row in range(rows):
         known = logs[row][~np.isnan(logs[row])]
-        # Places of known windows: how many of them lie before each window.
-        seen = 0
+        # How many known windows lie before each window.
+        count = 0
         for window in range(windows + 1):
-            if seen > 0:
-                begin = max(seen - history, 0)
-                cut = _find_shift(known[begin:seen], least, steps)
-                _describe(known[begin + cut : seen], fading, found[row, window])
-                found[row, window, SHIFTED] = 1.0 if cut > 0 else 0.0
+            if count > 0:
+                begin = max(count - history, 0)
+                cut = _find_shift(known[begin:count], least, steps)
+                _describe(known[begin + cut : count], fading, out[row, window])
+                out[row, window, SHIFTED] = 1.0 if cut > 0 else 0.0
             if window < windows and not np.isnan(logs[row, window]):
-                seen += 1
+                count += 1
 
 
 @compiled
-def _describe(past: Floats, fading: float, found: Floats) -> None:
+def _describe(past: Floats, fading: float, out: Floats) -> None:
     count = len(past)
-    found[LAST] = past[count - 1]
+    out[LAST] = past[count - 1]
     largest = -np.inf
     weight, weights, recent, total, squares = 1.0, 0.0, 0.0, 0.0, 0.0
     for age in range(count):
@@ -104,17 +103,17 @@ def _describe(past: Floats, fading: float, found: Floats) -> None:
         largest = max(largest, value)
         for place in range(len(_SPANS)):
             if age < _SPANS[place]:
-                found[MAX2 + place] = largest
+                out[MAX2 + place] = largest
         total += value
         recent += weight * value
         weights += weight
         weight *= fading
         if age > 0:
             squares += (past[count - age] - value) ** 2
-    found[RECENT] = recent / weights
-    found[MEAN] = total / count
-    found[STEP] = np.sqrt(squares / (count - 1)) if count > 1 else np.nan
-    found[COUNT] = count
+    out[RECENT] = recent / weights
+    out[MEAN] = total / count
+    out[STEP] = np.sqrt(squares / (count - 1)) if count > 1 else np.nan
+    out[COUNT] = count
 
 
 @compiled
@@ -132,7 +131,7 @@ def _find_shift(past: Floats, least: float, steps: float) -> int:
     for cut in range(count - 2, _BEFORE - 1, -1):
         low, high = min(low, past[cut]), max(high, past[cut])
         if low <= lows[cut - 1] and high >= highs[cut - 1]:
-            return 0  # The windows since reach over all before: no earlier cut can part them.
+            return 0  # Later windows span all earlier ones: no earlier cut can separate them.
         apart = low > highs[cut - 1] or high < lows[cut - 1]
         if apart and cut <= count - _AFTER:
             before = past[:cut]

@@ -1,14 +1,14 @@
 """The recommender ``conformal``: requests with a stated probability of being too small.
 
-It answers one question: what amount holds in the next window (a day by default) but for a share
-``p`` of cases? A window needs its memory peak, and its 95th percentile of CPU, since CPU beyond the
-request slows down and does not kill. Of several pods of a container the largest counts, so that a
-miss is a window in which any of them needed more.
+It answers one question: which amount does the next window (a day by default) exceed only with
+probability ``p``? A window needs its memory peak and its 95th percentile of CPU, because CPU beyond
+the request only slows a container down. Of several pods of a container the largest counts, so that
+a miss is a window in which any of them needed more.
 
-Flow: ``window_statistics`` -> ``conformal_features`` (what was known before each window) ->
-``conformal_scores`` (margins from how earlier windows of all containers came out) ->
-``conformal_floors``. Runs of jobs have no windows and go through ``conformal_runs``. Böttcher 2023
-8.3 (2) asks for such an estimator.
+Flow: ``window_statistics`` -> ``features`` (what was known before each window) -> ``scores``
+(margins from the outcomes of earlier windows of all containers) -> floors for start-up peaks and
+OOM kills. Runs of jobs have no windows and use ``runs``. Böttcher 2023 8.3 (2) asks for such an
+estimator.
 """
 
 from __future__ import annotations
@@ -28,36 +28,36 @@ from kubestow.policies.sizing.conformal import runs, scores
 
 
 def find_startup_peaks(usage: Usage, points: int, recent: int) -> Floats:
-    """Return the largest memory of the first points of pods that were seen to start.
+    """Return the peak memory during start-up of pods whose start was observed.
 
-    A pod that is there from the first point may have started long before, so its
-    first points are no start.
+    A pod that exists at the first point may have started long before, so its first points are not
+    a start.
 
     Args:
-        usage: Usage.
-        points: How long a start takes.
-        recent: Starts that lie further back than so many points do not count.
+        usage: Usage of many containers.
+        points: Length of a start-up in points.
+        recent: Ignore starts further back than this many points.
 
     Returns:
-        By container; 0 where no start was seen.
+        Bytes by container; 0 where no start was observed.
     """
     if not usage.points:
         return np.zeros(len(usage.containers))
     memory = usage.memory_bytes
     known = ~np.isnan(memory)
     first = np.argmax(known, axis=1)
-    seen = np.flatnonzero(known.any(axis=1) & (first > max(usage.points - recent - 1, 0)))
-    columns = first[seen, np.newaxis] + np.arange(points)
+    started = np.flatnonzero(known.any(axis=1) & (first > max(usage.points - recent - 1, 0)))
+    columns = first[started, np.newaxis] + np.arange(points)
     inside = columns < usage.points
-    taken = memory[seen[:, np.newaxis], np.minimum(columns, usage.points - 1)]
+    taken = memory[started[:, np.newaxis], np.minimum(columns, usage.points - 1)]
     peaks = np.full(len(memory), np.nan)
-    peaks[seen] = window_statistics.largest(np.where(inside, taken, np.nan))
-    found = usage.largest(peaks)
-    return np.where(np.isnan(found), 0.0, found)
+    peaks[started] = window_statistics.largest(np.where(inside, taken, np.nan))
+    largest = usage.largest(peaks)
+    return np.where(np.isnan(largest), 0.0, largest)
 
 
 def raise_killed(oom_killed_bytes: Floats, ratio: float, least_bytes: float) -> Floats:
-    """Return the least memory after an OOM kill; 0 where there was none."""
+    """Return the smallest memory allowed after an OOM kill; 0 where there was none."""
     return np.where(
         oom_killed_bytes > 0.0,
         np.maximum(oom_killed_bytes * ratio, oom_killed_bytes + least_bytes),
@@ -76,37 +76,37 @@ Count = Annotated[int, decoding.ValueBounds(least=1)]
 
 @dataclass(frozen=True, slots=True)
 class ConformalParameters:
-    """What is promised, and how the past is looked at.
+    """Guaranteed probabilities, and how past windows are used.
 
     Attributes:
         cpu_miss_probability: Share of windows whose CPU may exceed the request.
         memory_miss_probability: Share of windows whose memory may exceed the request.
-        window_s: For how long a recommendation stands.
-        cpu_quantile: Which quantile of a window's CPU samples is to be covered; 1 for the peak.
-        history_windows: Windows looked back at; eight weeks of days.
-        half_life_windows: Windows after which one counts half in the recent level (4: chosen on
-            the halves of public traces that are kept for tuning).
+        window_s: Seconds for which a recommendation should hold.
+        cpu_quantile: Quantile of a window's CPU samples to cover; 1 for the peak.
+        history_windows: Number of past windows used; eight weeks of days.
+        half_life_windows: Age in windows at which a window counts half in the recent level (4:
+            chosen on the halves of public traces that are kept for tuning).
         shift_factor: Levels that differ by less are the same level (as above).
-        shift_steps: Levels that differ by less than so many usual steps are the same level.
-        prior_weight: How many windows the built-in scores count beside the fleet's (as above).
-        thrift: Margins shrink with the size of a container to this power, so that less is reserved
-            in sum: the promise then holds over all containers, large ones miss more often and small
-            ones less. 0 treats all alike.
-        enough_scores: With fewer windows in all containers no rule is chosen.
-        most_factor: Nothing is recommended beyond so many times the largest of the last windows,
+        shift_steps: Levels that differ by fewer usual steps are the same level.
+        prior_weight: Weight of the built-in scores, in windows of the fleet (as above).
+        thrift: Margins shrink with the size of a container to this power, so that the sum of
+            requests is smaller: the probability then holds over all containers, large ones miss
+            more often and small ones less. 0 treats all alike.
+        enough_scores: Windows of all containers needed to choose a rule.
+        most_factor: Upper bound of the amount, as a multiple of the largest of the last windows,
             whatever the scores of a few containers say.
         cpu_grain_cores: Differences of this size are noise (first bucket of VPA's histogram).
-        memory_grain_bytes: As above.
-        cpu_least_cores: Least request (krr's floor).
-        memory_least_bytes: As above.
-        startup_s: The first so many seconds of a pod are its start, whose memory peak is a floor.
+        memory_grain_bytes: The same for memory.
+        cpu_least_cores: Smallest request (krr's floor).
+        memory_least_bytes: The same for memory.
+        startup_s: Length of a pod's start-up in seconds; its memory peak is a floor.
         startup_recent_s: Starts longer ago than this do not count.
         oom_ratio: Growth after an OOM kill (VPA's ``oom-bump-up-ratio``).
-        oom_least_bytes: Least growth after an OOM kill (VPA's ``oom-min-bump-up-bytes``).
-        run_history: Runs of a job looked back at.
-        run_most_factor: Largest factor over the mean of runs while they are too few to know.
-        keep_change: Requests that are too large by less than this share are kept (the updater of
-            VPA acts from 10 % on).
+        oom_least_bytes: Smallest growth after an OOM kill (VPA's ``oom-min-bump-up-bytes``).
+        run_history: Number of past runs of a job used.
+        run_most_factor: Largest factor over the mean of runs; bounds the margin of few runs.
+        keep_change: Requests that are too large by less than this share are kept (VPA's updater
+            acts from 10 % on).
     """
 
     cpu_miss_probability: Share = 0.05
@@ -136,7 +136,7 @@ class ConformalParameters:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sized:
-    """Amounts of one resource by container, with what led to them."""
+    """Amounts of one resource by container, with their inputs."""
 
     target: Floats
     lower: Floats
@@ -155,7 +155,7 @@ class Conformal:
     name: str = CONFORMAL
 
     def estimate(self, usage: Usage) -> estimates.Estimates:
-        """Return what holds in the next window, or in the next run where rows are runs."""
+        """Return amounts for the next window, or for the next run where rows are runs."""
         size = size_runs if usage.runs else size_windows
         p = self.parameters
         cpu = size(usage, measure_cpu(usage, p), p, memory=False)
@@ -172,7 +172,7 @@ class Conformal:
 
 
 def measure_cpu(usage: Usage, p: ConformalParameters) -> Floats:
-    """Return what each window needed of CPU, by row and window; a run is one window."""
+    """Return the CPU each window needed, by row and window; a run is one window."""
     points = _window_points(usage, p)
     if p.cpu_quantile == 1.0:
         return window_statistics.peaks(usage.cpu_cores, points)
@@ -180,13 +180,13 @@ def measure_cpu(usage: Usage, p: ConformalParameters) -> Floats:
 
 
 def measure_memory(usage: Usage, p: ConformalParameters) -> Floats:
-    """Return what each window needed of memory, by row and window; a run is one window."""
+    """Return the memory each window needed, by row and window; a run is one window."""
     return window_statistics.peaks(usage.memory_bytes, _window_points(usage, p))
 
 
 def _window_points(usage: Usage, p: ConformalParameters) -> int:
     whole = max(usage.points, 1)
-    # What is shorter than a window is taken for one: better than no answer.
+    # A history shorter than a window counts as one: better than no result.
     return whole if usage.runs else min(max(round(p.window_s / usage.step_s), 1), whole)
 
 
@@ -199,7 +199,7 @@ def size_windows(usage: Usage, needed: Floats, p: ConformalParameters, *, memory
     rules = conformal_features.FeatureRules(
         p.history_windows, p.half_life_windows, p.shift_factor, p.shift_steps
     )
-    features = conformal_features.look_back(logs, rules)
+    features = conformal_features.window_features(logs, rules)
     past = scores.Past(
         logs,
         features,
@@ -209,32 +209,32 @@ def size_windows(usage: Usage, needed: Floats, p: ConformalParameters, *, memory
         float(np.log(p.most_factor)),
         p.thrift,
     )
-    found = scores.answer(past, _shares(missed))
-    amounts = np.exp(found.amounts) - grain
+    answers = scores.answer(past, _shares(missed))
+    amounts = np.exp(answers.amounts) - grain
     now = features[:, -1]
     return _Sized(
         amounts[:, 0],
         amounts[:, 1],
         np.maximum(amounts[:, 2], amounts[:, 0] * (1.0 + p.keep_change)),
-        np.exp(found.levels) - grain,
+        np.exp(answers.levels) - grain,
         np.nan_to_num(now[:, conformal_features.COUNT]),
-        found.scores.astype(np.float64),
+        answers.scores.astype(np.float64),
         np.nan_to_num(now[:, conformal_features.SHIFTED]),
     )
 
 
 def _shares(missed: float) -> tuple[float, float, float]:
-    # A request is kept while it is missed at most twice and at least a quarter as often as asked.
+    # A request is kept while its miss probability is between a quarter and twice the target.
     return missed, min(2.0 * missed, 0.5), missed / 4.0
 
 
 def join_pods(usage: Usage, needed: Floats) -> Floats:
     """Return the largest pod's need by container and window; NaN where none was measured."""
-    found = np.full((len(usage.containers), needed.shape[1]), np.nan)
+    needs = np.full((len(usage.containers), needed.shape[1]), np.nan)
     present, starts = np.unique(usage.owners, return_index=True)
     if len(present):
-        found[present] = np.fmax.reduceat(needed, starts, axis=0)
-    return found
+        needs[present] = np.fmax.reduceat(needed, starts, axis=0)
+    return needs
 
 
 def size_runs(usage: Usage, needed: Floats, p: ConformalParameters, *, memory: bool) -> _Sized:
@@ -246,14 +246,14 @@ def size_runs(usage: Usage, needed: Floats, p: ConformalParameters, *, memory: b
     logs = np.log(needed[rows, 0] + grain) if needed.shape[1] else np.full(len(rows), np.nan)
     sample = runs.collect(logs, usage.owners[rows], len(usage.containers))
     spread = runs.find_spread(sample)
-    # Memory that some recent run has needed is needed again, however rare it was.
-    seen = sample.largest if memory else np.full(len(usage.containers), -np.inf)
-    found = []
+    # Memory that a recent run needed may be needed again, however rare that was.
+    observed = sample.largest if memory else np.full(len(usage.containers), -np.inf)
+    amounts = []
     for share in _shares(missed):
         margin = runs.reach(sample, spread, share)
         bound = sample.means + np.minimum(margin, np.log(p.run_most_factor))
-        found.append(np.maximum(np.exp(np.maximum(bound, seen)) - grain, least))
-    target, lower, upper = (np.where(sample.counts > 0, part, np.nan) for part in found)
+        amounts.append(np.maximum(np.exp(np.maximum(bound, observed)) - grain, least))
+    target, lower, upper = (np.where(sample.counts > 0, part, np.nan) for part in amounts)
     counts = sample.counts.astype(np.float64)
     return _Sized(
         target,
@@ -267,7 +267,7 @@ def size_runs(usage: Usage, needed: Floats, p: ConformalParameters, *, memory: b
 
 
 def latest_runs(usage: Usage, count: int) -> NDArray[np.int64]:
-    """Return the rows of the last runs of every container, by when they began."""
+    """Return the rows of the latest runs of every container, by start."""
     known = ~(np.isnan(usage.cpu_cores) & np.isnan(usage.memory_bytes))
     began = np.argmax(known, axis=1) if usage.points else np.zeros(len(known), dtype=np.int64)
     order = np.lexsort((began, usage.owners))
@@ -284,7 +284,7 @@ def _raise(sized: _Sized, usage: Usage, p: ConformalParameters) -> _Sized:
         recent = round(p.startup_recent_s / usage.step_s)
         peaks = find_startup_peaks(usage, points, recent)
         floors = np.maximum(floors, peaks)
-    # Nothing is known of a container that only was killed, but that it needs more than it had.
+    # Of a container with only an OOM kill, all that is known is that it needs more.
     target, lower, upper = (
         np.where(floors > 0.0, np.fmax(part, floors), part)
         for part in (sized.target, sized.lower, sized.upper)
@@ -294,7 +294,7 @@ def _raise(sized: _Sized, usage: Usage, p: ConformalParameters) -> _Sized:
 
 
 def explain(counts: Floats, shifted: Floats, what: str) -> tuple[str, ...]:
-    """Return what a reader should know about each container; empty where all is as usual."""
+    """Return a note on each container; empty where nothing is unusual."""
     texts = []
     for count, moved in zip(counts.tolist(), shifted.tolist(), strict=True):
         text = f"few {what}: {count:.0f}" if count < scores.CLASSES[-1] else ""
@@ -305,8 +305,8 @@ def explain(counts: Floats, shifted: Floats, what: str) -> tuple[str, ...]:
 
 
 def hold_requests(present: Floats, target: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Return what to request: the present amount while it lies between the bounds.
+    """Return what to request: the current amount while it lies between the bounds.
 
-    That makes an end of changing back and forth between two neighbouring amounts.
+    This prevents oscillation between two neighbouring amounts.
     """
     return np.where((present >= lower) & (present <= upper), present, target)

@@ -1,19 +1,18 @@
-"""The margin of ``conformal``: how far windows came out above what was expected, over the fleet.
+"""The margin of ``conformal``: how far past windows of the fleet exceeded their expected level.
 
-At every window of the past a *rule* gives a level and a scale; the score of the window is its
-distance from the level in scales. The estimate for the window to come is its level and so many
-scales as all but a share ``p`` of the scores stayed below. Under exchangeability that holds with
-probability ``1 - p`` whatever the distribution (split conformal prediction: Vovk, Gammerman, Shafer
-2005, section 4; normalised scores: Papadopoulos, Gammerman, Vovk 2008). Eight windows of one
-container cannot say what happens once in a hundred windows, so scores of all containers count, in
-classes by how much was known about the container (Mondrian conformal prediction). Instead of the
-point at infinity that the theory adds, a table of scores of public traces is added with the weight
-of a few windows (``conformal_priors``): without a fleet it is all there is, in a large one it does
-not count.
+At every past window a *rule* gives a level and a scale; the score of the window is its distance
+from the level in scales. The estimate for the next window is its level plus the ``1 - p`` quantile
+of the scores times its scale. Under exchangeability that holds with probability ``1 - p`` whatever
+the distribution (split conformal prediction: Vovk, Gammerman, Shafer 2005, section 4; normalised
+scores: Papadopoulos, Gammerman, Vovk 2008). Eight windows of one container are no evidence of what
+happens once in a hundred windows, so scores of all containers count, in classes by how much was
+known about the container (Mondrian conformal prediction). Instead of the point at infinity that the
+theory adds, a table of scores of public traces (``SCORES``) is added with the weight of a few
+windows: without a fleet it is the only evidence, in a large fleet its weight vanishes.
 
-Which rule is best differs between fleets and shares: where windows follow one another slowly it is
-the last one, where they are bursts it is the largest of many. The rule is chosen by what it would
-have reserved in the past at the asked share, so a rule that is not sharp is not taken.
+The best rule differs between fleets and probabilities: where windows change slowly it uses the last
+one, where they are bursts the largest of many. The rule is chosen by what it would have reserved in
+the past at the given probability, so a rule that is not sharp is not chosen.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ STEP: Final = 0.088
 """Usual step from one window to the next, on the logarithmic scale."""
 
 LEVELS: Final = np.array([0.25, 0.5, 0.7, 0.8, 0.9, 0.94, 0.96, 0.98, 0.99, 0.995, 0.998, 0.999])
-"""Which quantiles are kept; more of them where misses are rare."""
+"""Quantiles of the table; denser where misses are rare."""
 
-# Every quantile stands for the levels that are nearest to it.
+# Every quantile represents the levels nearest to it.
 _EDGES: Final = np.concatenate([[0.0], (LEVELS[1:] + LEVELS[:-1]) / 2.0, [1.0]])
 WEIGHTS: Final = np.diff(_EDGES)
-"""Share of all scores that each quantile stands for."""
+"""Share of all scores that each quantile represents."""
 
 # fmt: off
 SCORES: Final = np.array(
@@ -63,7 +62,7 @@ SCORES: Final = np.array(
     ]
 )
 # fmt: on
-"""By rule and quantile."""
+"""Scores by rule and quantile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +70,10 @@ class Rule:
     """A level and a scale.
 
     Attributes:
-        first: The level is the mean of this one ...
-        second: ... and this one, on the logarithmic scale (``conformal_features``).
+        first: First feature of the level, on the logarithmic scale (``features``).
+        second: Second feature; the level is the mean of both.
         power: The scale is the container's step from window to window to this power: with 0 all
-            containers get the same factor, with 1 restless ones pay for themselves.
+            containers get the same factor, with 1 only variable ones get larger margins.
     """
 
     first: int
@@ -98,39 +97,39 @@ RULES: Final = tuple(
     Rule(first, second, power) for power in (0.5, 0.0) for first, second in _LEVELS
 )
 DEFAULT: Final = 9
-"""The rule where there is too little to choose by: the largest of 16, scaled.
+"""The rule where there is too little evidence to choose: the largest of 16, scaled.
 
-Of all rules it holds best with the built-in scores alone (tuning halves, each series by itself).
+It holds best of all rules with the built-in scores alone (tuning halves, each series by itself).
 """
 
-# Containers are alike in how many windows they have: 1, 2 to 3, 4 to 7, 8 and more.
+# Classes of containers by number of windows: 1, 2 to 3, 4 to 7, 8 and more.
 CLASSES: Final = (1, 2, 4, 8)
-# Steps between windows beyond this (on the logarithmic scale) scale the margin no further.
+# Steps between windows are clipped here (on the logarithmic scale).
 _MOST_STEP: Final = 0.3
 _LEAST_STEP: Final = 1e-3
-# Sizes count up to this far from the usual one (on the logarithmic scale: a factor of 7).
+# Sizes are clipped at this distance from the median (on the logarithmic scale: a factor of 7).
 _SIZES: Final = 2.0
-# So many standard errors of a share that is counted are kept clear of.
+# Safety distance from the target share, in its standard errors.
 _CAUTION: Final = 1.0
-# So many windows' worth the fleet's step counts beside a container's own.
+# Weight of the fleet's step against a container's own, in windows.
 _SHRINKING: Final = 2.0
 
 
 def find_classes(counts: Floats) -> Ints:
-    """Return the class by number of windows; -1 where there is none."""
+    """Return the class by number of windows; -1 without windows."""
     known = np.where(np.isnan(counts), 0.0, counts)
-    found: Ints = np.searchsorted(CLASSES, known, side="right") - 1
-    return found
+    classes: Ints = np.searchsorted(CLASSES, known, side="right") - 1
+    return classes
 
 
 def shrink_steps(features: Floats, prior: float) -> Floats:
-    """Return the containers' steps, drawn towards that of the fleet, by container and window."""
+    """Return the containers' steps, shrunk towards the fleet's, by container and window."""
     steps, counts = (
         features[:, :, conformal_features.STEP],
         features[:, :, conformal_features.COUNT],
     )
     known = steps[~np.isnan(steps)]
-    # A prior worth some containers keeps a small fleet from being taken for the world.
+    # A prior worth some containers limits the influence of a small fleet.
     usual = prior
     if len(known):
         usual = float(np.exp(np.log(np.maximum(known, _LEAST_STEP)).mean()))
@@ -138,25 +137,25 @@ def shrink_steps(features: Floats, prior: float) -> Floats:
         usual = float(usual**own * prior ** (1.0 - own))
     pairs = np.where(np.isnan(steps), 0.0, counts - 1.0)
     squares = np.where(np.isnan(steps), 0.0, steps) ** 2
-    found: Floats = np.sqrt((_SHRINKING * usual**2 + pairs * squares) / (_SHRINKING + pairs))
-    return found
+    shrunk: Floats = np.sqrt((_SHRINKING * usual**2 + pairs * squares) / (_SHRINKING + pairs))
+    return shrunk
 
 
 def levels(
     features: Floats, steps: Floats, rule: Rule, thrift: float, usual: float
 ) -> tuple[Floats, Floats]:
-    """Return level and scale of a rule wherever something is known.
+    """Return level and scale of a rule; NaN where nothing is known.
 
     Args:
-        features: By kind in the last axis.
+        features: Features, by kind in the last axis.
         steps: Steps between windows, shrunk.
-        rule: Which rule.
+        rule: The rule.
         thrift: How much smaller the margin of large containers is (``Past``).
-        usual: Logarithm of the size of a usual container.
+        usual: Logarithm of the median container size.
     """
     level = 0.5 * (features[..., rule.first] + features[..., rule.second])
     counts = features[..., conformal_features.COUNT]
-    # The error of a mean of so many windows adds to that of the window to come.
+    # The error of the mean of these windows adds to that of the next window.
     scale = np.clip(steps, _LEAST_STEP, _MOST_STEP) ** rule.power * np.sqrt(1.0 + 1.0 / counts)
     if thrift > 0.0:
         larger = np.clip(features[..., conformal_features.MEAN] - usual, -_SIZES, _SIZES)
@@ -165,23 +164,23 @@ def levels(
 
 
 def tighten(missed: float, count: int) -> float:
-    """Return the share to aim at, so that what is asked for holds although a rule was chosen.
+    """Return the share to aim at, so that the target holds although a rule was selected.
 
-    A rule is chosen by the same scores that give its margin, which flatters it, and windows of the
-    same day go together, so that the scores are worth fewer than they are.
+    A rule is selected by the same scores that give its margin, which is optimistic, and windows of
+    the same day are correlated, so that the effective number of scores is smaller.
     """
     error = np.sqrt(missed * (1.0 - missed) / max(count, 1))
     return float(max(missed - _CAUTION * error, missed / 2.0))
 
 
 def weighted_quantile(scores: Floats, prior: Floats, weight: float, share: float) -> float:
-    """Return the quantile of scores and of a prior that counts as so many scores.
+    """Return the quantile of scores and a weighted prior.
 
     Args:
-        scores: Any order; those of windows below the least amount are minus infinity.
-        prior: Scores of the prior at ``conformal_priors.LEVELS``.
-        weight: How many scores the prior is worth; 0 for none.
-        share: Which quantile.
+        scores: Scores in any order; minus infinity for windows below the smallest amount.
+        prior: Scores of the prior at ``LEVELS``.
+        weight: Weight of the prior, in scores; 0 for none.
+        share: The quantile.
     """
     values = np.concatenate([scores, prior])
     weights = np.concatenate([np.ones(len(scores)), weight * WEIGHTS])
@@ -193,18 +192,18 @@ def weighted_quantile(scores: Floats, prior: Floats, weight: float, share: float
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Past:
-    """What the usage of all containers shows of one resource.
+    """Past windows of one resource, over all containers.
 
     Attributes:
         logs: Logarithms of the windows' statistics, by container and window; NaN if not known.
-        features: What was known before each window and is known now (``conformal_features``).
-        least: Logarithm of the least amount; what stays below it is never missed.
-        prior_weight: How many scores the built-in table is worth.
-        enough: Fewer scores than these do not choose a rule.
+        features: Features before each window and before the next one (``features``).
+        least: Logarithm of the smallest amount; windows below it are never missed.
+        prior_weight: Weight of the built-in table, in scores.
+        enough: Number of scores needed to choose a rule.
         most: Logarithm of the largest factor over the largest of the last windows.
-        thrift: Margins shrink with the size of a container to this power. The asked share then
-            holds over the fleet and the rule is chosen by what is reserved in sum; with 0 sizes do
-            not matter, and what is reserved counts by the size of each container.
+        thrift: Margins shrink with the size of a container to this power. The target share then
+            holds over the fleet and the rule is chosen by the sum of reservations; with 0 sizes do
+            not matter, and reservations count relative to the size of each container.
     """
 
     logs: Floats
@@ -217,7 +216,7 @@ class Past:
 
     @property
     def usual(self) -> float:
-        """Logarithm of the size of a usual container."""
+        """Logarithm of the median container size."""
         sizes = self.features[:, -1, conformal_features.MEAN]
         known = sizes[~np.isnan(sizes)]
         return float(np.median(known)) if len(known) else 0.0
@@ -225,13 +224,13 @@ class Past:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConformalAnswers:
-    """Logarithms of amounts by container and asked share; the first share chose the rule.
+    """Logarithms of amounts by container and target share; the first share chose the rule.
 
     Attributes:
-        amounts: By container and share.
-        levels: The level the margin was put on.
-        rules: Which of ``RULES``; -1 where nothing is known.
-        scores: How many scores of the fleet counted.
+        amounts: Amounts by container and share.
+        levels: Levels to which the margin was added.
+        rules: Index into ``RULES``; -1 where nothing is known.
+        scores: Number of the fleet's scores used.
     """
 
     amounts: Floats
@@ -240,16 +239,16 @@ class ConformalAnswers:
     scores: Ints
 
 
-# More scores than these move a quantile by less than it is sure.
+# More scores would change a quantile by less than its error.
 _MOST_SCORES: Final = 40_000
 
 
 def answer(past: Past, missed: tuple[float, ...]) -> ConformalAnswers:
-    """Return amounts that are missed with given probabilities in the window to come."""
+    """Return amounts that the next window exceeds with given probabilities."""
     rows = len(past.logs)
     steps = shrink_steps(past.features, STEP)
     now = find_classes(past.features[:, -1, conformal_features.COUNT])
-    found = ConformalAnswers(
+    answers = ConformalAnswers(
         np.full((rows, len(missed)), np.nan),
         np.full(rows, np.nan),
         np.full(rows, -1, dtype=np.int64),
@@ -266,17 +265,17 @@ def answer(past: Past, missed: tuple[float, ...]) -> ConformalAnswers:
             amounts = level[:, np.newaxis] + scale[:, np.newaxis] * reach
             ceiling = past.features[here, -1, conformal_features.MAX16] + past.most
             amounts = np.minimum(amounts, ceiling[:, np.newaxis])
-            found.amounts[here] = np.maximum(amounts, past.least)
-            found.levels[here] = level
-            found.rules[here] = rule
-            found.scores[here] = len(pool[0])
-    return found
+            answers.amounts[here] = np.maximum(amounts, past.least)
+            answers.levels[here] = level
+            answers.rules[here] = rule
+            answers.scores[here] = len(pool[0])
+    return answers
 
 
 def find_pool(past: Past, place: int) -> tuple[Ints, Ints]:
     """Return the windows (containers, windows) whose scores count for a class.
 
-    Those of containers of which as much was known; where they are too few, all.
+    These are the windows of the same class; where they are too few, all windows.
     """
     counts = past.features[:, :-1, conformal_features.COUNT]
     usable = ~np.isnan(past.logs) & ~np.isnan(counts)

@@ -1,11 +1,11 @@
-"""Guards around any recommender: what a cluster, a namespace and common sense allow.
+"""Inputs of the guards around any recommender.
 
-A recommendation goes through the guards in a fixed order; each may change it and adds a reason.
-First what speaks for more (heaps, kills), then what keeps things as they are (small changes,
-autoscalers on the same resource), at last what nobody can exceed (LimitRange, largest node, quota).
-A recommender knows usage of one container; that a pod has to fit a node as a whole, that a
-HorizontalPodAutoscaler divides by the request (krr PR 80, autoscaler#8493), that a value was
-killed before, only the guards know.
+A recommendation passes the guards in a fixed order; each may change it and adds a reason. First
+come guards that raise requests (heaps, kills), then those that keep them (small changes,
+autoscalers on the same resource), last the hard bounds (LimitRange, largest node, quota). A
+recommender knows only the usage of one container. Only the guards know that a pod has to fit a node
+as a whole, that a HorizontalPodAutoscaler divides by the request (krr PR 80, autoscaler#8493), and
+at which limit a container was OOM-killed before.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ Share = Annotated[float, decoding.ValueBounds(least=0.0)]
 
 @dataclass(frozen=True, slots=True)
 class GuardParameters:
-    """What the guards go by.
+    """Parameters of the guards.
 
     Attributes:
-        cpu_floor_m: Least CPU request, in millicores (krr's floor).
-        memory_floor_bytes: Least memory request; below, container runtimes themselves starve.
+        cpu_floor_m: Smallest CPU request, in millicores (krr's floor).
+        memory_floor_bytes: Smallest memory request; container runtimes need about that much.
         min_change: Changes of a request below this share are not made (VPA's updater: 10 %).
-        memory_limit: Memory limit: that of the request (Böttcher 2023, 3.11), none, in proportion
-            as before, or as it is.
-        cpu_limit: CPU limit; none lets containers use what is idle.
-        cpu_step_m: CPU requests are rounded up to this.
-        memory_step_bytes: Memory requests are rounded up to this.
-        oom_ratio: Growth beyond a memory limit a container was killed at (VPA's 1.2).
-        oom_least_bytes: Least such growth (VPA's 100 MiB).
-        node_share: Share of the largest node one pod may take.
+        memory_limit: Memory limit: equal to the request (Böttcher 2023, 3.11), none, in proportion
+            as before, or unchanged.
+        cpu_limit: CPU limit; none lets containers use idle CPU.
+        cpu_step_m: CPU requests are rounded up to multiples of this.
+        memory_step_bytes: Memory requests are rounded up to multiples of this.
+        oom_ratio: Growth beyond a memory limit at which a container was OOM-killed (VPA's 1.2).
+        oom_least_bytes: Smallest such growth (VPA's 100 MiB).
+        node_share: Share of the largest node that one pod may request.
     """
 
     cpu_floor_m: Annotated[int, decoding.ValueBounds(least=0)] = 10
@@ -57,18 +57,18 @@ class GuardParameters:
 
 @dataclass(frozen=True, slots=True)
 class GuardContext:
-    """What is known of a workload beside its usage; amounts in millicores and bytes.
+    """Facts about a workload other than its usage; amounts in millicores and bytes.
 
     Attributes:
-        current: Requests and limits of its containers.
-        replicas: How many pods it has.
-        oom_killed_bytes: Largest memory limit (or request) a container was OOM-killed at.
-        node: What the largest schedulable node can give to a pod; without it pods are not capped.
+        current: Current requests and limits by container.
+        replicas: Number of its pods.
+        oom_killed_bytes: Largest memory limit (or request) at which a container was OOM-killed.
+        node: Allocatable of the largest schedulable node; ``None`` does not cap pods.
         ranges: LimitRanges of the namespace.
-        quota: What is left of the namespace's quota, by ``requests.cpu`` and so on.
+        quota: Unused part of the namespace's quota, by ``requests.cpu`` and so on.
         autoscaled: Target utilisation in percent, by resource, of a HorizontalPodAutoscaler.
         heaps: Java heaps by container.
-        quality: Class of the pods.
+        quality: Quality-of-service class of the pods.
     """
 
     current: Mapping[str, ContainerResources] = field(default_factory=dict)
@@ -82,19 +82,19 @@ class GuardContext:
     quality: requests.QosClass = requests.QosClass.BURSTABLE
 
     def request(self, container: str, resource: str) -> int:
-        """Return what a container requests now; 0 if it does not."""
+        """Return a container's current request; 0 if there is none."""
         return _amount(self.current.get(container), resource, limit=False)
 
     def limit(self, container: str, resource: str) -> int:
-        """Return what a container is limited to now; 0 if it is not."""
+        """Return a container's current limit; 0 if there is none."""
         return _amount(self.current.get(container), resource, limit=True)
 
 
 GuardedPod = tuple[Recommendation, ...]
 
 
-def _amount(found: ContainerResources | None, resource: str, *, limit: bool) -> int:
-    if found is None:
+def _amount(container: ContainerResources | None, resource: str, *, limit: bool) -> int:
+    if container is None:
         return 0
-    stated = found.limits if limit else found.requests
+    stated = container.limits if limit else container.requests
     return int(resources.amount(resource, stated[resource])) if resource in stated else 0

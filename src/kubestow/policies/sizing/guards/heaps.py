@@ -1,8 +1,8 @@
-"""Java heaps: what a container's command line and environment say about its memory.
+"""Java heaps: memory settings in a container's command line and environment.
 
-A JVM sizes its heap by flags the cluster does not see, so usage tells nothing about need
-(Böttcher 2023, 6.1, point 3). Flags are read from the command, its arguments and the variables a
-JVM listens to.
+A JVM sizes its heap by flags that the cluster does not see, so usage is no evidence of need
+(Böttcher 2023, 6.1, point 3). Flags are read from the command, its arguments and the variables
+that a JVM reads.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _IMAGES: Final = re.compile(
 _HEAP: Final = re.compile(r"-Xmx(\d+)([kKmMgGtT]?)\b|-XX:MaxHeapSize=(\d+)([kKmMgGtT]?)\b")
 _SHARE: Final = re.compile(r"-XX:MaxRAMPercentage=(\d+(?:\.\d+)?)")
 _UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
-# What a JVM needs beside its heap: metaspace, code, threads, buffers. Stated, not measured.
-_BESIDE: Final = 0.25
-_LEAST_BESIDE_BYTES: Final = 128 * 2**20
+# Memory of a JVM besides its heap: metaspace, code, threads, buffers. Assumed, not measured.
+_NON_HEAP: Final = 0.25
+_LEAST_NON_HEAP_BYTES: Final = 128 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class JavaHeap:
-    """What is known of a container's heap.
+    """The heap of a container, as far as it is known.
 
     Attributes:
-        max_bytes: Largest heap, if a flag says so.
-        ram_percentage: Largest heap as a share of the limit in percent, if a flag says so.
+        max_bytes: Largest heap, if a flag sets it.
+        ram_percentage: Largest heap in percent of the limit, if a flag sets it.
         why: How the container was recognised.
     """
 
@@ -46,10 +46,10 @@ class JavaHeap:
 
     @property
     def least_bytes(self) -> int | None:
-        """Memory below which the heap of the flags does not fit; ``None`` if no flag tells."""
+        """Smallest memory that fits the heap of the flags; ``None`` if no flag sets it."""
         if self.max_bytes is None:
             return None
-        return self.max_bytes + max(int(self.max_bytes * _BESIDE), _LEAST_BESIDE_BYTES)
+        return self.max_bytes + max(int(self.max_bytes * _NON_HEAP), _LEAST_NON_HEAP_BYTES)
 
 
 def find_java_heap(
@@ -57,23 +57,23 @@ def find_java_heap(
     command: Iterable[str] = (),
     variables: Mapping[str, str] | None = None,
 ) -> JavaHeap | None:
-    """Return what is known of a container's heap; ``None`` if nothing speaks of Java.
+    """Return what is known of a container's heap; ``None`` if it does not seem to run Java.
 
     Args:
-        image: Its image.
+        image: The image.
         command: Command and arguments.
-        variables: Its environment, as far as it is written out.
+        variables: Environment variables with literal values.
     """
     words = [*command]
-    told = variables or {}
-    flags = " ".join([*words, *(told[name] for name in _VARIABLES if name in told)])
+    environment = variables or {}
+    flags = " ".join([*words, *(environment[name] for name in _VARIABLES if name in environment)])
     heap, share = _largest_heap(flags), _SHARE.findall(flags)
     percentage = float(share[-1]) if share else None
     if heap is not None or percentage is not None:
         return JavaHeap(heap, percentage, "heap flag")
     if any(word.rsplit("/", 1)[-1] == "java" for word in words):
         return JavaHeap(None, None, "runs java")
-    known = next((name for name in _VARIABLES if name in told), None)
+    known = next((name for name in _VARIABLES if name in environment), None)
     if known is not None:
         return JavaHeap(None, None, f"variable {known}")
     if _IMAGES.search(image.lower()):
@@ -82,10 +82,10 @@ def find_java_heap(
 
 
 def _largest_heap(flags: str) -> int | None:
-    """Return the heap of the last flag, which is the one that counts."""
-    found = _HEAP.findall(flags)
-    if not found:
+    """Return the heap of the last flag, which takes effect."""
+    matches = _HEAP.findall(flags)
+    if not matches:
         return None
-    short, short_unit, long, long_unit = found[-1]
+    short, short_unit, long, long_unit = matches[-1]
     number, unit = (short, short_unit) if short else (long, long_unit)
     return int(number) << _UNITS[unit.lower()]

@@ -1,4 +1,4 @@
-"""The guards one by one, and their order; ``guards`` says what they go by."""
+"""The guards and their order; ``guards`` defines their inputs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _BOTH: Final = (CPU, MEMORY)
 
 
 def guard(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
-    """Send the containers of one pod through all guards.
+    """Apply all guards to the containers of one pod.
 
     Args:
-        pod: What was recommended; containers without a recommendation need not be there, they
-            count with what they request now.
-        facts: What is known of the workload.
-        parameters: What the guards go by.
+        pod: The recommendations; containers without one may be left out and count with their
+            current requests.
+        facts: Facts about the workload.
+        parameters: Parameters of the guards.
     """
     if not pod:
         return ()
@@ -42,21 +42,21 @@ def guard(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> 
 
 
 def keep_heaps(pod: GuardedPod, facts: GuardContext, _: GuardParameters) -> GuardedPod:
-    """Give a JVM no less than its flags let it take, and shrink none whose flags say nothing."""
+    """Give a JVM at least what its flags allow, and do not shrink one without flags."""
     return tuple(_keep_heap(sized, facts) for sized in pod)
 
 
 def _keep_heap(sized: Recommendation, facts: GuardContext) -> Recommendation:
     heap = facts.heaps.get(sized.container)
-    wanted = sized.requests.get(MEMORY)
-    if heap is None or wanted is None:
+    recommended = sized.requests.get(MEMORY)
+    if heap is None or recommended is None:
         return sized
     least = heap.least_bytes
     if least is not None:
-        note = f"Java heap of {(heap.max_bytes or 0) >> 20} MiB" if wanted < least else ""
-        return sized.with_request(MEMORY, max(wanted, least), note) if note else sized
+        note = f"Java heap of {(heap.max_bytes or 0) >> 20} MiB" if recommended < least else ""
+        return sized.with_request(MEMORY, max(recommended, least), note) if note else sized
     now = facts.request(sized.container, MEMORY)
-    if wanted < now:
+    if recommended < now:
         return sized.with_request(
             MEMORY, now, f"Java ({heap.why}): not shrunk without knowing its heap"
         )
@@ -66,12 +66,12 @@ def _keep_heap(sized: Recommendation, facts: GuardContext) -> Recommendation:
 def skip_small_changes(
     pod: GuardedPod, facts: GuardContext, parameters: GuardParameters
 ) -> GuardedPod:
-    """Leave requests as they are where the change is not worth a new pod."""
+    """Keep requests whose change is not worth a new pod."""
 
     def skip(sized: Recommendation) -> Recommendation:
-        for name, wanted in sized.requests.items():
+        for name, recommended in sized.requests.items():
             now = facts.request(sized.container, name)
-            if now and wanted != now and abs(wanted - now) < parameters.min_change * now:
+            if now and recommended != now and abs(recommended - now) < parameters.min_change * now:
                 sized = sized.with_request(
                     name, now, f"{name}: change below {100 * parameters.min_change:g} %"
                 )
@@ -81,18 +81,18 @@ def skip_small_changes(
 
 
 def keep_autoscaled(pod: GuardedPod, facts: GuardContext, _: GuardParameters) -> GuardedPod:
-    """Leave a request alone that an autoscaler divides by.
+    """Keep a request that an autoscaler divides by.
 
-    Usage per pod follows the autoscaler's target, so a request made to fit it shrinks with every
-    round (0.8 of 0.8 of ...). The note says which target would do the same with the new request.
+    Usage per pod follows the autoscaler's target, so a request fitted to it shrinks every time
+    (0.8 of 0.8 of ...). The note gives the target that would be equivalent with the new request.
     """
 
     def keep(sized: Recommendation) -> Recommendation:
         for name, percent in facts.autoscaled.items():
-            wanted, now = sized.requests.get(name), facts.request(sized.container, name)
-            if wanted is None or not now or wanted == now:
+            recommended, now = sized.requests.get(name), facts.request(sized.container, name)
+            if recommended is None or not now or recommended == now:
                 continue
-            same = percent * now / wanted if wanted else math.inf
+            same = percent * now / recommended if recommended else math.inf
             hint = f"; {same:.0f} % of the new one would scale alike" if same <= 100.0 else ""
             sized = sized.with_request(
                 name, now, f"{name}: an HPA scales on {percent} % of this request{hint}"
@@ -103,7 +103,7 @@ def keep_autoscaled(pod: GuardedPod, facts: GuardContext, _: GuardParameters) ->
 
 
 def raise_to_floors(pod: GuardedPod, _: GuardContext, parameters: GuardParameters) -> GuardedPod:
-    """Give every container a little."""
+    """Raise requests to the floors."""
     floors = {CPU: parameters.cpu_floor_m, MEMORY: parameters.memory_floor_bytes}
 
     def lift(sized: Recommendation) -> Recommendation:
@@ -116,7 +116,7 @@ def raise_to_floors(pod: GuardedPod, _: GuardContext, parameters: GuardParameter
 
 
 def outgrow_kills(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
-    """Never recommend again what a container was killed at."""
+    """Raise memory above what a container was OOM-killed at."""
 
     def outgrow(sized: Recommendation) -> Recommendation:
         killed = facts.oom_killed_bytes.get(sized.container, 0)
@@ -131,14 +131,14 @@ def outgrow_kills(pod: GuardedPod, facts: GuardContext, parameters: GuardParamet
 
 
 def round_up(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
-    """Round requests that change up to whole steps."""
+    """Round changed requests up to whole steps."""
     steps = {CPU: parameters.cpu_step_m, MEMORY: parameters.memory_step_bytes}
 
     def lift(sized: Recommendation) -> Recommendation:
         for name, step in steps.items():
-            wanted = sized.requests.get(name)
-            if wanted is not None and wanted != facts.request(sized.container, name):
-                sized = sized.with_request(name, -(-wanted // step) * step)
+            recommended = sized.requests.get(name)
+            if recommended is not None and recommended != facts.request(sized.container, name):
+                sized = sized.with_request(name, -(-recommended // step) * step)
         return sized
 
     return tuple(lift(sized) for sized in pod)
@@ -172,7 +172,7 @@ def fit_node(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) 
 
 
 def fit_quota(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
-    """Grow only as far as the namespace's quota lets all replicas grow."""
+    """Limit growth to what the namespace's quota allows for all replicas."""
     for name in _BOTH:
         keys = [f"requests.{name}"]
         if name == MEMORY and parameters.memory_limit == "request":
@@ -185,13 +185,13 @@ def fit_quota(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters)
                 facts.limit(s.container, name) if limit else facts.request(s.container, name)
                 for s in pod
             )
-            room = used + max(facts.quota[key], 0) // max(facts.replicas, 1)
-            pod = _fit(pod, facts, name, room, f"quota of {key}", parameters)
+            available = used + max(facts.quota[key], 0) // max(facts.replicas, 1)
+            pod = _fit(pod, facts, name, available, f"quota of {key}", parameters)
     return pod
 
 
 def set_limits(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
-    """Set limits by the rules, and keep the pods' quality-of-service class."""
+    """Set limits by the rules, and keep a Guaranteed pod Guaranteed."""
     if facts.quality == requests.QosClass.GUARANTEED:
         return tuple(
             replace(
@@ -210,15 +210,15 @@ def _limited(
 ) -> Recommendation:
     limits: dict[str, int] = {}
     reasons = list(sized.reasons)
-    for name, wanted in sized.requests.items():
-        before, asked = facts.limit(sized.container, name), facts.request(sized.container, name)
+    for name, recommended in sized.requests.items():
+        before, requested = facts.limit(sized.container, name), facts.request(sized.container, name)
         rule = rules.get(name, "keep")
         if rule == "request":
-            limits[name] = wanted
-        elif rule == "ratio" and before and asked:
-            limits[name] = max(-(-wanted * before // asked), wanted)
+            limits[name] = recommended
+        elif rule == "ratio" and before and requested:
+            limits[name] = max(-(-recommended * before // requested), recommended)
         elif rule in ("keep", "ratio") and before:
-            limits[name] = max(before, wanted)
+            limits[name] = max(before, recommended)
         item = facts.ranges.container
         most = _of(item.maximum, name) if item else 0
         if most and limits.get(name, most + 1) > most:
@@ -229,10 +229,10 @@ def _limited(
 
 
 def _clamp(sized: Recommendation, name: str, least: int, most: int, why: str) -> Recommendation:
-    wanted = sized.requests.get(name)
-    if wanted is None:
+    recommended = sized.requests.get(name)
+    if recommended is None:
         return sized
-    held = max(wanted, least)
+    held = max(recommended, least)
     held = min(held, most) if most else held
     return sized.with_request(name, held, f"{name}: {why}")
 
@@ -246,18 +246,18 @@ def _fit(
     parameters: GuardParameters,
 ) -> GuardedPod:
     """Make the sum of requests fit: first give up growth, then shrink all in proportion."""
-    wanted = [sized.requests.get(name, facts.request(sized.container, name)) for sized in pod]
-    if sum(wanted) <= most:
+    recommended = [sized.requests.get(name, facts.request(sized.container, name)) for sized in pod]
+    if sum(recommended) <= most:
         return pod
     now = [facts.request(sized.container, name) for sized in pod]
-    base = [min(old, new) if old else 0 for old, new in zip(now, wanted, strict=True)]
+    base = [min(old, new) if old else 0 for old, new in zip(now, recommended, strict=True)]
     if sum(base) > most:
         base = [0] * len(pod)
-    room, growth = most - sum(base), sum(wanted) - sum(base)
+    available, growth = most - sum(base), sum(recommended) - sum(base)
     step = parameters.cpu_step_m if name == CPU else parameters.memory_step_bytes
     fitted = []
-    for sized, low, high in zip(pod, base, wanted, strict=True):
-        amount = low + (high - low) * room // growth
+    for sized, low, high in zip(pod, base, recommended, strict=True):
+        amount = low + (high - low) * available // growth
         rounded = amount // step * step
         fitted.append(
             sized.with_request(name, max(rounded, low), f"{name}: {why}")
@@ -268,7 +268,7 @@ def _fit(
 
 
 def _of(stated: resources.ResourceList | None, name: str) -> int:
-    """Return an amount of a list; 0 if it is not there."""
+    """Return an amount of a resource list; 0 if it is missing."""
     if stated is None or name not in stated:
         return 0
     return int(resources.amount(name, stated[name]))

@@ -1,4 +1,4 @@
-"""Recommenders for short horizons: a forecast and a margin for its error."""
+"""Recommenders for short horizons: a forecast plus a margin for its error."""
 
 from kubestow.policies.sizing.margins.arima import (
     ARIMA_MARGIN,

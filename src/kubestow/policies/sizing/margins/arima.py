@@ -1,14 +1,14 @@
-"""The recommender ``arima-margin``: a short ARIMA forecast and a margin for its error.
+"""The recommender ``arima-margin``: a short ARIMA forecast plus a margin for its error.
 
 Schubert 2023, 2.11 (formulas 5.7 to 5.16): the last two hours by the minute are differenced once,
-ARMA orders are searched by iterated least squares (``arima_margin_kernels``), five steps are
-forecast, and a margin grows with the deviation of the forecast error. The largest of the five is
-request and limit. A point is taken for a minute, whatever the step is.
+ARMA orders are searched by iterated least squares (``arima_kernels``), five steps are forecast, and
+a margin grows with the deviation of the forecast error. The largest of the five is request and
+limit. A point counts as a minute, whatever the step is.
 
-Stated where the thesis says nothing: an order is refused if its residuals are larger than the
-differences themselves or its changes grow by more than 2 % a step; where all are refused, or a row
-has too few points, the last value is the forecast and changes are taken for independent. Gaps
-carry the last value on. An amount is never negative.
+Where the thesis is silent: an order is refused if its residuals are larger than the differences
+themselves or its changes grow by more than 2 % a step; where all are refused, or a row has too few
+points, the last value is the forecast and changes are assumed independent. Gaps repeat the last
+value. An amount is never negative.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ Variance = Literal["printed", "exact"]
 
 @dataclass(frozen=True, slots=True)
 class ArimaMarginParameters:
-    """How safe, and how models are searched; the search is that of Schubert 2023, 2.11.
+    """Safety margins, and the model search of Schubert 2023, 2.11.
 
     Attributes:
-        memory_safety: The n of 5.13: standard deviations, and as often 2 MiB (2: its figure 5.9).
-        cpu_safety: The n of 5.16 (7: the safest that was tried).
+        memory_safety: The n of 5.13: this many standard deviations plus n times 2 MiB (2: its
+            figure 5.9).
+        cpu_safety: The n of 5.16 (7: the safest one tried).
         variance: ``printed`` sums the variances of differences as 5.13 does; ``exact`` is the
             variance of the level.
-        points: How much of the past is read.
-        steps: How far is forecast.
+        points: Number of past points read.
+        steps: Forecast horizon in points.
         start_order: Order of the autoregression that gives the first residuals.
-        least_order: The least p and q that are tried.
-        most_order: The largest p and q that are tried.
+        least_order: Smallest p and q tried.
+        most_order: Largest p and q tried.
         rounds: Regressions per order.
     """
 
@@ -67,12 +68,12 @@ class Fits:
 
     Attributes:
         levels: Forecasts by row and step.
-        printed: Standard deviations by row and step, as 5.13 has them.
-        exact: Those of the level of an ARIMA(p,1,q).
+        printed: Standard deviations by row and step, as printed in 5.13.
+        exact: Standard deviations of the level of an ARIMA(p,1,q).
         p: Autoregressive order; 0 without a model.
         q: Order of the moving average; 0 without a model.
-        outcomes: What became of a row, as named in ``arima_margin_kernels``; -1 without points.
-        refused: How many orders were refused.
+        outcomes: Outcome by row, as named in ``arima_kernels``; -1 without points.
+        refused: Number of refused orders.
         r_squared: Share of the differences' variance the model explains; NaN without a model.
         residuals: Residuals of the model, by row; NaN where there are none.
     """
@@ -88,16 +89,16 @@ class Fits:
     residuals: Floats
 
     def amounts(self, sigmas: float, added: float, variance: Variance) -> Floats:
-        """Return the largest safe forecast of each row; constant rows get their value and more.
+        """Return the largest forecast plus margin of each row.
 
         Args:
-            sigmas: Standard deviations above the forecast.
-            added: Added to every forecast.
-            variance: Which deviations.
+            sigmas: Standard deviations added to the forecast.
+            added: Constant added to every forecast.
+            variance: Which of the deviations to use.
         """
         spread = self.printed if variance == "printed" else self.exact
-        found: Floats = np.maximum((self.levels + sigmas * spread + added).max(axis=1), 0.0)
-        return found
+        amounts: Floats = np.maximum((self.levels + sigmas * spread + added).max(axis=1), 0.0)
+        return amounts
 
 
 def memory_margin(safety: float) -> tuple[float, float]:
@@ -123,8 +124,8 @@ def fit(values: Floats, parameters: ArimaMarginParameters) -> Fits:
     """Fit a model to the last points of every row and forecast.
 
     Args:
-        values: By row and point; NaN where nothing was measured.
-        parameters: How.
+        values: Values by row and point; NaN where nothing was measured.
+        parameters: The model search.
     """
     p = parameters
     most = max(p.most_order, p.least_order)
@@ -154,24 +155,24 @@ def fit(values: Floats, parameters: ArimaMarginParameters) -> Fits:
 
 
 def _spread_rows(
-    known: NDArray[np.bool_], found: Floats, other: tuple[float, ...] = (np.nan,)
+    known: NDArray[np.bool_], rows: Floats, other: tuple[float, ...] = (np.nan,)
 ) -> Floats:
-    """Return rows at their places among all; others are NaN, or as given."""
-    whole = np.empty((len(known), found.shape[1]))
+    """Return the rows at their indices among all rows; others are NaN, or as given."""
+    whole = np.empty((len(known), rows.shape[1]))
     whole[:] = other
-    whole[known] = found
+    whole[known] = rows
     return whole
 
 
 @dataclass(frozen=True, slots=True)
 class ArimaMargin:
-    """Estimates by forecast and margin."""
+    """Estimates by forecast plus margin."""
 
     parameters: ArimaMarginParameters = ArimaMarginParameters()
     name: str = ARIMA_MARGIN
 
     def estimate(self, usage: Usage) -> estimates.Estimates:
-        """Return the largest safe forecast of the largest pod.
+        """Return the largest forecast plus margin of the largest pod.
 
         Requests below the forecast itself are too small to keep; those beyond twice the margin
         are too large.
@@ -211,19 +212,19 @@ _WORDS: Final = {
 }
 
 
-def _say(usage: Usage, found: Fits) -> list[str]:
-    """Return what became of each container: that of its worst row."""
+def _say(usage: Usage, fits: Fits) -> list[str]:
+    """Return the outcome of each container, by its worst row."""
     worst = np.full(len(usage.containers), -1, dtype=np.int64)
-    np.maximum.at(worst, usage.owners, found.outcomes)
+    np.maximum.at(worst, usage.owners, fits.outcomes)
     return [_WORDS[int(outcome)] for outcome in worst]
 
 
-def _numbers(usage: Usage, what: str, found: Fits) -> dict[str, Floats]:
-    fallen = found.outcomes >= arima_kernels.SHORT
+def _numbers(usage: Usage, what: str, fits: Fits) -> dict[str, Floats]:
+    fallen = fits.outcomes >= arima_kernels.SHORT
     return {
-        f"{what}_p": usage.largest(found.p.astype(np.float64)),
-        f"{what}_q": usage.largest(found.q.astype(np.float64)),
-        f"{what}_refused_orders": usage.largest(found.refused.astype(np.float64)),
+        f"{what}_p": usage.largest(fits.p.astype(np.float64)),
+        f"{what}_q": usage.largest(fits.q.astype(np.float64)),
+        f"{what}_refused_orders": usage.largest(fits.refused.astype(np.float64)),
         f"{what}_fallbacks": usage.largest(fallen.astype(np.float64)),
-        f"{what}_r_squared": usage.largest(found.r_squared),
+        f"{what}_r_squared": usage.largest(fits.r_squared),
     }

@@ -2,11 +2,11 @@
 
 Schubert 2023, 2.11 (formulas 5.7 to 5.12), after Kapetanios 2003: a long autoregression gives
 first residuals; every order regresses the differences on their own lags and on lagged residuals,
-takes the new residuals, and does so again. What the thesis leaves open is settled here: no
-constant; residuals before the first row are 0; all orders use the same rows, those that have
-all lags, and their number is the T of the criterion and the divisor of the variance.
+takes the new residuals, and repeats. Where the thesis is silent: no constant; residuals before the
+first row are 0; all orders use the same rows, those that have all lags, and their number is the T
+of the criterion and the divisor of the variance.
 
-All regressions go by normal equations. Products of lagged series differ along a diagonal by two
+All regressions use normal equations. Products of lagged series differ along a diagonal by two
 terms, so a table of them costs one pass for its edges; those of the differences are made once.
 """
 
@@ -18,7 +18,7 @@ from kubestow.model.arrays import Floats, Ints
 from kubestow.policies.compiling import compiled
 from kubestow.policies.forecasting import arima
 
-# A column whose part not explained by those before it is smaller than this share says nothing new.
+# A column is dependent if the part not explained by those before it is below this share.
 _DEPENDENT = 1e-9
 # Variance, as a share of the differences' own, below which a fit counts as perfect.
 _PERFECT = 1e-16
@@ -27,7 +27,7 @@ _PERFECT = 1e-16
 _GROWTH = 1.02
 
 FITTED, CONSTANT, SHORT, EXPLODED = 0, 1, 2, 3
-"""What became of a row: a model; nothing to model; too few points; no order that is stable."""
+"""Outcome of a row: a model; nothing to model; too few points; no stable order."""
 
 
 @compiled
@@ -44,14 +44,14 @@ def forecast_rows(
     """Fit and forecast every row.
 
     Args:
-        windows: Points by row, the last ones at the end; those before ``counts`` are not read.
+        windows: Points by row, right-aligned; those before the last ``counts`` are not read.
         counts: Number of points of each row.
-        shape: Order of the first regression, least and most order, rounds.
-        levels: Forecast levels by row and step are written here.
-        spreads: Standard deviations by row, step and kind: as printed (5.13), exact.
-        orders: By row: p, q, what became of it, orders that were refused.
-        quality: By row: R squared and variance of the residuals.
-        residuals: Residuals of the chosen model by row; NaN where there are none.
+        shape: Order of the first regression, smallest and largest order, rounds.
+        levels: Output: forecast levels by row and step.
+        spreads: Output: standard deviations by row, step and kind: as printed (5.13), exact.
+        orders: Output by row: p, q, outcome, number of refused orders.
+        quality: Output by row: R squared and variance of the residuals.
+        residuals: Output: residuals of the chosen model by row; NaN where there are none.
     """
     for row in range(len(windows)):
         values = windows[row, windows.shape[1] - counts[row] :]
@@ -102,7 +102,7 @@ def _search(w: Floats, shape: Ints, phi: Floats, theta: Floats, u: Floats, order
             for _ in range(rounds):
                 regress(w, products, p, q, most, tried, coefficients)
             squares = (tried * tried).sum()
-            # Worse than no model at all: the rounds have run away.
+            # Worse than no model: the rounds diverged.
             if not squares < own:
                 order[3] += 1
                 continue
@@ -131,12 +131,12 @@ def start_residuals(w: Floats, order: int) -> Floats:
     matrix = products[1:, 1:].copy()
     right = products[0, 1:].copy()
     solve(matrix, right, order)
-    found = np.zeros(len(w))
-    found[order:] = w[order:]
+    residuals = np.zeros(len(w))
+    residuals[order:] = w[order:]
     for lag in range(1, order + 1):
         for t in range(order, len(w)):
-            found[t] -= right[lag - 1] * w[t - lag]
-    return found
+            residuals[t] -= right[lag - 1] * w[t - lag]
+    return residuals
 
 
 @compiled
@@ -176,9 +176,9 @@ def regress(
         products: Sums of their lagged products.
         p: Number of lags.
         q: Number of lagged residuals.
-        most: The first row that is used.
+        most: First row used.
         u: Residuals, replaced by the new ones.
-        coefficients: Those of the lags, then those of the residuals.
+        coefficients: Output: coefficients of the lags, then of the residuals.
     """
     n, size = len(w), p + q
     cross, among = np.zeros((p + 1, q + 1)), np.zeros((q + 1, q + 1))
@@ -215,7 +215,7 @@ def regress(
 
 @compiled
 def solve(matrix: Floats, right: Floats, size: int) -> None:
-    """Solve a system by Cholesky's factors in place; dependent columns get 0.
+    """Solve a linear system by Cholesky factors in place; dependent columns get 0.
 
     Args:
         matrix: Symmetric; its lower triangle is read and overwritten.
@@ -249,7 +249,7 @@ def solve(matrix: Floats, right: Floats, size: int) -> None:
 
 @compiled
 def _extend(w: Floats, u: Floats, phi: Floats, theta: Floats, scale: float, levels: Floats) -> None:
-    """Add the forecast changes (5.10, residuals to come are 0) to the level, step by step."""
+    """Add the forecast changes (5.10, future residuals are 0) to the level, step by step."""
     n, steps = len(w), len(levels)
     path = np.zeros(n + steps)
     path[:n] = w
@@ -270,7 +270,7 @@ def write_spreads(phi: Floats, theta: Floats, sigma: float, spreads: Floats) -> 
     """Write standard deviations of the level by step: as printed in 5.13, and exact.
 
     Printed: the root of the sum of V(1) to V(step), V(i) the variance of the i-th difference, as
-    if errors of differences were independent. Exact: a shock of step k is in every later level, so
+    if errors of differences were independent. Exact: a shock of step k enters every later level, so
     it counts with the sum of its weights.
     """
     steps = len(spreads)

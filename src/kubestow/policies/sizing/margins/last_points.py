@@ -1,4 +1,4 @@
-"""The last points of every series, for estimators that look at a fixed number of them."""
+"""The last points of every series, for estimators that use a fixed number of them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kubestow.policies.compiling import compiled
 def gather(values: Floats, points: int) -> tuple[Floats, Ints]:
     """Return the points up to the last measured one of each row, and how many there are.
 
-    Gaps carry the last value on. Rows stand at the end of their places; what lies before is 0.
+    Gaps repeat the last value. Rows are right-aligned and filled with 0.
 
     Args:
-        values: By row and point; NaN where nothing was measured.
-        points: How many at most.
+        values: Values by row and point; NaN where nothing was measured.
+        points: Largest number of points.
     """
     windows = np.zeros((len(values), points))
     counts = np.zeros(len(values), dtype=np.int64)

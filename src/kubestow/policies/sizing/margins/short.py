@@ -1,17 +1,18 @@
-"""The recommender ``short-margin``: the amount for the next few points that costs least.
+"""The recommender ``short-margin``: the amount of least expected cost for the next few points.
 
-It answers the question of Schubert 2023, 2.11 (two hours by the minute, what holds for the next
-five points?) without a model of time. For every row a level is chosen among a few (the last value,
-fading means, recent peaks): the one from which the row's own next peaks differed least. How far
-peaks went beyond that level, in units of a local deviation, are the row's *scores*. What may come
-is then a weighted sample: the row's own scores, those of all containers in the same units, and
-those of all in units of size, since rare jumps grow with a container and not with its noise.
+It answers the question of Schubert 2023, 2.11 (given two hours by the minute, what holds for the
+next five points?) without a time-series model. For every row a level is chosen among a few (the
+last value, exponential means, recent peaks): the one whose differences to the row's own next peaks
+varied least. How far peaks exceeded that level, in units of a local deviation, are the row's
+*scores*. The predictive distribution is a weighted sample: the row's own scores, those of all
+containers in the same units, and those of all in units of size, because rare jumps scale with a
+container's size and not with its noise.
 
-A shortage has a price, in units of unused reservation; the amount with the least expected cost is
-taken. With one price for all, large containers run a little more risk than small ones, which is
-what makes shortages few and the unused sum small at the same time; the amount that is missing grows
-by it (``price_unit``). Scores come from the past of the given points alone. Weights were chosen on
-half of public series; docs/evidence/schubert-forecast reports the other half.
+A shortage has a price, in units of unused reservation; the amount of least expected cost is chosen.
+With one price for all, large containers run a little more risk than small ones, which gives few
+shortages and a small sum of unused reservations at the same time, but larger shortfalls
+(``price_unit``). Scores come only from the given points. Weights were chosen on half of public
+series; docs/evidence/schubert-forecast reports the other half.
 """
 
 from __future__ import annotations
@@ -35,39 +36,40 @@ Positive = Annotated[float, decoding.ValueBounds(above=0.0)]
 Count = Annotated[int, decoding.ValueBounds(least=1)]
 Unit = Literal["fleet", "own"]
 
-# Quantiles that stand for the scores of all containers: even ones, and more of them towards the
-# top, where amounts are decided; the last one is the largest score.
+# Quantiles that represent the scores of all containers: even ones, and denser ones towards the
+# top, which decide the amounts; the last one is the largest score.
 _EVEN: Final = (np.arange(180) + 0.5) / 200.0
 _TOP: Final = 1.0 - 0.1 * np.exp(-np.linspace(0.0, 7.0, 60))
 _SHARES: Final = np.append(np.concatenate([_EVEN, _TOP]), 1.0)
 _EDGES: Final = np.concatenate([[0.0], (_SHARES[1:] + _SHARES[:-1]) / 2.0, [1.0]])
 _WEIGHTS: Final = np.diff(_EDGES)
-# How much further bounds lie: requests are kept while a price so much lower or higher gives them.
+# Bounds are the amounts at a price lower and higher by this factor.
 _BOUND_FACTOR: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class ShortMarginParameters:
-    """What a shortage costs, and how the past is looked at.
+    """Prices of shortages, and how past points are used.
 
     Attributes:
         memory_price: Unused memory that is as bad as one shortage, in units of a mean container
-            (see ``price_unit``). Stated, not derived: more than for CPU, since memory kills.
-        cpu_price: As above, for CPU.
-        price_unit: ``fleet`` counts prices in the mean size of all rows, so that the unused sum is
-            least; ``own`` in each row's own size, so that large and small rows run the same risk.
-        points: How much of the past is read (two hours by the minute, Schubert 2023, 2.11).
-        steps: For how many points the amount should hold (as above).
-        fleet_weight: How many own scores those of all containers count for.
-        jump_weight: As above, for scores in units of size.
-        fading: Weight of a change in the local deviation, relative to the one after it.
+            (see ``price_unit``). Assumed, not derived; above CPU's, because a container without
+            memory is killed.
+        cpu_price: The same for CPU.
+        price_unit: ``fleet`` scales prices by the mean size of all rows, which minimises the sum of
+            unused amounts; ``own`` by each row's own size, so that all rows run the same risk.
+        points: Number of past points read (two hours by the minute, Schubert 2023, 2.11).
+        steps: Number of points for which the amount should hold (as above).
+        fleet_weight: Weight of all containers' scores, in own scores.
+        jump_weight: The same for scores in units of size.
+        fading: Weight of a change in the local deviation, relative to the next one.
         local_share: Share of the local deviation in the unit of scores; the rest is the row's own
             mean deviation from its level.
-        stretch: Factor on scores of all containers: the largest one yet is not the largest ever.
-        grain: Least unit of scores, as a share of a row's size.
-        most_factor: Nothing is answered beyond so many times the largest value of the past; 0 for
-            no such cap. Rare jumps of a few rows widen the margins of all: where hardly anything
-            may be short, a cap costs less than that.
+        stretch: Factor on scores of all containers, because larger ones than observed may come.
+        grain: Smallest unit of scores, as a share of a row's size.
+        most_factor: Upper bound of the amount, as a multiple of the largest past value; 0 for no
+            bound. Rare jumps of a few rows widen the margins of all; where shortages must be very
+            rare, a bound costs less than that.
     """
 
     memory_price: Positive = 3.0
@@ -86,14 +88,14 @@ class ShortMarginParameters:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlooks:
-    """What may come, by row.
+    """Predictive distributions of the next peak, by row.
 
     Attributes:
-        known: Which rows have points.
-        samples: Largest values of the next points that are held possible, ascending; by known row.
+        known: Whether a row has points.
+        samples: Possible peaks of the next points, ascending; by known row.
         weights: Their weights, which sum to one.
-        sizes: Largest value of the past, by known row.
-        kinds: Which level was chosen, by known row.
+        sizes: Largest past value, by known row.
+        kinds: The chosen level, by known row.
     """
 
     known: NDArray[np.bool_]
@@ -106,12 +108,12 @@ class Outlooks:
         """Return the amount of least expected cost by row; NaN for rows without points."""
         mean = self.sizes.mean() if len(self.sizes) else 0.0
         prices = price * (self.sizes if unit == "own" else np.full(len(self.sizes), mean))
-        found = np.full(len(self.known), np.nan)
+        amounts = np.full(len(self.known), np.nan)
         chosen = self._choose(prices)
         if most_factor > 0.0:
             chosen = np.minimum(chosen, most_factor * self.sizes)
-        found[self.known] = chosen
-        return found
+        amounts[self.known] = chosen
+        return amounts
 
     def _choose(self, prices: Floats) -> Floats:
         chosen = np.empty(len(prices))
@@ -120,11 +122,11 @@ class Outlooks:
 
 
 def forecast_amounts(values: Floats, parameters: ShortMarginParameters) -> Outlooks:
-    """Return what may come next for every row.
+    """Return the predictive distribution of the next peak for every row.
 
     Args:
-        values: By row and point; NaN where nothing was measured.
-        parameters: How the past is looked at.
+        values: Values by row and point; NaN where nothing was measured.
+        parameters: Weights, units and horizon.
     """
     p = parameters
     windows, counts = last_points.gather(values, p.points)
@@ -149,10 +151,10 @@ def forecast_amounts(values: Floats, parameters: ShortMarginParameters) -> Outlo
 
 def _describe(scores: Floats) -> Floats:
     """Return quantiles of all scores; 0 where there are none."""
-    found = scores[np.isfinite(scores)]
-    if not len(found):
+    finite = scores[np.isfinite(scores)]
+    if not len(finite):
         return np.zeros(len(_SHARES))
-    quantiles: Floats = np.quantile(found, _SHARES)
+    quantiles: Floats = np.quantile(finite, _SHARES)
     return quantiles
 
 
@@ -164,7 +166,7 @@ class ShortMargin:
     name: str = SHORT_MARGIN
 
     def estimate(self, usage: Usage) -> estimates.Estimates:
-        """Return the amounts of the largest pod; bounds are those of other prices."""
+        """Return the amounts of the largest pod; bounds are the amounts at other prices."""
         p = self.parameters
         cpu, memory = (
             forecast_amounts(values, p) for values in (usage.cpu_cores, usage.memory_bytes)

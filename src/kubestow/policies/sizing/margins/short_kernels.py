@@ -10,14 +10,14 @@ from kubestow.model.arrays import Floats, Ints
 from kubestow.policies.compiling import compiled
 
 FIRST: Final = 24
-"""So many points are needed before a level counts; a fifth of the window."""
+"""Number of points needed before a level counts; a fifth of the window."""
 
-# Weights of the newest point in fading means; 1 is the last value.
+# Weights of the newest point in exponential means; 1 is the last value.
 _NEWEST: Final = (1.0, 0.5, 0.2, 0.05, 0.01)
-# The last two levels are the largest of so many last points.
+# The last two levels are the largest of this many last points.
 _PEAKS: Final = (5, 20)
 KINDS: Final = 7
-"""How many levels there are to choose from."""
+"""Number of levels to choose from."""
 
 
 @compiled
@@ -33,20 +33,20 @@ def score(
     now: Floats,
     kinds: Ints,
 ) -> None:
-    """Choose a level for every row and write how far peaks went beyond it.
+    """Choose a level for every row and write how far peaks exceeded it.
 
     Args:
-        windows: Points by row, the last ones at the end.
+        windows: Points by row, right-aligned.
         counts: Number of points of each row.
-        steps: Over how many points a peak is taken.
-        fading: Weight of a change in the local deviation, relative to the one after it.
+        steps: Number of points over which a peak is taken.
+        fading: Weight of a change in the local deviation, relative to the next one.
         local: Share of the local deviation in the unit of scores.
-        grain: Least unit, as a share of the row's size.
-        scores: In local units, by row and origin, the last ones at the end; NaN where there is
+        grain: Smallest unit, as a share of the row's size.
+        scores: Output: scores in local units, by row and origin, right-aligned; NaN where there is
             none.
-        jumps: The same in units of size.
-        now: Level, unit and size at the end, by row.
-        kinds: Which level was chosen, by row.
+        jumps: Output: the same in units of size.
+        now: Output: level, unit and size at the end, by row.
+        kinds: Output: the chosen level, by row.
     """
     width = windows.shape[1]
     levels, local_s = np.empty((width + 1, KINDS)), np.empty(width + 1)
@@ -61,8 +61,8 @@ def score(
         if origins > 0:
             beyond = np.empty((KINDS, origins))
             for place in range(origins):
-                seen = FIRST + place
-                beyond[:, place] = values[seen : seen + steps].max() - levels[seen]
+                length = FIRST + place
+                beyond[:, place] = values[length : length + steps].max() - levels[length]
             kind, spread = _steadiest(beyond)
             own = (1.0 - local) * spread + least
             for place in range(origins):
@@ -80,22 +80,22 @@ def score(
 
 @compiled
 def _walk(values: Floats, fading: float, levels: Floats, local: Floats) -> None:
-    """Write levels and the mean absolute change, both after so many points."""
+    """Write levels and the mean absolute change after each point."""
     means = np.full(len(_NEWEST), values[0])
     total, weight = 0.0, 0.0
-    for seen in range(1, len(values) + 1):
-        value = values[seen - 1]
-        if seen > 1:
-            total = total * fading + abs(value - values[seen - 2])
+    for length in range(1, len(values) + 1):
+        value = values[length - 1]
+        if length > 1:
+            total = total * fading + abs(value - values[length - 2])
             weight = weight * fading + 1.0
-        local[seen] = total / weight if weight > 0.0 else 0.0
+        local[length] = total / weight if weight > 0.0 else 0.0
         for kind in range(len(_NEWEST)):
-            # At first all points count alike, whatever the fading.
-            means[kind] += (value - means[kind]) * max(_NEWEST[kind], 1.0 / seen)
-            levels[seen, kind] = means[kind]
+            # A plain mean at first, whatever the weight.
+            means[kind] += (value - means[kind]) * max(_NEWEST[kind], 1.0 / length)
+            levels[length, kind] = means[kind]
         for place in range(len(_PEAKS)):
-            begin = max(seen - _PEAKS[place], 0)
-            levels[seen, len(_NEWEST) + place] = values[begin:seen].max()
+            begin = max(length - _PEAKS[place], 0)
+            levels[length, len(_NEWEST) + place] = values[begin:length].max()
 
 
 @compiled
@@ -119,16 +119,16 @@ def mix(
     samples: Floats,
     weights: Floats,
 ) -> None:
-    """Write what may come for every row, ascending, with weights that sum to one.
+    """Write the predictive distribution of every row, ascending, with weights that sum to one.
 
     Args:
         now: Level, unit and size, by row.
-        scores: The row's own; NaN where there is none.
+        scores: The row's own scores; NaN where there is none.
         fleet: Scores of all containers in local units.
         fleet_jumps: Scores of all containers in units of size.
-        shares: Weights of both, one after the other; an own score weighs one.
-        samples: Written by row.
-        weights: Written by row.
+        shares: Weights of both, concatenated; an own score weighs one.
+        samples: Output: values by row.
+        weights: Output: weights by row.
     """
     origins, count = scores.shape[1], len(fleet)
     raw, share = np.empty(samples.shape[1]), np.empty(samples.shape[1])
@@ -148,7 +148,7 @@ def mix(
 
 @compiled
 def choose(samples: Floats, weights: Floats, prices: Floats, chosen: Floats) -> None:
-    """Write the amount of least expected cost by row: unused amount, and a price if it is short."""
+    """Write the amount of least expected cost by row: unused amount, plus a price if short."""
     for row in range(len(samples)):
         below, mass, best = 0.0, 0.0, np.inf
         for place in range(samples.shape[1]):

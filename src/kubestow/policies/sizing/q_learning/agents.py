@@ -1,9 +1,9 @@
 """Agents of ``q-learning``: one per container and resource, one evaluation per run.
 
-Train once, walk from the present request, then the safety rules: memory never stays below its
-maximum (Böttcher 2023, F21), CPU that is below its average or was short goes a quarter of the way
-from average to maximum (3.9). Beyond the thesis: a request after a shortage always is larger than
-the one that failed.
+Train once, walk from the current request, then apply the safety rules: memory never stays below its
+maximum (Böttcher 2023, F21); CPU below its average, or short, is set a quarter of the way from
+average to maximum (3.9). Beyond the thesis: a request after a shortage is always larger than the
+one that failed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROUNDS: Final = 5
 
 @compiled
 def grow(values: Floats, states: int) -> Floats:
-    """Return a table with more states, of which nothing is known; never with fewer."""
+    """Return a table with more states, initialised to 0; never with fewer."""
     if states <= len(values):
         return values
     grown = np.zeros((states, 3))
@@ -51,14 +51,14 @@ def protect(
 
 @compiled
 def search(values: Floats, state: int, band: Band, settings: QSettings, seed: Words) -> int:
-    """Return where an agent that converges comes to rest; it trains again if outside the band."""
-    found = tables.follow(values, state, band, settings)
+    """Return the state a converging agent settles in; it trains again if outside the band."""
+    settled = tables.follow(values, state, band, settings)
     for _ in range(_ROUNDS):
-        if rewards.is_inside(rewards.amount_of(found, settings.step), band):
+        if rewards.is_inside(rewards.amount_of(settled, settings.step), band):
             break
         tables.train(values, band, settings, seed)
-        found = tables.follow(values, state, band, settings)
-    return found
+        settled = tables.follow(values, state, band, settings)
+    return settled
 
 
 @compiled
@@ -75,17 +75,17 @@ def evaluate(
 
     Args:
         values: The table; empty before the first training.
-        request: What is requested; NaN if nothing is.
-        average: Average use.
-        largest: Largest use.
+        request: Current request; NaN if there is none.
+        average: Average usage.
+        largest: Largest usage.
         failed: Request of the run if it was short, else 0.
-        settings: Of the agent's resource.
-        seed: Of random numbers; moved on.
+        settings: Settings of the agent's resource.
+        seed: State of the random numbers; advanced.
     """
     step = settings.step
     band = rewards.find_band(average, largest, failed, settings)
     if np.isnan(request):
-        # Nobody has asked for anything: begin with what was used.
+        # There is no request: begin with usage.
         request = rewards.round_up(max(largest, failed), step)
     states = rewards.count_states(max(request, failed), largest, step, settings.most_states)
     first = len(values) == 0
@@ -97,8 +97,8 @@ def evaluate(
         state = tables.walk(values, state, band, settings)
     else:
         state = search(values, state, band, settings, seed)
-    found = rewards.amount_of(state, step)
-    return protect(found, average, largest, band, settings), values
+    amount = rewards.amount_of(state, step)
+    return protect(amount, average, largest, band, settings), values
 
 
 @compiled
@@ -109,18 +109,18 @@ def replay(
     requests: Floats,
     settings: QSettings,
     seeds: Words,
-    found: Floats,
+    out: Floats,
 ) -> None:
     """Evaluate the runs of many agents in order.
 
     Args:
-        averages: By agent and run; NaN where a run was not measured.
-        maxima: As above.
+        averages: Average usage by agent and run; NaN where a run was not measured.
+        maxima: Largest usage by agent and run.
         failures: Requests of runs that were short, by agent and run; 0 for the others.
-        requests: What is requested before the first run; NaN if nothing is.
-        settings: Of the agents' resource.
-        seeds: One per agent.
-        found: Filled with the request after each run; NaN before the first one.
+        requests: Request before the first run, by agent; NaN if there is none.
+        settings: Settings of the agents' resource.
+        seeds: One seed per agent.
+        out: Output: the request after each run; NaN before the first one.
     """
     runs = averages.shape[1]
     for agent in range(len(averages)):
@@ -129,24 +129,24 @@ def replay(
         seed = seeds[agent : agent + 1].copy()
         for run in range(runs):
             if not np.isnan(maxima[agent, run]):
-                average, largest = look_back(
+                average, largest = last_statistics(
                     averages[agent], maxima[agent], run, settings.last_runs
                 )
                 failed = failures[agent, run]
                 request, values = evaluate(
                     values, request, average, largest, failed, settings, seed
                 )
-            found[agent, run] = request
+            out[agent, run] = request
 
 
 @compiled
-def look_back(averages: Floats, maxima: Floats, run: int, count: int) -> tuple[float, float]:
+def last_statistics(averages: Floats, maxima: Floats, run: int, count: int) -> tuple[float, float]:
     """Return the mean of averages and the largest maximum of the last measured runs."""
-    total, largest, seen, place = 0.0, 0.0, 0, run
-    while place >= 0 and seen < count:
+    total, largest, measured, place = 0.0, 0.0, 0, run
+    while place >= 0 and measured < count:
         if not np.isnan(maxima[place]):
             total += averages[place]
             largest = max(largest, maxima[place])
-            seen += 1
+            measured += 1
         place -= 1
-    return total / seen, largest
+    return total / measured, largest

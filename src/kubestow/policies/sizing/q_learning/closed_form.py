@@ -1,9 +1,9 @@
-"""Where ``q-learning`` ends, without learning: requests of Böttcher 2023 in closed form.
+"""The fixed point of ``q-learning`` without learning: requests of Böttcher 2023 in closed form.
 
-The bands of the thesis are known before any agent walks, and an agent's actions change nothing
-about the usage; so memory is ``ceil64(max + buffer)`` and CPU ``ceil64(average)`` of the last run
-(``closed-form``, 8.2). ``last-runs`` is the one-line rule beside it: memory ``ceil64(f x max of the
-last 5 runs)`` (5.7).
+The bands of the thesis are known before any agent walks, and an agent's actions do not affect
+usage; so memory is ``ceil64(max + buffer)`` and CPU ``ceil64(average)`` of the last run
+(``closed-form``, 8.2). ``last-runs`` is an alternative one-line rule: memory ``ceil64(f x max of
+the last 5 runs)`` (5.7).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Count = Annotated[int, decoding.ValueBounds(least=1)]
 
 @dataclass(frozen=True, slots=True)
 class ClosedFormParameters:
-    """What is added, and on which grid.
+    """Buffers and grid.
 
     Attributes:
-        factor: Memory is at least so many times its maximum.
-        buffer_least: Memory is at least so many megabytes above its maximum.
-        last_runs: Runs looked back at: the largest maximum, the mean of averages.
-        step: Amounts are multiples of it: megabytes of 10^6 bytes, millicores.
-        window_s: What counts as a run of a pod that does not end.
+        factor: Smallest memory, as a multiple of its maximum.
+        buffer_least: Smallest distance of memory above its maximum, in megabytes.
+        last_runs: Number of runs used: the largest maximum, the mean of averages.
+        step: Grid of the amounts: megabytes of 10^6 bytes, millicores.
+        window_s: Length of a run, in seconds, of a pod that does not end.
     """
 
     factor: Annotated[float, decoding.ValueBounds(least=1.0)] = 1.10
@@ -61,7 +61,7 @@ class ClosedForm:
         p = self.parameters
         runs = statistics.collect(usage, p.window_s)
         peaks = _last(runs.memory_peak_mb, p.last_runs)
-        # fmax.reduce leaves out what is NaN; rows of NaN alone stay NaN.
+        # fmax.reduce ignores NaN; rows of only NaN stay NaN.
         largest = np.fmax.reduce(peaks, axis=1, initial=np.nan)
         cpu_m = round_up(statistics.means(_last(runs.cpu_mean_m, p.last_runs)), p.step)
         memory = round_up(np.maximum(largest * p.factor, largest + p.buffer_least), p.step)
@@ -69,10 +69,10 @@ class ClosedForm:
 
 
 def round_up(amounts: Floats, step: float) -> Floats:
-    """Return the smallest multiples that are not below, at least one step; NaN stays."""
-    # A millionth of a step is noise of floating point, not usage.
-    found: Floats = np.maximum(np.ceil(amounts / step - 1e-6), 1.0) * step
-    return found
+    """Round up to multiples of the step, at least one; NaN stays."""
+    # A millionth of a step is floating-point noise, not usage.
+    rounded: Floats = np.maximum(np.ceil(amounts / step - 1e-6), 1.0) * step
+    return rounded
 
 
 def _last(values: Floats, count: int) -> Floats:

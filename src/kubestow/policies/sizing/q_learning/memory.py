@@ -1,4 +1,4 @@
-"""What ``q-learning`` remembers of a container, and what it is told about a run.
+"""The memory of ``q-learning`` for a container, and its input for a run.
 
 The thesis keeps tables in a database, one row per state (Böttcher 2023, 3.6); here they are plain
 values for any store. Beyond the thesis the statistics of the last runs are kept as well.
@@ -22,12 +22,12 @@ _NOTHING: Final = np.zeros((0, len(tables.ACTIONS)))
 
 @dataclass(frozen=True, slots=True)
 class ResourceUse:
-    """Use of one resource in one run, in units of the grid.
+    """Usage of one resource in one run, in units of the grid.
 
     Attributes:
-        average: Average use.
-        largest: Largest use.
-        failed: What was requested, if that was too little (OOM kill, throttling); else 0.
+        average: Average usage.
+        largest: Largest usage.
+        failed: The request, if it was too small (OOM kill, throttling); else 0.
     """
 
     average: float
@@ -37,7 +37,7 @@ class ResourceUse:
 
 @dataclass(frozen=True, slots=True)
 class RunStatistics:
-    """What a run used: millicores, megabytes of 10^6 bytes; ``None`` if it was not measured."""
+    """Usage of a run in millicores and megabytes of 10^6 bytes; ``None`` if not measured."""
 
     cpu: ResourceUse | None = None
     memory: ResourceUse | None = None
@@ -45,13 +45,13 @@ class RunStatistics:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgentMemory:
-    """What one agent remembers.
+    """The memory of one agent.
 
     Attributes:
-        request: What is requested; ``None`` before anything is.
+        request: Current request; ``None`` if there is none.
         values: Its table, a row per state from one step on; empty before training.
-        averages: Of the last runs, oldest first.
-        maxima: Of the last runs, oldest first.
+        averages: Average usage of the last runs, oldest first.
+        maxima: Largest usage of the last runs, oldest first.
     """
 
     request: float | None = None
@@ -60,7 +60,7 @@ class AgentMemory:
     maxima: tuple[float, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the memory as plain values; the table as in the thesis, by place of the state."""
+        """Return the memory as plain values; the table as in the thesis, by index of the state."""
         states = [dict(zip(tables.ACTIONS, row, strict=True)) for row in self.values.tolist()]
         return {
             "request": self.request,
@@ -71,10 +71,10 @@ class AgentMemory:
 
     @classmethod
     def read(cls, value: decoding.Field) -> AgentMemory:
-        """Read what ``as_json`` has written.
+        """Read what ``as_json`` wrote.
 
         Raises:
-            InputError: If something else stands there.
+            InputError: If the value is anything else.
         """
         rows = [
             [row[action].number() for action in tables.ACTIONS] for row in value["states"].items()
@@ -90,7 +90,7 @@ class AgentMemory:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QMemory:
-    """What is remembered of one container: one agent per resource."""
+    """The memory of one container: one agent per resource."""
 
     cpu: AgentMemory = field(default_factory=AgentMemory)
     memory: AgentMemory = field(default_factory=AgentMemory)
@@ -101,10 +101,10 @@ class QMemory:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> QMemory:
-        """Return the memory that ``as_json`` has written.
+        """Return the memory that ``as_json`` wrote.
 
         Raises:
-            InputError: If something else stands there.
+            InputError: If the value is anything else.
         """
         read = decoding.Field(dict(value), _PLACE)
         return cls(AgentMemory.read(read["cpu"]), AgentMemory.read(read["memory"]))
@@ -112,7 +112,7 @@ class QMemory:
 
 @dataclass(frozen=True, slots=True)
 class QRequest:
-    """What a container should request: millicores, megabytes; ``None`` if nothing is known."""
+    """Requests of a container in millicores and megabytes; ``None`` if nothing is known."""
 
     cpu_m: float | None
     memory_mb: float | None

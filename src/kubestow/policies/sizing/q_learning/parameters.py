@@ -1,7 +1,8 @@
 """Parameters of the recommender ``q-learning``.
 
-Boettcher 2023 prints the update rule, the states, the actions and what rewards have to favour, and
-no number beside the grid of 64. The numbers are those of the reference set in Böttcher 2023, 3.10.
+Boettcher 2023 prints the update rule, the states, the actions and what rewards have to favour, but
+no number other than the grid of 64. The numbers are those of the reference set in Böttcher 2023,
+3.10.
 """
 
 from __future__ import annotations
@@ -27,30 +28,30 @@ class QParameters:
     Units are those of the grid: megabytes of 10^6 bytes for memory, millicores for CPU.
 
     Attributes:
-        variant: ``strict`` makes a few passes per run and takes the state it is in then, as
-            printed; ``converging`` goes on until it stays where it is, and trains again if that is
-            outside the band.
+        variant: ``strict`` makes a few passes per run and takes the state they end in, as printed;
+            ``converging`` continues until the state is stable, and trains again if that is outside
+            the band.
         step: Distance of two states (Böttcher 2023, formula 3.2).
-        alpha: Weight of what is new (2.8).
-        gamma: Weight of what comes later (2.8).
+        alpha: Learning rate (2.8).
+        gamma: Discount factor (2.8).
         episodes: Episodes of the first training.
         steps_per_state: Steps of an episode, by number of states.
         first_epsilon: Share of random actions in the first episode.
         last_epsilon: Share of random actions in the last ones.
-        decay_share: Share of the episodes over which the one falls to the other.
+        decay_share: Share of the episodes over which epsilon decays.
         passes: Passes per later run of ``strict``.
-        buffer_least: Memory may lie above its maximum by at least this.
-        buffer_share: As above, as a share of the maximum.
+        buffer_least: Smallest buffer of memory above its maximum.
+        buffer_share: Buffer as a share of the maximum.
         too_small: Reward of a state below the band, or not above a request that failed.
         too_large: Reward of a state above the band.
-        cpu_slope: How much less the upper edge of the CPU band pays than the lower one, whose
+        cpu_slope: How much less reward the upper edge of the CPU band has than the lower one, whose
             reward is 1: results of the thesis lie at the lower edge (3.9).
-        cpu_quarter: CPU that was short is set so far from average to maximum (recovered from the
-            tables, 3.9).
-        last_runs: Runs whose statistics count; the thesis forgets all but the last (1), which
+        cpu_quarter: Position of CPU after a shortage, as a share of the range from average to
+            maximum (recovered from the tables, 3.9).
+        last_runs: Number of runs whose statistics count; the thesis uses only the last (1), which
             triples the misses (5.7).
-        window_s: What counts as a run of a pod that does not end.
-        most_states: States of an agent at most: 262 GB, 262 cores.
+        window_s: Length of a run, in seconds, of a pod that does not end.
+        most_states: Largest number of states of an agent: 262 GB, 262 cores.
     """
 
     variant: Annotated[str, decoding.OneOf((CONVERGING, STRICT))] = CONVERGING
@@ -75,11 +76,11 @@ class QParameters:
 
 
 AS_PRINTED: Final = QParameters(variant=STRICT, last_runs=1)
-"""The thesis' operator, as far as it can be known."""
+"""The operator of the thesis, as far as it is documented."""
 
 
 class QSettings(NamedTuple):
-    """The same for compiled functions, for one resource; ``memory`` tells which."""
+    """The parameters for compiled functions, for memory or CPU."""
 
     memory: bool
     strict: bool

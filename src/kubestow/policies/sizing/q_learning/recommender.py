@@ -1,10 +1,10 @@
-"""The recommender ``q-learning``: one table-keeping agent per container and resource.
+"""The recommender ``q-learning``: one tabular agent per container and resource.
 
-Boettcher 2023 (3.8 to 3.10): amounts on a grid of 64 units, actions more, less and stay,
-rewards for memory between maximum and maximum with a buffer and CPU between average and maximum.
-``begin`` and ``evaluate`` are for hosts that see runs one by one and keep the memory; ``estimate``
-replays all runs in order. It is here to be reproduced and compared: ``closed_forms``
-gives where the agents end without any learning.
+Boettcher 2023 (3.8 to 3.10): amounts on a grid of 64 units, actions more, less and stay, rewards
+for memory between maximum and maximum plus buffer, and for CPU between average and maximum.
+``begin`` and ``evaluate`` are for hosts that observe runs one by one and keep the memory;
+``estimate`` replays all runs in order. It exists for reproduction and comparison: ``closed_form``
+computes the fixed point of the agents without learning.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ _LARGEST_SEED: Final = 2**63
 
 @dataclass(frozen=True, slots=True)
 class QLearning:
-    """Requests by agents that learn."""
+    """Requests by learning agents."""
 
     parameters: QParameters = field(default_factory=QParameters)
     name: str = Q_LEARNING
 
     def begin(self, cpu_m: float | None = None, memory_mb: float | None = None) -> QMemory:
-        """Return the memory of a container of which only its requests are known."""
+        """Return the memory of a container of which only the requests are known."""
         return QMemory(AgentMemory(cpu_m), AgentMemory(memory_mb))
 
     def evaluate(
         self, memory: QMemory, run: RunStatistics, rng: np.random.Generator
     ) -> tuple[QRequest, QMemory]:
-        """Return what to request after a run, and the new memory; the old one stays as it is."""
+        """Return the request after a run, and the new memory."""
         p = self.parameters
         cpu = _evaluate(memory.cpu, run.cpu, parameters.settle(p, memory=False), rng)
         ram = _evaluate(memory.memory, run.memory, parameters.settle(p, memory=True), rng)
         return QRequest(cpu.request, ram.request), QMemory(cpu, ram)
 
     def estimate(self, usage: Usage) -> estimates.Estimates:
-        """Return what each container requests after all its runs; a window of a pod is a run."""
+        """Return the request of each container after all its runs; a pod's window is a run."""
         runs = statistics.collect(usage, self.parameters.window_s)
         killed = usage.oom_killed_bytes / statistics.BYTES_PER_MB
         cpu = self._size(usage, runs.cpu_mean_m, runs.cpu_peak_m, np.zeros(len(killed)))
@@ -75,29 +75,29 @@ class QLearning:
     ) -> tuple[Floats, Floats, Floats]:
         """Return request and band after the last run, by container."""
         settings = parameters.settle(self.parameters, memory=memory)
-        found = np.full(maxima.shape, np.nan)
+        requests = np.full(maxima.shape, np.nan)
         failures = np.zeros(maxima.shape)
         last = statistics.last_known(maxima)
         containers = np.flatnonzero(last >= 0)
-        # In which run a container was killed is not known any more: it counts as the last.
+        # The run in which a container was killed is not known: assume the last.
         failures[containers, last[containers]] = killed[containers]
         unknown = np.full(len(maxima), np.nan)
         seeds = derive_seeds(usage.names, memory=memory)
-        agents.replay(averages, maxima, failures, unknown, settings, seeds, found)
+        agents.replay(averages, maxima, failures, unknown, settings, seeds, requests)
         answers = np.full((3, len(maxima)), np.nan)
         for container in containers.tolist():
             run = int(last[container])
-            average, largest = agents.look_back(
+            average, largest = agents.last_statistics(
                 averages[container], maxima[container], run, settings.last_runs
             )
             band = rewards.find_band(average, largest, float(killed[container]), settings)
-            request = found[container, run]
+            request = requests[container, run]
             answers[:, container] = request, min(band.low, request), max(band.high, request)
         return answers[0], answers[1], answers[2]
 
 
 def derive_seeds(names: tuple[str, ...], *, memory: bool) -> Words:
-    """Return seeds of agents from the names of their containers, the same everywhere."""
+    """Return reproducible seeds of agents from the names of their containers."""
     kind = "memory" if memory else "cpu"
     return np.array([zlib.crc32(f"{name}/{kind}".encode()) for name in names], dtype=np.uint64)
 
@@ -110,7 +110,7 @@ def _evaluate(
         return agent
     averages = (*agent.averages, use.average)[-settings.last_runs :]
     maxima = (*agent.maxima, use.largest)[-settings.last_runs :]
-    average, largest = agents.look_back(
+    average, largest = agents.last_statistics(
         np.array(averages), np.array(maxima), len(maxima) - 1, settings.last_runs
     )
     seed = np.array([rng.integers(_LARGEST_SEED)], dtype=np.uint64)

@@ -1,7 +1,7 @@
-"""What ``q-learning`` rewards: the rules of Böttcher 2023, 3.8 with the numbers of 3.10.
+"""Rewards of ``q-learning``: the rules of Böttcher 2023, 3.8 with the numbers of 3.10.
 
-Memory shall lie between the maximum and the maximum with a buffer, CPU between average and maximum.
-What was too little in a run that failed is never enough.
+Memory should lie between the maximum and the maximum plus a buffer, CPU between average and
+maximum, and both above a request that failed.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from kubestow.policies.sizing.q_learning.parameters import QSettings
 
 @compiled
 def round_up(amount: float, step: float) -> float:
-    """Return the smallest amount of the grid that is not below, at least one step."""
-    # A millionth of a step is noise of floating point, not usage.
+    """Round up to the grid, to at least one step."""
+    # A millionth of a step is floating-point noise, not usage.
     return max(float(np.ceil(amount / step - 1e-6)), 1.0) * step
 
 
 @compiled
 def step_above(amount: float, step: float) -> float:
-    """Return the smallest amount of the grid that is larger."""
+    """Return the next larger amount of the grid."""
     return (float(np.floor(amount / step + 1e-6)) + 1.0) * step
 
 
 @compiled
 def count_states(request: float, largest: float, step: float, most: int) -> int:
-    """Return how many states an agent has: up to twice what is requested or used."""
-    wanted = int(np.ceil(2.0 * max(request, largest) / step))
-    return min(max(wanted, 2), most)
+    """Return the number of states of an agent: up to twice the request or the usage."""
+    states = int(np.ceil(2.0 * max(request, largest) / step))
+    return min(max(states, 2), most)
 
 
 @compiled
@@ -43,17 +43,17 @@ def find_state(amount: float, step: float, states: int) -> int:
 
 @compiled
 def amount_of(state: int, step: float) -> float:
-    """Return the amount a state stands for."""
+    """Return the amount of a state."""
     return (state + 1.0) * step
 
 
 class Band(NamedTuple):
-    """What a request should be.
+    """The range in which a request should lie.
 
     Attributes:
-        low: Not less than this.
-        high: Not more than this.
-        failed: More than this: the request of a run that was short; 0 if none was.
+        low: Lower bound, inclusive.
+        high: Upper bound, inclusive.
+        failed: Lower bound, exclusive: the request of a run that was short; 0 if none was.
     """
 
     low: float
@@ -63,7 +63,7 @@ class Band(NamedTuple):
 
 @compiled
 def find_band(average: float, largest: float, failed: float, settings: QSettings) -> Band:
-    """Return the band for what was used; it contains a state in any case."""
+    """Return the band for a run's usage; it always contains a state."""
     if settings.memory:
         low, high = largest, largest + buffer_of(largest, settings)
     else:
@@ -76,19 +76,19 @@ def find_band(average: float, largest: float, failed: float, settings: QSettings
 
 @compiled
 def buffer_of(largest: float, settings: QSettings) -> float:
-    """Return how far above its maximum memory may lie."""
+    """Return the buffer of memory above its maximum."""
     return max(settings.buffer_least, settings.buffer_share * largest)
 
 
 @compiled
 def is_inside(amount: float, band: Band) -> bool:
-    """Tell whether an amount is what it should be."""
+    """Return whether an amount lies in the band."""
     return band.low <= amount <= band.high and amount > band.failed
 
 
 @compiled
 def reward(amount: float, band: Band, settings: QSettings) -> float:
-    """Return what reaching an amount pays."""
+    """Return the reward of reaching an amount."""
     if amount <= band.failed or amount < band.low:
         return settings.too_small
     if amount > band.high:

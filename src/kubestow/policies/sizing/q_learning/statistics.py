@@ -1,7 +1,7 @@
-"""Runs of containers as ``q-learning`` sees them: average and maximum of each.
+"""Statistics of runs for ``q-learning``: average and maximum of each.
 
-A run is a row of usage of runs, in the order in which they began; of pods that do not end, it is
-a window, in which the largest pod counts. Closed forms work on the same numbers.
+Where usage consists of runs, a run is a row, ordered by start. For pods that do not end, it is a
+window, in which the largest pod counts. ``closed_form`` uses the same numbers.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Runs:
     """Statistics by container and run, oldest first; NaN where there is none.
 
     Attributes:
-        cpu_mean_m: Average CPU use, in millicores.
-        cpu_peak_m: Largest CPU use, in millicores.
-        memory_peak_mb: Largest memory use, in megabytes of 10^6 bytes.
+        cpu_mean_m: Average CPU usage, in millicores.
+        cpu_peak_m: Largest CPU usage, in millicores.
+        memory_peak_mb: Largest memory usage, in megabytes of 10^6 bytes.
     """
 
     cpu_mean_m: Floats
@@ -39,7 +39,7 @@ def collect(usage: Usage, window_s: float) -> Runs:
 
     Args:
         usage: Usage up to now.
-        window_s: What counts as a run of a pod that does not end.
+        window_s: Length of a run, in seconds, of a pod that does not end.
     """
     if not usage.points:
         nothing = np.empty((len(usage.containers), 0))
@@ -50,7 +50,7 @@ def collect(usage: Usage, window_s: float) -> Runs:
 
 
 def last_known(values: Floats) -> Ints:
-    """Return the place of the last value of each row that is known; -1 where none is."""
+    """Return the index of the last known value of each row; -1 where none is known."""
     known = ~np.isnan(values)
     if not values.shape[1]:
         return np.full(len(values), -1)
@@ -66,9 +66,9 @@ def _by_run(usage: Usage) -> tuple[Floats, Floats, Floats]:
     shape = (len(usage.containers), int(places.max(initial=-1)) + 1)
 
     def spread(values: Floats) -> Floats:
-        found = np.full(shape, np.nan)
-        found[owners, places] = values[order]
-        return found
+        joined = np.full(shape, np.nan)
+        joined[owners, places] = values[order]
+        return joined
 
     return (
         spread(means(usage.cpu_cores)),
@@ -78,7 +78,7 @@ def _by_run(usage: Usage) -> tuple[Floats, Floats, Floats]:
 
 
 def _by_window(usage: Usage, window_s: float) -> tuple[Floats, Floats, Floats]:
-    # What is shorter than a window is taken for one: better than no answer.
+    # A history shorter than a window counts as one: better than no result.
     points = min(max(round(window_s / usage.step_s), 1), usage.points)
     windows = usage.points // points
     shaped = usage.cpu_cores[:, usage.points - windows * points :].reshape(-1, points)
@@ -91,15 +91,15 @@ def _by_window(usage: Usage, window_s: float) -> tuple[Floats, Floats, Floats]:
 
 def _join(usage: Usage, values: Floats) -> Floats:
     """Return the largest pod's value by container and window."""
-    found = np.full((len(usage.containers), values.shape[1]), np.nan)
+    joined = np.full((len(usage.containers), values.shape[1]), np.nan)
     present, starts = np.unique(usage.owners, return_index=True)
     if len(present):
-        found[present] = np.fmax.reduceat(values, starts, axis=0)
-    return found
+        joined[present] = np.fmax.reduceat(values, starts, axis=0)
+    return joined
 
 
 def means(values: Floats) -> Floats:
-    """Return the mean of what is known of each row; NaN where nothing is."""
+    """Return the mean of the known values of each row; NaN where none is known."""
     known = ~np.isnan(values)
     count = known.sum(axis=1)
     total = np.where(known, values, 0.0).sum(axis=1)

@@ -1,8 +1,8 @@
-"""Tables of ``q-learning`` and what changes them: the printed rule, training, and walks.
+"""Q-tables and their updates: the printed rule, training, and walks.
 
 A table has a row per state and the columns more, less, stay. The rule is (2.8) of Boettcher 2023,
-the walk her figure 3.7, the schedule of training that of Böttcher 2023, 3.10. Everything is
-compiled; random numbers come from a seed that is handed in.
+the walk her figure 3.7, the training schedule that of Böttcher 2023, 3.10. Everything is compiled;
+random numbers come from a given seed.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from kubestow.policies.sizing.q_learning.rewards import Band
 
 ACTIONS: Final = ("more", "less", "stay")
 MORE, LESS, STAY = range(3)
-# Values that move by less have come to rest; rewards are of the order of 1.
+# Values that change by less have converged; rewards are of the order of 1.
 _REST: Final = 1e-4
-# Passes after which a walk is given up, by number of states.
+# Largest number of passes of a walk, per state.
 _MOST_PASSES: Final = 400
 
 
 @compiled
 def draw(seed: Words) -> float:
-    """Return a number in [0, 1) and move the seed on (SplitMix64: Steele, Lea, Flood 2014)."""
+    """Return a number in [0, 1) and advance the seed (SplitMix64: Steele, Lea, Flood 2014)."""
     seed[0] += np.uint64(0x9E3779B97F4A7C15)
     z = seed[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -38,7 +38,7 @@ def draw(seed: Words) -> float:
 
 @compiled
 def choose(values: Floats, state: int) -> int:
-    """Return the best action of a state; of equal ones stay before less before more."""
+    """Return the best action of a state; ties prefer stay, then less."""
     best = STAY
     if values[state, LESS] > values[state, best]:
         best = LESS
@@ -49,7 +49,7 @@ def choose(values: Floats, state: int) -> int:
 
 @compiled
 def move(state: int, action: int, states: int) -> int:
-    """Return the state an action leads to; the ends of the grid are not left."""
+    """Return the state an action leads to, within the grid."""
     if action == MORE:
         return min(state + 1, states - 1)
     if action == LESS:
@@ -61,7 +61,7 @@ def move(state: int, action: int, states: int) -> int:
 def learn(
     values: Floats, state: int, action: int, band: Band, settings: QSettings
 ) -> tuple[int, int]:
-    """Take an action, change the table by the printed rule; return next state and its action."""
+    """Take an action and update the table by the printed rule; return next state and action."""
     reached = move(state, action, len(values))
     following = choose(values, reached)
     paid = rewards.reward(rewards.amount_of(reached, settings.step), band, settings)
@@ -72,7 +72,7 @@ def learn(
 
 @compiled
 def train(values: Floats, band: Band, settings: QSettings, seed: Words) -> None:
-    """Train a table: episodes from random states, fewer and fewer random actions."""
+    """Train a table by episodes from random states, with a decaying share of random actions."""
     states = len(values)
     falling = settings.decay_share * settings.episodes
     for episode in range(settings.episodes):
@@ -97,7 +97,7 @@ def walk(values: Floats, state: int, band: Band, settings: QSettings) -> int:
 
 @compiled
 def follow(values: Floats, state: int, band: Band, settings: QSettings) -> int:
-    """Follow the best actions, learning, until staying is best and has come to rest."""
+    """Follow the best actions, learning, until staying is best and its value has converged."""
     for _ in range(_MOST_PASSES * len(values)):
         action = choose(values, state)
         before = values[state, action]

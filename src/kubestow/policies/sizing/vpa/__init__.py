@@ -1,4 +1,4 @@
-"""The Vertical Pod Autoscaler, exactly and by release: recommender, capping, actuation."""
+"""An exact model of the Vertical Pod Autoscaler, by release: recommender, capping, actuation."""
 
 from kubestow.policies.sizing.vpa.actuation import (
     ResizeCondition,

@@ -1,8 +1,8 @@
-"""A recommendation as the status of a VPA object has it.
+"""A recommendation in the status of a VPA object.
 
-Capping, admission and the updater compare and pass on exact quantities, of whatever resources a
+Capping, admission and the updater compare and pass on exact quantities, of any resources that a
 VPA object or a pod names and in the notation it uses. ``sizing.recommendations.Recommendation``
-counts millicores and bytes, so this part of upstream's API keeps a type of its own.
+counts millicores and bytes, so this part of upstream's API has its own type.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from kubestow.model import resources
 
 @dataclass(frozen=True, slots=True)
 class VpaRecommendation:
-    """What one container should request (``RecommendedContainerResources``).
+    """Recommended requests of one container (``RecommendedContainerResources``).
 
     Attributes:
-        container: Its name.
+        container: Name of the container.
         target: The requests to set.
-        lower: Requests below are too small to keep.
-        upper: Requests above are too large to keep.
-        uncapped: The target before the rules of the user were applied.
+        lower: Requests below this are too small to keep.
+        upper: Requests above this are too large to keep.
+        uncapped: The target before the user's policies were applied.
     """
 
     container: str

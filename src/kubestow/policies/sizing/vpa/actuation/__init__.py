@@ -1,4 +1,4 @@
-"""How a VPA recommendation reaches pods: admission, update priorities, evictions and resizes."""
+"""Applying VPA recommendations to pods: admission, update priorities, evictions and resizes."""
 
 from kubestow.policies.sizing.vpa.actuation.admission import admit
 from kubestow.policies.sizing.vpa.actuation.pods import ResizeCondition, Termination, UpdaterPod

@@ -1,4 +1,4 @@
-"""What the admission controller gives a new pod (``GetContainersResources``, VPA 1.7)."""
+"""Resources of a new pod, set by the admission controller (``GetContainersResources``, VPA 1.7)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def recommended_resources(
     policies: container_policies.Policies = (),
     ranges: LimitRanges | None = None,
 ) -> dict[str, ContainerResources]:
-    """Return the requests and limits that a recommendation means for the containers of a pod.
+    """Return the requests and limits of a pod's containers by a recommendation.
 
     Containers without a recommendation are left out. Limits keep their proportion to the requests
     unless only requests are controlled.
@@ -26,7 +26,7 @@ def recommended_resources(
     capped, _ = capping.cap_for_pod(recommended or (), containers, policies, ranges)
     by_name = {sized.container: sized for sized in reversed(capped)}
     defaults = (ranges.container.default if ranges.container else None) or {}
-    found = {}
+    sized_resources = {}
     for container in containers:
         sized = by_name.get(container.name)
         if sized is None:
@@ -40,8 +40,8 @@ def recommended_resources(
             )
         # Upstream purges an empty resource name, which old objects may carry.
         requests = {name: amount for name, amount in sized.target.items() if name}
-        found[container.name] = ContainerResources(requests, limits)
-    return found
+        sized_resources[container.name] = ContainerResources(requests, limits)
+    return sized_resources
 
 
 def admit(
@@ -53,12 +53,12 @@ def admit(
 ) -> dict[str, ContainerResources]:
     """Return the requests and limits with which a new pod is created, by container.
 
-    What the recommendation says nothing about stays as the manifest has it.
+    Resources without a recommendation stay as in the manifest.
 
     Args:
-        containers: The containers as the manifest has them.
+        containers: The containers of the manifest.
         recommended: The recommendation in the status of the VPA object.
-        policies: What the user allows per container.
+        policies: The user's policies per container.
         ranges: LimitRanges of the namespace.
         mode: With ``Off`` nothing changes; all other modes set resources on creation.
     """

@@ -1,4 +1,4 @@
-"""A running pod as the updater sees it."""
+"""Running pods as inputs of the updater."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Resize = Literal["None", "Deferred", "Infeasible", "InProgress", "Error", "Unkno
 
 @dataclass(frozen=True, slots=True)
 class Termination:
-    """How a container ended the last time."""
+    """The last termination of a container."""
 
     reason: str
     started_s: float
@@ -31,8 +31,8 @@ class ResizeCondition:
     Attributes:
         kind: ``PodResizePending`` or ``PodResizeInProgress``.
         active: Whether its status is true.
-        reason: ``Deferred``, ``Infeasible``, ``Error`` or another word.
-        message: What the node says beside it.
+        reason: ``Deferred``, ``Infeasible``, ``Error`` or another reason.
+        message: The node's message.
     """
 
     kind: Literal["PodResizePending", "PodResizeInProgress"]
@@ -48,12 +48,12 @@ class UpdaterPod:
     Attributes:
         name: Its name, unique within the workload.
         containers: Its containers.
-        creator: Key of the controller that made it; empty if none did.
+        creator: Key of the controller that owns it; empty if none does.
         pending: Whether its phase is Pending.
-        started_s: When it was started; ``None`` if that is not known yet.
-        observed: Containers that admission saw; ``None`` if the pod does not say.
-        terminations: How containers ended the last time, by name.
-        conditions: What the node reports about a resize.
+        started_s: When it started; ``None`` if not known yet.
+        observed: Containers observed at admission; ``None`` if the pod has no annotation.
+        terminations: Last terminations by container.
+        conditions: Conditions about a resize, from the node.
         restarts_on_resize: Whether a container must restart for a resize.
     """
 
@@ -69,20 +69,20 @@ class UpdaterPod:
 
     @property
     def resizing(self) -> bool:
-        """Tell whether a resize is under way: the first condition about it decides."""
+        """Whether a resize is in progress, by the first condition."""
         return self.conditions[0].active if self.conditions else False
 
     def condition(self, kind: str) -> ResizeCondition | None:
         """Return the first condition of a kind."""
         return next((c for c in self.conditions if c.kind == kind), None)
 
-    def sees(self, container: str) -> bool:
-        """Tell whether the updater may judge a container."""
+    def has_observed(self, container: str) -> bool:
+        """Return whether a container was observed at admission."""
         return self.observed is None or container in self.observed
 
 
 def read_observed(annotation: str | None) -> frozenset[str] | None:
-    """Read the annotation ``vpaObservedContainers``; one that is malformed says nothing.
+    """Read the annotation ``vpaObservedContainers``; a malformed one is ignored.
 
     >>> sorted(read_observed("web, proxy") or ()), read_observed("a;b"), read_observed("")
     (['proxy', 'web'], None, frozenset())
@@ -96,7 +96,7 @@ def read_observed(annotation: str | None) -> frozenset[str] | None:
 
 
 def resize_state(pod: UpdaterPod) -> Resize:
-    """Return how far a resize is (``getResizeStatus``)."""
+    """Return the state of a resize (``getResizeStatus``)."""
     if not pod.resizing:
         return "None"
     pending = pod.condition("PodResizePending")

@@ -1,6 +1,6 @@
-"""Flags of the updater, and what one VPA object says about updates.
+"""Flags of the updater, and the update policy of a VPA object.
 
-Defaults from ``pkg/updater/config/config.go`` (VPA 1.7); flag names stand in brackets.
+Defaults are from ``pkg/updater/config/config.go`` (VPA 1.7); flag names are in brackets.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ Change = Literal["TargetHigherThanRequests", "TargetLowerThanRequests"]
 
 @dataclass(frozen=True, slots=True)
 class UpdaterParameters:
-    """How the updater decides.
+    """Flags of the updater.
 
     Attributes:
         interval_s: Time between two rounds [updater-interval].
-        min_replicas: Fewer live replicas are left alone [min-replicas].
-        tolerance: Share of replicas that may be away at once [eviction-tolerance].
-        threshold: Least relative change of a long-lived pod [pod-update-threshold].
+        min_replicas: Live replicas needed for an update [min-replicas].
+        tolerance: Share of replicas that may be unavailable at once [eviction-tolerance].
+        threshold: Smallest relative change that updates a long-lived pod [pod-update-threshold].
         lifetime_s: Age from which a pod within its bounds may be updated
             [in-recommendation-bounds-eviction-lifetime-threshold].
-        oom_threshold_s: An OOM kill so soon after the start, and so short ago, calls for an update
-            [evict-after-oom-threshold].
-        skip_budget: Resize in place without regard to replicas where no container restarts
+        oom_threshold_s: An OOM kill within this time of the start, and not longer ago, triggers an
+            update [evict-after-oom-threshold].
+        skip_budget: Resize in place regardless of replicas where no container restarts
             [in-place-skip-disruption-budget].
         in_place: Obey the mode InPlace; a feature gate, off by default in 1.7.
         per_vpa_config: Obey ``evict_after_oom_s``; a feature gate, off by default in 1.7.
-        deferred_timeout_s: A resize the node puts off for longer ends in eviction
+        deferred_timeout_s: A resize that the node defers for longer ends in eviction
             (``DeferredResizeUpdateTimeout``).
         progress_timeout_s: A resize that takes longer ends in eviction
             (``InProgressResizeUpdateTimeout``).
@@ -50,7 +50,7 @@ class UpdaterParameters:
 
 @dataclass(frozen=True, slots=True)
 class EvictionRequirement:
-    """A condition on the change; it holds if one of its resources changes that way."""
+    """A condition on the change; it holds if one of its resources changes in that direction."""
 
     resources: tuple[str, ...]
     change: Change
@@ -58,12 +58,12 @@ class EvictionRequirement:
 
 @dataclass(frozen=True, slots=True)
 class UpdatePolicy:
-    """What one VPA object says about updates.
+    """The update policy of a VPA object.
 
     Attributes:
-        mode: How recommendations are applied; ``Auto`` is an old word for ``Recreate``.
+        mode: How recommendations are applied; ``Auto`` is an alias of ``Recreate``.
         min_replicas: Overrides the flag.
-        requirements: All must hold for a container of the pod; ``None`` asks for nothing.
+        requirements: All must hold for a container of the pod; ``None`` requires nothing.
         evict_after_oom_s: Overrides the flag; needs ``per_vpa_config``.
     """
 

@@ -1,4 +1,4 @@
-"""Which pods to update, and which first (``pkg/updater/priority``, VPA 1.7)."""
+"""Select and rank the pods to update (``pkg/updater/priority``, VPA 1.7)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _NONE = Quantity(0)
 
 @dataclass(frozen=True, slots=True)
 class Priority:
-    """How urgent an update is.
+    """The priority of an update.
 
     Attributes:
         outside: Whether a request is outside its bounds, or missing.
-        grows: Whether a container needs more than it requests.
+        grows: Whether a target exceeds the request.
         difference: Sum over resources of the relative change of the pod's requests.
     """
 
@@ -34,17 +34,17 @@ class Priority:
 
 
 def update_priority(pod: UpdaterPod, recommended: Recommended) -> Priority:
-    """Return how urgent it is to give a pod its recommendation."""
+    """Return the priority of applying a recommendation to a pod."""
     outside = grows = False
     requested: dict[str, int] = {}
-    wanted: dict[str, int] = {}
+    recommended_milli: dict[str, int] = {}
     by_name = {sized.container: sized for sized in reversed(recommended)}
     for container in pod.containers:
         sized = by_name.get(container.name)
-        if sized is None or not pod.sees(container.name):
+        if sized is None or not pod.has_observed(container.name):
             continue
         for name, target in sized.target.items():
-            wanted[name] = wanted.get(name, 0) + target.milli()
+            recommended_milli[name] = recommended_milli.get(name, 0) + target.milli()
             request = container.resources.requests.get(name)
             if request is None:
                 outside = grows = True
@@ -52,7 +52,7 @@ def update_priority(pod: UpdaterPod, recommended: Recommended) -> Priority:
             requested[name] = requested.get(name, 0) + request.milli()
             grows = grows or target.milli() > request.milli()
             outside = outside or _outside(request, name, sized)
-    return Priority(outside, grows, _difference(requested, wanted))
+    return Priority(outside, grows, _difference(requested, recommended_milli))
 
 
 def _outside(request: Quantity, name: str, sized: VpaRecommendation) -> bool:
@@ -60,9 +60,9 @@ def _outside(request: Quantity, name: str, sized: VpaRecommendation) -> bool:
     return below or (name in sized.upper and request > sized.upper[name])
 
 
-def _difference(requested: dict[str, int], wanted: dict[str, int]) -> float:
+def _difference(requested: dict[str, int], recommended_milli: dict[str, int]) -> float:
     total = 0.0
-    for name, amount in wanted.items():
+    for name, amount in recommended_milli.items():
         request = max(float(requested.get(name, 0)), 1.0)
         total += abs(request - float(amount)) / request
     return total
@@ -71,25 +71,25 @@ def _difference(requested: dict[str, int], wanted: dict[str, int]) -> float:
 def quick_oom(
     pod: UpdaterPod, policies: container_policies.Policies, threshold_s: float, now_s: float
 ) -> bool:
-    """Tell whether a container was OOM killed soon after its start, and not long ago."""
+    """Return whether a container was OOM-killed soon after its start, and recently."""
     return any(
         ended.reason == "OOMKilled"
         and ended.finished_s - ended.started_s < threshold_s
         and now_s - ended.finished_s < threshold_s
         for name, ended in pod.terminations.items()
-        if pod.sees(name) and not container_policies.find(policies, name).off
+        if pod.has_observed(name) and not container_policies.find(policies, name).off
     )
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateRules:
-    """What decides on an update beside the pod.
+    """Inputs of the decision on an update, besides the pod.
 
     Attributes:
-        policies: What the user allows per container.
-        policy: What the VPA object says about updates.
+        policies: The user's policies per container.
+        policy: The VPA object's update policy.
         parameters: Flags of the updater.
-        now_s: Now.
+        now_s: The current time.
     """
 
     policies: container_policies.Policies
@@ -98,52 +98,52 @@ class UpdateRules:
     now_s: float
 
 
-def deserves(pod: UpdaterPod, found: Priority, rules: UpdateRules) -> bool:
-    """Tell whether a pod is to be updated.
+def needs_update(pod: UpdaterPod, priority: Priority, rules: UpdateRules) -> bool:
+    """Return whether a pod is to be updated.
 
-    It is if a request is outside its bounds; if it has lived for twelve hours and changes by ten
-    per cent; or after a quick OOM kill, provided that something changes.
+    It is if a request is outside its bounds; if it has run for twelve hours and changes by ten per
+    cent; or after a quick OOM kill, provided that something changes.
 
     Args:
         pod: The pod.
-        found: How urgent the update is.
-        rules: What else decides.
+        priority: The priority of the update.
+        rules: Policies, flags and time.
     """
     threshold_s = policies.oom_threshold_s(rules.policy, rules.parameters)
     quick = quick_oom(pod, rules.policies, threshold_s, rules.now_s)
-    if not found.outside and not quick:
+    if not priority.outside and not quick:
         if pod.started_s is None or rules.now_s < pod.started_s + rules.parameters.lifetime_s:
             return False
-        if found.difference < rules.parameters.threshold:
+        if priority.difference < rules.parameters.threshold:
             return False
-    return not quick or found.difference != 0
+    return not quick or priority.difference != 0
 
 
-def judge(pod: UpdaterPod, recommended: Recommended, rules: UpdateRules) -> Priority | None:
-    """Return the priority of a pod that is to be updated; ``None`` if it is to be left.
+def find_priority(pod: UpdaterPod, recommended: Recommended, rules: UpdateRules) -> Priority | None:
+    """Return the priority of a pod that is to be updated; ``None`` if it is not.
 
     Args:
         pod: The pod.
-        recommended: What is recommended for this pod, already capped.
-        rules: What else decides.
+        recommended: The recommendation for this pod, already capped.
+        rules: Policies, flags and time.
     """
-    found = update_priority(pod, recommended)
-    return found if deserves(pod, found, rules) else None
+    priority = update_priority(pod, recommended)
+    return priority if needs_update(pod, priority, rules) else None
 
 
-def order(judged: Iterable[tuple[UpdaterPod, Priority]]) -> list[UpdaterPod]:
-    """Return pods most urgent first: growing ones before others, then by difference.
+def order(ranked_pods: Iterable[tuple[UpdaterPod, Priority]]) -> list[UpdaterPod]:
+    """Return pods by priority: growing ones before others, then by difference.
 
-    Upstream leaves the order of equal ones open; here it is that of the input.
+    Upstream does not define the order of ties; here it is that of the input.
     """
-    ranked = sorted(judged, key=lambda pair: (not pair[1].grows, -pair[1].difference))
+    ranked = sorted(ranked_pods, key=lambda pair: (not pair[1].grows, -pair[1].difference))
     return [pod for pod, _ in ranked]
 
 
 def admitted(pod: UpdaterPod, recommended: Recommended, policy: UpdatePolicy) -> bool:
-    """Tell whether the eviction requirements allow the update of a pod.
+    """Return whether the eviction requirements allow the update of a pod.
 
-    A container suffices that lacks a CPU or memory request, or for which all requirements hold.
+    One container is enough that lacks a CPU or memory request, or fulfils all requirements.
     """
     if policy.requirements is None:
         return True
@@ -172,7 +172,7 @@ def _fulfils(
 
 
 def has_lower(before: Recommended, after: Recommended) -> bool:
-    """Tell whether a target has fallen, so that a resize the node refused is worth another try."""
+    """Return whether a target has fallen, so that a refused resize is worth a retry."""
     old = {sized.container: sized.target for sized in before}
     return any(
         amount < old[sized.container][name]

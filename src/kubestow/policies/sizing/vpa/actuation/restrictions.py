@@ -1,7 +1,7 @@
-"""How many pods of a group may be away at once (``pkg/updater/restriction``, VPA 1.7).
+"""How many pods of a group may be unavailable at once (``pkg/updater/restriction``, VPA 1.7).
 
-The configured number of replicas less the tolerance, truncated, must stay alive; if the tolerance
-is 0, one pod may go when all are running. Pending pods may always be evicted.
+The configured replicas minus the tolerance, truncated, must stay alive; if the tolerance is 0, one
+pod may be evicted when all are running. Pending pods may always be evicted.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class ReplicaGroup:
     """The pods of one controller.
 
     Attributes:
-        configured: Replicas it is meant to have.
+        configured: Configured replicas.
         running: Live pods that are not pending.
-        tolerance: Pods that may be away.
+        tolerance: Pods that may be unavailable.
         evicted: Pods evicted in this round.
         resized: Pods resized in this round.
-        below_minimum: Too few replicas to evict; in-place resize only.
+        below_minimum: Whether there are too few replicas to evict; only resized in place.
     """
 
     configured: int
@@ -39,7 +39,7 @@ class ReplicaGroup:
 
     @property
     def disruptable(self) -> bool:
-        """Tell whether one more pod may be disturbed."""
+        """Whether one more pod may be disrupted."""
         alive = self.running - (self.evicted + self.resized)
         if alive > self.configured - self.tolerance:
             return True
@@ -53,13 +53,13 @@ def group(
     policy: UpdatePolicy,
     parameters: UpdaterParameters,
 ) -> dict[str, ReplicaGroup]:
-    """Return the groups whose pods may be updated at all, by controller.
+    """Return the groups whose pods may be updated, by controller.
 
     Args:
         pods: Live pods of one VPA object.
-        configured: Replicas of every controller; one that is not known is left alone. For a Job
-            it is the number of its live pods.
-        policy: What the VPA object says about updates.
+        configured: Replicas of every controller; an unknown controller is skipped. For a Job it is
+            the number of its live pods.
+        policy: The VPA object's update policy.
         parameters: Flags of the updater.
     """
     members: dict[str, list[UpdaterPod]] = {}
@@ -89,14 +89,14 @@ def can_evict(
     since_s: float,
     now_s: float,
 ) -> bool:
-    """Tell whether a pod may be evicted.
+    """Return whether a pod may be evicted.
 
     Args:
         pod: The pod.
-        members: Its group; ``None`` if the group must be left alone.
+        members: Its group; ``None`` if the group must not be updated.
         parameters: Flags of the updater.
-        since_s: When a resize of the pod was first seen.
-        now_s: Now.
+        since_s: When a resize of the pod was first observed.
+        now_s: The current time.
     """
     if members is None:
         return False
@@ -116,7 +116,7 @@ def resize_failed(
     since_s: float,
     now_s: float,
 ) -> bool:
-    """Tell whether a pod whose resize is under way may be evicted instead."""
+    """Return whether a pod whose resize is in progress may be evicted instead."""
     if not pod.resizing or not members.disruptable:
         return False
     waited_s = now_s - since_s
@@ -132,15 +132,15 @@ def resize_failed(
 
 @dataclass(frozen=True, slots=True)
 class Resizing:
-    """What decides on a resize beside the pod and its group.
+    """Inputs of the decision on a resize, besides the pod and its group.
 
     Attributes:
-        policy: What the VPA object says about updates.
+        policy: The VPA object's update policy.
         parameters: Flags of the updater.
-        recommended: The recommendation in the status of the VPA object; ``None`` if none is.
-        infeasible: The recommendation a node refused for this pod before; ``None`` if none.
-        since_s: When a resize of the pod was first seen.
-        now_s: Now.
+        recommended: The recommendation in the status of the VPA object; ``None`` if there is none.
+        infeasible: The recommendation that a node refused for this pod; ``None`` if there is none.
+        since_s: When a resize of the pod was first observed.
+        now_s: The current time.
     """
 
     policy: UpdatePolicy
@@ -151,21 +151,21 @@ class Resizing:
     now_s: float
 
 
-def can_resize(pod: UpdaterPod, members: ReplicaGroup | None, asked: Resizing) -> Decision:
-    """Decide on the resize of a pod in place."""
-    only_in_place = asked.policy.mode == "InPlace"
-    if only_in_place and not asked.parameters.in_place:
+def can_resize(pod: UpdaterPod, members: ReplicaGroup | None, inputs: Resizing) -> Decision:
+    """Decide on the in-place resize of a pod."""
+    only_in_place = inputs.policy.mode == "InPlace"
+    if only_in_place and not inputs.parameters.in_place:
         return "Deferred"
-    if members is None or pod.pending or asked.recommended is None:
+    if members is None or pod.pending or inputs.recommended is None:
         return "Deferred"
-    refused = asked.infeasible if only_in_place else None
-    if refused is not None and not has_lower(refused, asked.recommended):
+    refused = inputs.infeasible if only_in_place else None
+    if refused is not None and not has_lower(refused, inputs.recommended):
         return "InfeasibleCached"
     state = resize_state(pod)
     if state == "None":
-        free = asked.parameters.skip_budget and not pod.restarts_on_resize
+        free = inputs.parameters.skip_budget and not pod.restarts_on_resize
         return "Approved" if free or members.disruptable else "Deferred"
     if only_in_place:
         return "Infeasible" if state == "Infeasible" else "Deferred"
-    failed = resize_failed(pod, members, asked.parameters, asked.since_s, asked.now_s)
+    failed = resize_failed(pod, members, inputs.parameters, inputs.since_s, inputs.now_s)
     return "Evict" if failed else "Deferred"

@@ -1,7 +1,7 @@
 """One round of the updater for one VPA object: which pods to resize, which to evict.
 
-The loop of ``pkg/updater/logic/updater.go`` (VPA 1.7) as a pure function. The host carries the
-plan out; rate limits and the lease of the admission controller are the host's as well.
+The loop of ``pkg/updater/logic/updater.go`` (VPA 1.7) as a pure function. The host carries out the
+plan, and handles rate limits and the lease of the admission controller.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _IDLE = ("Off", "Initial")
 
 @dataclass(frozen=True, slots=True)
 class UpdaterMemory:
-    """What the updater remembers between rounds.
+    """The updater's memory between rounds.
 
     Attributes:
-        since_s: When the resize of a pod was first seen under way, by pod.
+        since_s: When a resize was first observed in progress, by pod.
         infeasible: Recommendation that a node refused, by pod (mode InPlace).
     """
 
@@ -36,17 +36,17 @@ class UpdaterMemory:
 
 @dataclass(frozen=True, slots=True)
 class UpdateCase:
-    """All that decides on the pods of one VPA object.
+    """Inputs of one round for one VPA object.
 
     Attributes:
         pods: Its live pods.
         configured: Replicas by controller.
         recommended: The recommendation in its status; ``None`` if there is none yet.
-        policies: What the user allows per container.
-        policy: What it says about updates.
+        policies: The user's policies per container.
+        policy: Its update policy.
         ranges: LimitRanges of the namespace.
         parameters: Flags of the updater.
-        now_s: Now.
+        now_s: The current time.
         refusing: Pods whose resize the API server refuses.
     """
 
@@ -63,12 +63,12 @@ class UpdateCase:
 
 @dataclass(frozen=True, slots=True)
 class UpdatePlan:
-    """What to do with the pods, in this order.
+    """The plan of one round, in this order.
 
     Attributes:
         resize: Pods to resize in place.
         evict: Pods to evict.
-        memory: What to remember for the next round.
+        memory: The memory for the next round.
     """
 
     resize: tuple[str, ...]
@@ -86,14 +86,14 @@ def plan_updates(case: UpdateCase, memory: UpdaterMemory | None = None) -> Updat
         for pod in planning.ordered([p for p in case.pods if planning.may_resize(p)]):
             planning.try_resize(pod)
     else:
-        planning.falling.extend(planning.ordered([p for p in case.pods if planning.may_evict(p)]))
-    for pod in planning.falling:
+        planning.to_evict.extend(planning.ordered([p for p in case.pods if planning.may_evict(p)]))
+    for pod in planning.to_evict:
         planning.try_evict(pod)
     return planning.result()
 
 
 class _Planning:
-    """The round while it runs: groups change as pods are chosen."""
+    """The state of a round: groups change as pods are chosen."""
 
     def __init__(self, case: UpdateCase, memory: UpdaterMemory) -> None:
         self.case = case
@@ -105,22 +105,22 @@ class _Planning:
         self.infeasible = {n: r for n, r in memory.infeasible.items() if n in live}
         self.resized: list[str] = []
         self.evicted: list[str] = []
-        self.falling: list[UpdaterPod] = []
+        self.to_evict: list[UpdaterPod] = []
 
     def ordered(self, pods: list[UpdaterPod]) -> list[UpdaterPod]:
         case = self.case
         rules = priorities.UpdateRules(case.policies, case.policy, case.parameters, case.now_s)
-        judged = []
+        ranked_pods = []
         for pod in pods:
             recommended, _ = capping.cap_for_pod(
                 case.recommended or (), pod.containers, case.policies, case.ranges
             )
             if case.policy.mode == "InPlace" and not self._worth_retry(pod, recommended):
                 continue
-            found = priorities.judge(pod, recommended, rules)
-            if found is not None and priorities.admitted(pod, recommended, case.policy):
-                judged.append((pod, found))
-        return priorities.order(judged)
+            priority = priorities.find_priority(pod, recommended, rules)
+            if priority is not None and priorities.admitted(pod, recommended, case.policy):
+                ranked_pods.append((pod, priority))
+        return priorities.order(ranked_pods)
 
     def _worth_retry(self, pod: UpdaterPod, recommended: Recommended) -> bool:
         refused = self.infeasible.get(pod.name)
@@ -137,7 +137,7 @@ class _Planning:
 
     def decide(self, pod: UpdaterPod) -> Decision:
         case = self.case
-        asked = restrictions.Resizing(
+        inputs = restrictions.Resizing(
             case.policy,
             case.parameters,
             case.recommended,
@@ -145,12 +145,12 @@ class _Planning:
             self._since(pod),
             case.now_s,
         )
-        return restrictions.can_resize(pod, self.groups.get(pod.creator), asked)
+        return restrictions.can_resize(pod, self.groups.get(pod.creator), inputs)
 
     def may_resize(self, pod: UpdaterPod) -> bool:
         fitting: tuple[Decision, ...] = ("Approved", "Evict")
         if self.case.policy.mode == "InPlace":
-            # A new patch may replace one that still waits.
+            # A new patch may replace a pending one.
             fitting = ("Approved", "Infeasible", "Deferred")
         return self.decide(pod) in fitting
 
@@ -158,7 +158,7 @@ class _Planning:
         in_place = self.case.policy.mode == "InPlace"
         decision = self.decide(pod)
         if decision == "Evict":
-            self.falling.append(pod)
+            self.to_evict.append(pod)
             return
         if decision == "InfeasibleCached" or (decision == "Deferred" and not in_place):
             return
@@ -166,7 +166,7 @@ class _Planning:
             self.infeasible[pod.name] = self.case.recommended or ()
         if pod.creator not in self.groups or pod.name in self.case.refusing:
             if not in_place:
-                self.falling.append(pod)
+                self.to_evict.append(pod)
             return
         self.resized.append(pod.name)
         members = self.groups[pod.creator]
@@ -181,7 +181,7 @@ class _Planning:
             self.groups[pod.creator] = replace(members, evicted=members.evicted + 1)
 
     def _since(self, pod: UpdaterPod) -> float:
-        """Return when a resize of a pod was first seen; from now on if it is new."""
+        """Return when a resize of a pod was first observed; now if it is new."""
         if pod.resizing and pod.creator in self.groups and self.case.policy.mode != "InPlace":
             return self.since_s.setdefault(pod.name, self.case.now_s)
         return self.since_s.get(pod.name, self.case.now_s)

@@ -1,4 +1,4 @@
-"""What limits a VPA recommendation: container policies, LimitRanges, limits in proportion."""
+"""Capping of VPA recommendations: container policies, LimitRanges, proportional limits."""
 
 from kubestow.policies.sizing.vpa.capping.capping import apply_policies, cap_for_pod, from_amounts
 from kubestow.policies.sizing.vpa.capping.limit_scaling import proportional_limits

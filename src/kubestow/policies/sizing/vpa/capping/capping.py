@@ -1,7 +1,7 @@
-"""Bringing recommendations within what users, LimitRanges and limits allow.
+"""Cap recommendations to container policies, LimitRanges and limits.
 
-From ``pkg/utils/vpa/capping.go`` (VPA 1.7): ``apply_policies`` is what the recommender does to
-every recommendation, ``cap_for_pod`` what admission controller and updater do for one pod.
+From ``pkg/utils/vpa/capping.go`` (VPA 1.7): the recommender applies ``apply_policies`` to every
+recommendation; admission controller and updater apply ``cap_for_pod`` for one pod.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def apply_policies(
 
     Args:
         recommended: The recommendations.
-        policies: What the user allows per container.
-        most_allowed: What any container is allowed where its policy says nothing.
+        policies: The user's policies per container.
+        most_allowed: Upper bounds where a container's policy sets none.
     """
     return tuple(
         _bounded(sized, container_policies.find(policies, sized.container), most_allowed)
@@ -65,11 +65,11 @@ def cap_for_pod(
     Args:
         recommended: The recommendations.
         containers: Containers of the pod.
-        policies: What the user allows per container.
+        policies: The user's policies per container.
         ranges: LimitRanges of the namespace.
 
     Returns:
-        The recommendations of containers the pod has, and by container what was capped.
+        The recommendations for the pod's containers, and notes on what was capped, by container.
     """
     if ranges.pod is not None:
         recommended = pod_limits.cap_to_pod(recommended, containers, ranges.pod)
@@ -81,22 +81,22 @@ def cap_for_pod(
             continue
         policy = container_policies.find(policies, sized.container)
         caps = _Caps(container.resources, policy, ranges.container)
-        target, found = caps.apply(sized.target)
+        target, target_notes = caps.apply(sized.target)
         lower, upper = caps.apply(sized.lower)[0], caps.apply(sized.upper)[0]
         capped.append(replace(sized, target=target, lower=lower, upper=upper))
-        if found:
-            notes[sized.container] = found
+        if target_notes:
+            notes[sized.container] = target_notes
     return tuple(capped), notes
 
 
 def at_least(amount: Quantity, name: str, least: Amounts) -> Quantity:
-    """Return an amount that is not below a bound; a bound of 0 is none."""
+    """Raise an amount to a lower bound; a bound of 0 is ignored."""
     bound = least.get(name, _NONE)
     return bound if bound.nano and amount < bound else amount
 
 
 def at_most(amount: Quantity, name: str, most: Amounts) -> Quantity:
-    """Return an amount that is not above a bound; a bound of 0 is none."""
+    """Reduce an amount to an upper bound; a bound of 0 is ignored."""
     bound = most.get(name, _NONE)
     return bound if bound.nano and amount > bound else amount
 
@@ -155,7 +155,7 @@ _BY_POLICY = ("capped to minAllowed", "capped to maxAllowed")
 def _boundary(
     current: ContainerResources, item: LimitRangeItem, bound: Amounts | None
 ) -> dict[str, Quantity]:
-    """Return the requests at which limits, kept in proportion, meet a bound of a LimitRange."""
+    """Return the requests at which proportional limits meet a bound of a LimitRange."""
     if bound is None:
         return {}
     default = item.default or {}
@@ -172,7 +172,7 @@ def _boundary(
 
 
 def _least(current: ContainerResources, item: LimitRangeItem) -> dict[str, Quantity]:
-    """Return the least requests: both limit and request must reach the minimum."""
+    """Return the smallest requests: both limit and request must reach the minimum."""
     least = _boundary(current, item, item.minimum)
     for name in (resources.CPU, resources.MEMORY):
         floor = (item.minimum or {}).get(name, _NONE)
@@ -182,7 +182,7 @@ def _least(current: ContainerResources, item: LimitRangeItem) -> dict[str, Quant
 
 
 def from_amounts(cpu_m: int | None, memory_bytes: int | None) -> dict[str, Quantity]:
-    """Return a resource list of millicores and bytes, without what is ``None``."""
+    """Return a resource list of millicores and bytes, without those that are ``None``."""
     result = {}
     if cpu_m is not None:
         result[resources.CPU] = quantities.millis(cpu_m)

@@ -1,4 +1,4 @@
-"""Limits that follow requests in proportion (``pkg/utils/vpa/limit_and_request_scaling.go``).
+"""Limits in proportion to requests (``pkg/utils/vpa/limit_and_request_scaling.go``).
 
 All arithmetic is on whole millicores or bytes, as in VPA 1.7.
 """
@@ -20,15 +20,15 @@ _RESOURCES = (resources.CPU, resources.MEMORY)
 def proportional_limits(
     limits: resources.ResourceList,
     requests: resources.ResourceList,
-    wanted: resources.ResourceList,
+    recommended: resources.ResourceList,
     defaults: resources.ResourceList,
 ) -> dict[str, Quantity]:
-    """Return limits in the proportion to new requests that old limits had to old requests.
+    """Scale limits to new requests in their old proportion.
 
     Args:
         limits: The old limits.
         requests: The old requests.
-        wanted: The new requests.
+        recommended: The new requests.
         defaults: Limits of the LimitRange for containers that have none.
     """
     scaled = {
@@ -36,7 +36,7 @@ def proportional_limits(
             name,
             limits.get(name, _NONE),
             requests.get(name, _NONE),
-            wanted.get(name, _NONE),
+            recommended.get(name, _NONE),
             defaults.get(name, _NONE),
         )
         for name in _RESOURCES
@@ -45,22 +45,22 @@ def proportional_limits(
 
 
 def proportional_limit(
-    name: str, limit: Quantity, request: Quantity, wanted: Quantity, default: Quantity
+    name: str, limit: Quantity, request: Quantity, recommended: Quantity, default: Quantity
 ) -> Quantity | None:
     """Return the new limit of one resource; ``None`` to set none."""
     limit = limit if limit.value() else default
-    if not limit.value() or not wanted.value():
+    if not limit.value() or not recommended.value():
         return None
-    # Kubernetes takes a missing request for equal to the limit.
+    # Kubernetes defaults a missing request to the limit.
     if not request.value() or request.milli() == limit.milli():
-        return wanted
-    return scale(name, limit, request, wanted)
+        return recommended
+    return scale(name, limit, request, recommended)
 
 
 def boundary_request(
     name: str, request: Quantity, limit: Quantity, boundary: Quantity, default: Quantity
 ) -> Quantity:
-    """Return the request at which the limit, kept in proportion, meets a boundary."""
+    """Return the request at which the proportional limit meets a boundary."""
     limit = limit if limit.value() else default
     if not limit.value():
         return _NONE
@@ -74,8 +74,8 @@ def scale(
 ) -> Quantity:
     """Return ``amount * result / base`` in millicores or bytes.
 
-    Memory is whole already, so rounding it changes nothing - except that upstream takes 0.999
-    off before it rounds down, which turns 0 into minus one.
+    Memory is whole already, so rounding changes nothing - except that upstream subtracts 0.999
+    before it rounds down, which turns 0 into -1.
     """
     if name == resources.CPU:
         return _scale_cpu(amount, base, result, rounding)

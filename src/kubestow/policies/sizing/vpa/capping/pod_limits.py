@@ -1,7 +1,7 @@
-"""Keeping the sum over a pod's containers within a LimitRange of type Pod.
+"""Cap the sum over a pod's containers to a LimitRange of type Pod.
 
 From ``applyPodLimitRange`` in ``pkg/utils/vpa/capping.go`` (VPA 1.7). Where upstream would write
-into a bound that a container does not have, and so stop with an error, nothing is written here.
+into a bound that a container does not have, and panic, this code skips the write.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class PodContainer:
     """A container of a pod.
 
     Attributes:
-        name: Its name.
-        resources: Requests and limits the node reports as set, else those of the specification.
+        name: Name of the container.
+        resources: Requests and limits reported by the node, else those of the specification.
     """
 
     name: str
@@ -43,7 +43,7 @@ def cap_to_pod(
 ) -> tuple[VpaRecommendation, ...]:
     """Scale the recommendations of a pod so that their sum is within a LimitRange.
 
-    Containers without a recommendation take part with their present requests.
+    Containers without a recommendation count with their current requests.
     """
     known = {sized.container for sized in recommended}
     missing = tuple(
@@ -78,7 +78,7 @@ class _Sums:
     """One resource of one part of all recommendations, and the sums over the pod."""
 
     name: str
-    wanted: dict[str, Quantity]
+    amounts_by_container: dict[str, Quantity]
     limits: Quantity
     requests: Quantity
 
@@ -92,24 +92,24 @@ class _Sums:
     ) -> _Sums:
         by_name = {sized.container: sized for sized in recommended}
         default = (item.default or {}).get(name, _NONE)
-        wanted: dict[str, Quantity] = {}
+        amounts_by_container: dict[str, Quantity] = {}
         limits = requests = _NONE
         for container in containers:
             request = container.resources.requests.get(name, _NONE)
             amount = request
             if container.name in by_name:
                 amounts: resources.ResourceList = getattr(by_name[container.name], part)
-                amount = wanted[container.name] = amounts.get(name, _NONE)
+                amount = amounts_by_container[container.name] = amounts.get(name, _NONE)
             limit = limit_scaling.proportional_limit(
                 name, container.resources.limits.get(name, _NONE), request, amount, default
             )
             limits = limits + (limit or _NONE)
             requests = requests + amount
-        return _Sums(name, wanted, limits, requests)
+        return _Sums(name, amounts_by_container, limits, requests)
 
 
 def _changes(sums: _Sums, item: LimitRangeItem) -> dict[str, Quantity]:
-    """Return the new amount of every container; nothing if the sums are within the range."""
+    """Return the new amount of every container; empty if the sums are within the range."""
     least = (item.minimum or {}).get(sums.name, _NONE)
     most = (item.maximum or {}).get(sums.name, _NONE)
     above = bool(most.nano) and sums.limits > most
@@ -125,5 +125,5 @@ def _scaled(
 ) -> dict[str, Quantity]:
     return {
         container: limit_scaling.scale(sums.name, amount, base, result, rounding)
-        for container, amount in sums.wanted.items()
+        for container, amount in sums.amounts_by_container.items()
     }

@@ -1,4 +1,4 @@
-"""VPA's recommender: decaying histograms of many containers at once, estimates, status."""
+"""VPA's recommender: decaying histograms of many containers, estimates, status."""
 
 from kubestow.policies.sizing.vpa.recommender.banks import EstimateTable, VpaBank
 from kubestow.policies.sizing.vpa.recommender.estimator import VPA, VpaEstimator

@@ -1,23 +1,23 @@
-"""Amounts of a resource as the recommender counts them: whole millicores, whole bytes.
+"""Amounts of a resource in the recommender: whole millicores, whole bytes.
 
-From ``pkg/recommender/model/types.go`` (VPA 1.7). Every step of an estimate is cut to a whole
-number towards zero, so the order of the steps counts.
+From ``pkg/recommender/model/types.go`` (VPA 1.7). Every step of an estimate is truncated to an
+integer, so the order of the steps matters.
 """
 
 import math
 from typing import Final
 
 MOST: Final = 10**14
-"""Largest amount; estimates without any history end here."""
+"""Largest amount; estimates without any history have this value."""
 
 NOT_A_NUMBER: Final = -(2**63)
-"""What Go makes of NaN on amd64 when it is converted to a whole number."""
+"""The result of converting NaN to an integer in Go on amd64."""
 
 MEBIBYTE: Final = 1 << 20
 
 
 def from_float(amount: float) -> int:
-    """Cut a number to a whole, within 0 and ``MOST``.
+    """Truncate a number to an integer within 0 and ``MOST``.
 
     >>> from_float(1.99), from_float(-3.0), from_float(math.inf)
     (1, 0, 100000000000000)
@@ -39,7 +39,7 @@ def from_cores(cores: float) -> int:
 
 
 def scale(amount: int, factor: float) -> int:
-    """Multiply an amount and cut the product to a whole.
+    """Multiply an amount and truncate the product.
 
     >>> scale(1000, 1.15)
     1150
@@ -48,7 +48,7 @@ def scale(amount: int, factor: float) -> int:
 
 
 def round_up(amount: int, multiple: int) -> int:
-    """Round up to a multiple; a multiple that is not positive changes nothing.
+    """Round up to a multiple; a non-positive multiple changes nothing.
 
     >>> round_up(1001, 10), round_up(7, 0)
     (1010, 7)

@@ -1,10 +1,10 @@
-"""The histograms of ``vpa``: thousands of containers, hundreds of workloads, one batch per minute.
+"""The histograms of ``vpa``, for thousands of containers and hundreds of workloads.
 
 A ``VpaBank`` is a struct of arrays: one *row* per workload and container name (upstream's
-aggregate), one *slot* per container instance. It is owned by its host and **changes in place**
-(``add``, ``kill``, ``place``, ``release``, ``expire``). Sums are formed in the order of the
-samples, so the numbers are upstream's, bit by bit. Where upstream would keep several aggregates for
-one workload, because the labels of its pods have changed, there is one row here.
+aggregate), one *slot* per container instance. Its host owns it, and it **changes in place**
+(``add``, ``kill``, ``place``, ``release``, ``expire``). Samples are added in order, so the numbers
+equal upstream's bit for bit. Where upstream would keep several aggregates for one workload, because
+the labels of its pods have changed, there is one row here.
 """
 
 from __future__ import annotations
@@ -74,15 +74,15 @@ class VpaBank:
     """Histories of many workloads.
 
     Attributes:
-        parameters: The parameters all share.
-        siblings: For every row, how many containers of its pod get a recommendation.
+        parameters: The common parameters.
+        siblings: For every row, the number of containers of its pod with a recommendation.
     """
 
     def __init__(self, siblings: Sequence[int], parameters: VpaParameters | None = None) -> None:
         """Make rows without samples.
 
         Args:
-            siblings: For every row, how many containers of its pod get a recommendation.
+            siblings: For every row, the number of containers of its pod with a recommendation.
             parameters: The parameters; settings per container have no effect here.
 
         Raises:
@@ -107,7 +107,7 @@ class VpaBank:
         self._least = _floors(self.parameters, self.siblings)
 
     def place(self, rows: Sequence[int]) -> Ints:
-        """Return slots for new containers that belong to rows."""
+        """Allocate slots for new containers of rows."""
         missing = len(rows) - len(self._free)
         if missing > 0:
             self._grow(max(missing, len(self._slots.row)))
@@ -119,7 +119,7 @@ class VpaBank:
         return where
 
     def release(self, slots: Sequence[int]) -> None:
-        """Give back the slots of containers that are gone; their samples stay in the rows."""
+        """Free the slots of deleted containers; their samples stay in the rows."""
         self._free.extend(int(slot) for slot in slots)
 
     def _grow(self, count: int) -> None:
@@ -136,17 +136,17 @@ class VpaBank:
         memory_bytes: Floats,
         request_cores: Floats | None = None,
     ) -> None:
-        """Take up a batch of samples, in this order.
+        """Add a batch of samples, in this order.
 
         Args:
             slots: The container of each sample.
-            times_s: Its instant, or one for all.
-            cpu_cores: Its CPU usage; NaN if not measured.
-            memory_bytes: Its working set; NaN if not measured.
-            request_cores: The container's CPU request; counts before 1.4 only.
+            times_s: Time of each sample, or one for all.
+            cpu_cores: CPU usage; NaN if not measured.
+            memory_bytes: Working set; NaN if not measured.
+            request_cores: The container's CPU request; used before 1.4 only.
         """
         times = _nanoseconds(times_s, slots.size)
-        asked = np.zeros_like(slots) if request_cores is None else _milli(request_cores)
+        requested = np.zeros_like(slots) if request_cores is None else _milli(request_cores)
         bank_kernels.add_cpu_samples(
             self._cpu,
             self._rows,
@@ -155,18 +155,18 @@ class VpaBank:
             slots,
             times,
             _milli(cpu_cores),
-            asked,
+            requested,
         )
         used = np.where(np.isnan(memory_bytes), -1.0, np.ceil(memory_bytes)).astype(np.int64)
         bank_kernels.add_memory_samples(self._memory, self._slots, self._rules, slots, times, used)
 
     def kill(self, slots: Ints, times_s: float | Floats, request_bytes: Ints) -> None:
-        """Take up a batch of OOM kills, in this order.
+        """Add a batch of OOM kills, in this order.
 
         Args:
-            slots: The container that was killed.
-            times_s: When, or one instant for all.
-            request_bytes: Its memory request.
+            slots: The container of each kill.
+            times_s: Time of each kill, or one for all.
+            request_bytes: Memory request of the container.
         """
         times = _nanoseconds(times_s, slots.size)
         bank_kernels.add_ooms(self._memory, self._slots, self._rules, slots, times, request_bytes)
@@ -193,7 +193,7 @@ class VpaBank:
             ),
         ):
             interval = instants.from_seconds(interval_s)
-            found = np.empty((which.size, 3), dtype=np.int64)
+            table = np.empty((which.size, 3), dtype=np.int64)
             bank_kernels.estimate_rows(
                 bank,
                 self._rows,
@@ -204,13 +204,13 @@ class VpaBank:
                 interval,
                 instants.minutes(interval),
                 least[which],
-                found,
+                table,
             )
-            tables.append(found)
+            tables.append(table)
         return EstimateTable(*tables)
 
     def expire(self, now_s: float) -> Ints:
-        """Forget rows whose last sample is too old and return them; upstream looks every hour."""
+        """Clear rows whose last sample is too old and return them; upstream checks every hour."""
         now = instants.from_seconds(now_s)
         old = (self._rows.number > 0) & (self._rows.last <= now - self._window_ns)
         gone: Ints = np.flatnonzero(old)
@@ -265,7 +265,7 @@ def _nanoseconds(times_s: float | Floats, size: int) -> Ints:
 def _milli(cores: Floats) -> Ints:
     """Return measured cores in millicores; -1 for NaN.
 
-    The metrics API hands on nanocores, which are rounded up to millicores.
+    The metrics API has nanocores, which are rounded up to millicores.
     """
     nano = np.rint(np.where(np.isnan(cores), 0.0, cores) * 1e9).astype(np.int64)
     return np.where(np.isnan(cores), -1, -(-nano // 1_000_000))

@@ -1,4 +1,4 @@
-"""Buckets of the histograms, and which weights count (``pkg/recommender/util``, VPA 1.7).
+"""Buckets and weight thresholds of the histograms (``pkg/recommender/util``, VPA 1.7).
 
 The histograms themselves are arrays (``banks``).
 """
@@ -13,23 +13,23 @@ from kubestow.model import errors
 from kubestow.policies.sizing.vpa.recommender import floats
 
 LEAST_WEIGHT = 0.1
-"""Weight of a CPU sample since 1.4.0, least weight of one before (``minSampleWeight``)."""
+"""Weight of a CPU sample since 1.4.0, smallest weight before (``minSampleWeight``)."""
 
 EPSILON = 0.0001
-"""A bucket that holds less, a thousandth of that weight, counts as empty."""
+"""A bucket with less weight, a thousandth of the above, counts as empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExponentialBuckets:
-    """Buckets that each are wider than the last by one ratio.
+    """Buckets whose widths grow by a constant ratio.
 
     Attributes:
         largest: The last bucket begins at or above this value.
         first: Width of the first bucket, which begins at 0.
-        ratio: Width of a bucket over that of the one before.
+        ratio: Width of a bucket relative to the previous one.
         epsilon: Weight below which a bucket counts as empty.
         count: Number of buckets.
-        starts: Least value of every bucket.
+        starts: Smallest value of every bucket.
     """
 
     largest: float
@@ -49,7 +49,7 @@ class ExponentialBuckets:
         object.__setattr__(self, "starts", tuple(self._start(n) for n in range(count)))
 
     def index(self, value: float) -> float:
-        """Return where a value lies among the buckets; its whole part is the bucket."""
+        """Return the fractional bucket index of a value; its integer part is the bucket."""
         return floats.log(value * (self.ratio - 1.0) / self.first + 1.0) / floats.log(self.ratio)
 
     def _start(self, bucket: int) -> float:

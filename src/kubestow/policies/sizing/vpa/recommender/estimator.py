@@ -1,8 +1,8 @@
-"""``vpa`` on usage in arrays: the same histograms and rules, many containers at once.
+"""``vpa`` as an estimator over usage of many containers.
 
-Each point is a sample at its time; memory peaks of a day count once, as upstream has it. One
-container per pod is assumed (the floors of 25 m and 250 MiB are shared by the containers of a pod,
-``siblings`` says by how many).
+Each point is a sample at its time; memory peaks of a day count once, as upstream. One container per
+pod is assumed by default (the containers of a pod share the floors of 25 m and 250 MiB;
+``siblings`` is their number).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubestow.policies.sizing.vpa.recommender.parameters import VpaParameters
 
 VPA = "vpa"
 
-# Points that are turned to lie side by side at once: 64 of 10000 rows are 5 MB.
+# Points transposed at once: 64 of 10000 rows are 5 MB.
 _BLOCK = 64
 
 
@@ -29,8 +29,8 @@ class VpaEstimator:
     """The Vertical Pod Autoscaler's estimates.
 
     Attributes:
-        parameters: As upstream's flags.
-        siblings: How many containers share a pod's floors.
+        parameters: Upstream's flags.
+        siblings: Number of containers that share a pod's floors.
     """
 
     parameters: VpaParameters = field(default_factory=VpaParameters)
@@ -38,29 +38,34 @@ class VpaEstimator:
     name: str = VPA
 
     def estimate(self, usage: Usage) -> estimates.Estimates:
-        """Return target and bounds after all points have been taken up in order of time."""
+        """Return target and bounds after all points, added in order of time."""
         return self.estimate_at(usage, [usage.points])[0]
 
     def estimate_at(self, usage: Usage, at: Sequence[int]) -> list[estimates.Estimates]:
-        """Return target and bounds after some numbers of points."""
+        """Return target and bounds after each of the given numbers of points."""
         bank = VpaBank([self.siblings] * len(usage.containers), self.parameters)
         slots = bank.place(usage.owners.tolist())
         first_s = usage.end_s - (usage.points - 1) * usage.step_s
-        found, done = [], 0
+        results, done = [], 0
         for points in at:
             for point, cpu, memory in _samples(usage, done, points):
-                seen = ~(np.isnan(cpu) & np.isnan(memory))
-                if seen.any():
-                    bank.add(slots[seen], first_s + point * usage.step_s, cpu[seen], memory[seen])
+                measured = ~(np.isnan(cpu) & np.isnan(memory))
+                if measured.any():
+                    bank.add(
+                        slots[measured],
+                        first_s + point * usage.step_s,
+                        cpu[measured],
+                        memory[measured],
+                    )
             done = points
             if points == usage.points:
                 _add_kills(bank, slots, usage)
-            found.append(_present(bank, usage.until(points)))
-        return found
+            results.append(_present(bank, usage.until(points)))
+        return results
 
 
 def _samples(usage: Usage, begin: int, end: int) -> Iterator[tuple[int, Floats, Floats]]:
-    """Iterate over points with the CPU and memory of all rows, which then lie side by side."""
+    """Iterate over points with the CPU and memory of all rows, contiguous in memory."""
     for first in range(begin, end, _BLOCK):
         last = min(first + _BLOCK, end)
         cpu = np.ascontiguousarray(usage.cpu_cores[:, first:last].T)
@@ -70,7 +75,7 @@ def _samples(usage: Usage, begin: int, end: int) -> Iterator[tuple[int, Floats, 
 
 
 def _add_kills(bank: VpaBank, slots: Ints, usage: Usage) -> None:
-    """Take up OOM kills; their days are not known any more, so they count as today's."""
+    """Add OOM kills; their times are not known, so they count as of now."""
     killed: Ints = np.flatnonzero(usage.oom_killed_bytes > 0.0)
     if len(killed):
         rows = np.searchsorted(usage.owners, killed)
@@ -89,6 +94,6 @@ def _present(bank: VpaBank, usage: Usage) -> estimates.Estimates:
 
 def _known(usage: Usage, values: Floats) -> Floats:
     """Return 1 for containers with a measured value and NaN for those without, as a column."""
-    seen = usage.largest(window_statistics.largest(values))
-    found: Floats = np.where(np.isnan(seen), np.nan, 1.0)[:, np.newaxis]
-    return found
+    largest = usage.largest(window_statistics.largest(values))
+    known: Floats = np.where(np.isnan(largest), np.nan, 1.0)[:, np.newaxis]
+    return known

@@ -1,10 +1,10 @@
-"""Elementary functions as Go computes them, to the last bit.
+"""Elementary functions with the bits of Go's results.
 
 The recommender compares sums of weights with ``percentile * total``; samples of equal weight make
 exact ties, and a logarithm or power that differs in the last bit falls on the other side. These
 are the algorithms of Go's ``math`` package on amd64 (``log_amd64.s``, ``exp.go``, ``pow.go``,
-Go 1.26), which go back to FreeBSD's msun. The scalar form calls them as they stand, the array form
-in compiled shape.
+Go 1.26), which derive from FreeBSD's msun. Python code calls them directly, kernels call the
+``inlined_`` forms.
 """
 
 import math
@@ -15,7 +15,7 @@ _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
 _HALF_ROOT_2 = 7.07106781186547524401e-01
 _EXP2_OVERFLOW, _EXP2_UNDERFLOW = 1.0239999999999999e03, -1.0740e03
-_MOST_EXPONENT = 1 << 12  # beyond it the result of a power is zero or infinite anyway
+_MOST_EXPONENT = 1 << 12  # beyond it a power is zero or infinite
 
 
 def log(x: float) -> float:
@@ -33,7 +33,7 @@ def log(x: float) -> float:
     s = f / (2.0 + f)
     s2 = s * s
     s4 = s2 * s2
-    # Coefficients L1 to L7 of msun's e_log.c, odd and even ones apart.
+    # Coefficients L1 to L7 of msun's e_log.c, odd and even ones separately.
     odd = s2 * (
         6.666666666666735130e-01
         + s4
@@ -88,7 +88,7 @@ def exp2(x: float) -> float:
 
 
 def power(x: float, y: int) -> float:
-    """Return a positive number to a whole power; infinity is allowed as base.
+    """Return a positive number to an integer power; infinity is allowed as base.
 
     >>> power(2.0, 10), power(4.0, -2)
     (1024.0, 0.0625)

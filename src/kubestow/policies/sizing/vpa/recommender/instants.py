@@ -1,7 +1,7 @@
 """Instants and durations in whole nanoseconds, with the corner cases of Go's ``time``.
 
-Policies are handed seconds; the recommender's arithmetic is on nanoseconds since the Unix epoch.
-An instant that was never set is the first of January of year one, and rounding counts from there.
+Policies get seconds; the recommender computes with nanoseconds since the Unix epoch. An unset
+instant is the first of January of year one, and rounding counts from there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ UNSET_NS: Final = -62_135_596_800 * SECOND_NS
 
 
 def from_seconds(time_s: float) -> int:
-    """Return nanoseconds; the whole seconds are kept exactly.
+    """Return nanoseconds; whole seconds are exact.
 
     >>> from_seconds(1_700_000_000.5)
     1700000000500000000
@@ -26,6 +26,6 @@ def from_seconds(time_s: float) -> int:
 
 
 def minutes(duration_ns: int) -> float:
-    """Return a duration in minutes, whole ones and the rest apart as Go's Minutes does."""
+    """Return a duration in minutes, computed as Go's ``Minutes`` does."""
     whole, rest = divmod(duration_ns, MINUTE_NS)
     return float(whole) + float(rest) / (60 * 1e9)

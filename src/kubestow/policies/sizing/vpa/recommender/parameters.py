@@ -1,7 +1,7 @@
 """Parameters of ``vpa``: the flags of the upstream recommender with their defaults.
 
 Defaults are those of ``pkg/recommender/config/config.go`` and
-``pkg/recommender/model/aggregations_config.go`` (VPA 1.7); flag names stand in brackets.
+``pkg/recommender/model/aggregations_config.go`` (VPA 1.7); flag names are in brackets.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ class VpaFeatures:
 
     Attributes:
         version: The release, e.g. ``1.7``.
-        constant_weights: Every CPU sample weighs 0.1 (1.4); before, the CPU request in cores that
-            the sample carries but at least 0.1. Upstream's own feeder never filled that request
-            in (0.9 to 1.3), so samples without it give what those releases do, samples with it
-            what their model describes.
+        constant_weights: Every CPU sample weighs 0.1 (1.4); before, the sample's CPU request in
+            cores but at least 0.1. Upstream's own feeder never set that request (0.9 to 1.3), so
+            samples without it match those releases, samples with it match their model.
         oom_age_by_sample: An OOM kill is too old if it came more than one memory interval before
             the last memory sample (1.8); before, if it came before the current interval.
     """
@@ -38,7 +37,7 @@ def features(version: str = DEFAULT) -> VpaFeatures:
     """Return the behaviour of a release such as ``1.7`` or ``v1.7.3``.
 
     Raises:
-        InputError: If the text is no version, or one whose rules are not known here.
+        InputError: If the text is not a version, or its rules are not known.
     """
     release = releases.parse(version, OLDEST, NEWEST)
     return VpaFeatures(
@@ -53,34 +52,34 @@ _DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class VpaParameters:
-    """How the Vertical Pod Autoscaler turns usage into requests.
+    """Flags of VPA's recommender.
 
     Attributes:
-        version: Release whose rules hold.
+        version: Release whose rules apply.
         margin: Share added to every estimate [recommendation-margin-fraction].
-        pod_min_cpu_m: Least CPU of a pod [pod-recommendation-min-cpu-millicores].
-        pod_min_memory_mib: Least memory of a pod in MiB [pod-recommendation-min-memory-mb].
-        target_cpu_percentile: [target-cpu-percentile].
-        lower_cpu_percentile: [recommendation-lower-bound-cpu-percentile].
-        upper_cpu_percentile: [recommendation-upper-bound-cpu-percentile].
-        target_memory_percentile: [target-memory-percentile].
-        lower_memory_percentile: [recommendation-lower-bound-memory-percentile].
-        upper_memory_percentile: [recommendation-upper-bound-memory-percentile].
-        cpu_confidence_s: History that counts as one unit of trust [confidence-interval-cpu].
+        pod_min_cpu_m: Smallest CPU of a pod [pod-recommendation-min-cpu-millicores].
+        pod_min_memory_mib: Smallest memory of a pod in MiB [pod-recommendation-min-memory-mb].
+        target_cpu_percentile: CPU percentile of the target [target-cpu-percentile].
+        lower_cpu_percentile: Of the lower bound [recommendation-lower-bound-cpu-percentile].
+        upper_cpu_percentile: Of the upper bound [recommendation-upper-bound-cpu-percentile].
+        target_memory_percentile: Memory percentile of the target [target-memory-percentile].
+        lower_memory_percentile: Of the lower bound [recommendation-lower-bound-memory-percentile].
+        upper_memory_percentile: Of the upper bound [recommendation-upper-bound-memory-percentile].
+        cpu_confidence_s: Length of history with confidence 1 [confidence-interval-cpu].
         memory_confidence_s: The same for memory [confidence-interval-memory].
         cpu_half_life_s: Age at which a CPU sample weighs half [cpu-histogram-decay-half-life].
         memory_half_life_s: The same for memory peaks [memory-histogram-decay-half-life].
-        memory_interval_s: One memory peak per so long [memory-aggregation-interval].
-        memory_interval_count: So many intervals without a sample and the history is dropped
+        memory_interval_s: Interval that gives one memory peak [memory-aggregation-interval].
+        memory_interval_count: Intervals without a sample after which the history is dropped
             [memory-aggregation-interval-count].
         oom_bump_ratio: Growth after an OOM kill [oom-bump-up-ratio].
-        oom_min_bump_bytes: Least growth after an OOM kill [oom-min-bump-up-bytes].
+        oom_min_bump_bytes: Smallest growth after an OOM kill [oom-min-bump-up-bytes].
         round_cpu_m: CPU is rounded up to a multiple of this [round-cpu-millicores].
         round_memory_bytes: Memory is rounded up to a multiple of this [round-memory-bytes].
         humanize_memory: Write memory with two decimals [humanize-memory].
-        max_allowed_cpu_m: Most CPU of any container; ``None`` for no bound
+        max_allowed_cpu_m: Largest CPU of any container; ``None`` for no bound
             [container-recommendation-max-allowed-cpu].
-        max_allowed_memory_bytes: Most memory of any container; ``None`` for no bound
+        max_allowed_memory_bytes: Largest memory of any container; ``None`` for no bound
             [container-recommendation-max-allowed-memory].
         integer_cpu: Obey ``integer_cpu`` of container policies
             [cpu-integer-post-processor-enabled].
@@ -136,7 +135,7 @@ _SHARES = (
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """How the samples of a container are gathered.
+    """How the samples of a container are aggregated.
 
     Attributes:
         cpu_half_life_ns: Half-life of CPU samples.
@@ -144,7 +143,7 @@ class Gathering:
         interval_ns: Length of a memory interval.
         window_ns: Age at which a history is dropped.
         oom_ratio: Growth after an OOM kill.
-        oom_min_bytes: Least growth after an OOM kill.
+        oom_min_bytes: Smallest growth after an OOM kill.
         features: Rules of the release.
     """
 
@@ -158,7 +157,7 @@ class Gathering:
 
 
 def gathering(parameters: VpaParameters) -> Gathering:
-    """Return how samples are gathered."""
+    """Return how samples are aggregated."""
     interval_ns = instants.from_seconds(parameters.memory_interval_s)
     return Gathering(
         cpu_half_life_ns=instants.from_seconds(parameters.cpu_half_life_s),
@@ -172,7 +171,7 @@ def gathering(parameters: VpaParameters) -> Gathering:
 
 
 def floors(parameters: VpaParameters, containers: int) -> tuple[int, int]:
-    """Return the least millicores and bytes of each of so many containers.
+    """Return the floors in millicores and bytes of each of a pod's containers.
 
     >>> floors(VpaParameters(), 2)
     (12, 131072000)

@@ -1,7 +1,7 @@
-"""From estimates to the status of a VPA object.
+"""Convert estimates to the status of a VPA object.
 
-The end of the chain of ``pkg/recommender/routines/recommender.go`` (VPA 1.7): keep the controlled
-resources, round, round CPU to whole cores where asked, cap to the policies.
+The last steps of ``pkg/recommender/routines/recommender.go`` (VPA 1.7): keep the controlled
+resources, round, round CPU to whole cores where configured, cap to the policies.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ def present(
     parameters: VpaParameters,
     policies: container_policies.Policies = (),
 ) -> tuple[VpaRecommendation, ...]:
-    """Turn estimates into what stands in the status of a VPA object.
+    """Return the recommendations for the status of a VPA object.
 
     Args:
         estimates: Target and bounds by container name.
-        parameters: How amounts are rounded, and what any container is allowed at most.
-        policies: What the user allows per container.
+        parameters: Rounding, and upper bounds of any container.
+        policies: The user's policies per container.
     """
     presented = tuple(
-        _present(name, found, parameters, container_policies.find(policies, name))
-        for name, found in sorted(estimates.items())
+        _present(name, estimate, parameters, container_policies.find(policies, name))
+        for name, estimate in sorted(estimates.items())
     )
     most = capping.from_amounts(parameters.max_allowed_cpu_m, parameters.max_allowed_memory_bytes)
     return capping.apply_policies(presented, policies, most)
 
 
 def _present(
-    name: str, found: Estimate, parameters: VpaParameters, policy: ContainerPolicy
+    name: str, estimate: Estimate, parameters: VpaParameters, policy: ContainerPolicy
 ) -> VpaRecommendation:
     def write(cpu_m: int, memory_bytes: int) -> dict[str, Quantity]:
         values = {
@@ -52,12 +52,12 @@ def _present(
         }
         return {key: values[key] for key in policy.controlled_resources if key in values}
 
-    target = write(found.target_cpu_m, found.target_memory_bytes)
+    target = write(estimate.target_cpu_m, estimate.target_memory_bytes)
     return VpaRecommendation(
         name,
         target,
-        write(found.lower_cpu_m, found.lower_memory_bytes),
-        write(found.upper_cpu_m, found.upper_memory_bytes),
+        write(estimate.lower_cpu_m, estimate.lower_memory_bytes),
+        write(estimate.upper_cpu_m, estimate.upper_memory_bytes),
         target,
     )
 
@@ -79,7 +79,7 @@ def _memory(memory_bytes: int, parameters: VpaParameters) -> Quantity:
 
 
 def humanize(memory_bytes: int) -> str:
-    """Write memory with two decimals and a binary unit.
+    """Format memory with two decimals and a binary unit.
 
     >>> humanize(1_572_864), humanize(1000)
     ('1.50Mi', '1000')

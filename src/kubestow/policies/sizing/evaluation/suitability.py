@@ -1,9 +1,9 @@
-"""The suitability screen: is the past of this container a guide to its future?
+"""The suitability screen: does the past usage of a container predict its future usage?
 
-Böttcher 2023, 6.1 lists by hand which pods may be sized from their past: those that run often, use
-much the same each time, and hide no sizing of their own. Here the list is worked out: number of
-windows (or runs), spread of their peaks, dependence of points, trend, Java heap. A container that
-is not suitable still gets an estimate; the verdict and its reason stand beside it.
+Böttcher 2023, 6.1 lists manually which pods may be sized from their past: those that run often, use
+about the same each time, and do not size themselves. This screen computes the list from the number
+of windows (or runs), the spread of their peaks, the autocorrelation of points, the trend, and Java
+heaps. A container that is not suitable still gets an estimate, with the verdict and its reason.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _LAGS = 20
 
 @dataclass(frozen=True, slots=True)
 class ScreenParameters:
-    """Where suitable ends.
+    """Thresholds of suitability.
 
     Attributes:
-        least_windows: So many windows, or runs, have to be known.
+        least_windows: Windows, or runs, that must be known.
         most_spread: Largest coefficient of variation of peaks (Böttcher 2023, 6.1: "similar
             consumption in each run").
-        most_trend: Largest growth of peaks per window, as a share of their mean, that stands out.
+        most_trend: Largest significant growth of peaks per window, as a share of their mean.
     """
 
     least_windows: Annotated[int, decoding.ValueBounds(least=1)] = 3
@@ -46,17 +46,16 @@ class ScreenParameters:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Screen:
-    """What the screen found, by container.
+    """Results of the screen by container.
 
     Attributes:
         windows: Windows, or runs, with a measured peak.
         spread: Coefficient of variation of memory peaks.
-        cpu_spread: The same of CPU peaks.
+        cpu_spread: Coefficient of variation of CPU peaks.
         dependent: Share of autocorrelations of memory outside the band of independent values.
-        trend: Growth of memory peaks per window, as a share of their mean; 0 if it does not
-            stand out of the noise.
+        trend: Growth of memory peaks per window, as a share of their mean; 0 if not significant.
         suitable: The verdict.
-        reasons: Why not; empty texts for those that are.
+        reasons: Why a container is not suitable; empty for those that are.
     """
 
     windows: Ints
@@ -74,12 +73,12 @@ def screen_container(
     parameters: ScreenParameters,
     known_heaps: tuple[guards.JavaHeap | None, ...] | None = None,
 ) -> Screen:
-    """Look at the past of every container.
+    """Screen every container by its past usage.
 
     Args:
         usage: Usage of many containers.
-        window: Points of a window; of runs each row is one.
-        parameters: Where suitable ends.
+        window: Points of a window; where rows are runs, each row is a window.
+        parameters: Thresholds of suitability.
         known_heaps: Java heaps by container, where they are known.
     """
     memory = _by_container(usage, usage.memory_bytes, window)
@@ -105,32 +104,32 @@ def _reason(
     parameters: ScreenParameters,
     runs: bool,
 ) -> str:
-    found = []
+    reasons = []
     what = "run" if runs else "window"
     if windows < parameters.least_windows:
-        found.append(f"{what}s: {windows}, {parameters.least_windows} needed")
+        reasons.append(f"{what}s: {windows}, {parameters.least_windows} needed")
     if spread > parameters.most_spread:
-        found.append(f"peaks vary by {100 * spread:.0f} %")
+        reasons.append(f"peaks vary by {100 * spread:.0f} %")
     if trend > parameters.most_trend:
-        found.append(f"memory grows {100 * trend:.0f} % per {what}")
+        reasons.append(f"memory grows {100 * trend:.0f} % per {what}")
     if heap is not None and heap.max_bytes is None:
-        found.append(f"Java ({heap.why}), heap unknown")
-    return "; ".join(found)
+        reasons.append(f"Java ({heap.why}), heap unknown")
+    return "; ".join(reasons)
 
 
 def _by_container(usage: Usage, values: Floats, window: int) -> Floats:
-    """Return peaks by container and window: the largest pod's; of runs, each run's."""
+    """Return peaks by container and window, of the largest pod; where rows are runs, by run."""
     count = len(usage.containers)
     if usage.runs:
         peaks = window_statistics.largest(values)
         places = np.arange(len(peaks)) - np.searchsorted(usage.owners, usage.owners)
-        found = np.full((count, int(places.max(initial=-1)) + 1), np.nan)
-        found[usage.owners, places] = peaks
-        return found
+        joined = np.full((count, int(places.max(initial=-1)) + 1), np.nan)
+        joined[usage.owners, places] = peaks
+        return joined
     peaks_by_row = window_statistics.peaks(values, window)
-    found = np.full((count, peaks_by_row.shape[1]), -np.inf)
-    np.maximum.at(found, usage.owners, np.where(np.isnan(peaks_by_row), -np.inf, peaks_by_row))
-    return np.where(np.isneginf(found), np.nan, found)
+    joined = np.full((count, peaks_by_row.shape[1]), -np.inf)
+    np.maximum.at(joined, usage.owners, np.where(np.isnan(peaks_by_row), -np.inf, peaks_by_row))
+    return np.where(np.isneginf(joined), np.nan, joined)
 
 
 def _spread(peaks: Floats) -> Floats:
@@ -145,13 +144,13 @@ def _spread(peaks: Floats) -> Floats:
 
 
 def _trends(peaks: Floats) -> Floats:
-    found = np.zeros(len(peaks))
-    _fill_trends(peaks, found)
-    return found
+    out = np.zeros(len(peaks))
+    _fill_trends(peaks, out)
+    return out
 
 
 @compiled
-def _fill_trends(peaks: Floats, found: Floats) -> None:
+def _fill_trends(peaks: Floats, out: Floats) -> None:
     """Fit a line to each row; keep slopes of more than three standard errors."""
     for row in range(len(peaks)):
         line = peaks[row]
@@ -166,18 +165,18 @@ def _fill_trends(peaks: Floats, found: Floats) -> None:
         slope = (times * values).sum() / squares
         rest = ((values - mean - slope * times) ** 2).sum() / (count - 2)
         if mean > 0.0 and slope > 3.0 * (rest / squares) ** 0.5:
-            found[row] = slope / mean
+            out[row] = slope / mean
 
 
 def _dependence(values: Floats) -> Floats:
-    found = np.zeros(len(values))
-    _fill_dependence(values, found)
-    return found
+    out = np.zeros(len(values))
+    _fill_dependence(values, out)
+    return out
 
 
 @compiled
-def _fill_dependence(values: Floats, found: Floats) -> None:
-    """Return the share of autocorrelations outside the band, by row; gaps are left out."""
+def _fill_dependence(values: Floats, out: Floats) -> None:
+    """Write the share of autocorrelations outside the band, by row; gaps are skipped."""
     for row in range(len(values)):
         line = values[row]
         known = line[~np.isnan(line)]
@@ -193,4 +192,4 @@ def _fill_dependence(values: Floats, found: Floats) -> None:
         for lag in range(1, _LAGS + 1):
             if abs((known[lag:] * known[:-lag]).sum() / variance) > band:
                 outside += 1
-        found[row] = outside / _LAGS
+        out[row] = outside / _LAGS

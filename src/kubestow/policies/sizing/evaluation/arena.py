@@ -1,9 +1,9 @@
-"""The arena: every recommender walks through the past and is judged by what came next.
+"""Walk-forward back-tests of recommenders.
 
-At several origins an estimator sees the points before and answers; the window after shows whether
-the answer held. Nothing is fitted on what it is judged by. One cost makes different recommenders
-comparable: unused reservation counts by its amount, a miss by so many times the container's size,
-more for memory (the container is killed) than for CPU (it is slowed down).
+At several origins an estimator gets the points before and estimates; the window after the origin
+shows whether the estimate held. No estimate is fitted to the window it is tested on. One cost makes
+recommenders comparable: unused reservation counts by its amount, a miss by a multiple of the
+container's size, more for memory (the container is killed) than for CPU (it is throttled).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Amount = Annotated[float, decoding.ValueBounds(least=0.0)]
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What mistakes cost, in units of the container's own size.
+    """Prices of misses, in units of the container's own size.
 
-    A window's reservation that nobody used costs its amount. A rerun after an OOM kill costs the
-    whole window's work again and somebody's attention; Böttcher 2023, 8.3 asks for such a price and
-    leaves it open, so these are stated, not derived.
+    Unused reservation costs its amount. A rerun after an OOM kill costs the whole window's work
+    again and an operator's attention; Böttcher 2023, 8.3 asks for such a price and leaves it open,
+    so these are assumed, not derived.
 
     Attributes:
-        oom: A window in which memory was needed beyond the estimate.
-        throttled: A window all of whose CPU samples are beyond the estimate; parts count in
+        oom: Price of a window that needed more memory than the estimate.
+        throttled: Price of a window all of whose CPU samples exceed the estimate; parts count in
             proportion.
     """
 
@@ -42,15 +42,15 @@ class Prices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BacktestScores:
-    """Answers of an estimator and what came next; by container and origin, NaN if not known.
+    """Estimates and the usage that followed; by container and origin, NaN if not known.
 
     Attributes:
-        cpu_cores: What was estimated.
-        memory_bytes: What was estimated.
+        cpu_cores: Estimated CPU.
+        memory_bytes: Estimated memory.
         cpu_peak_cores: Largest CPU sample of the next window.
         memory_peak_bytes: Largest memory sample of the next window.
-        cpu_mean_cores: Mean CPU use of the next window.
-        cpu_over: Share of CPU samples of the next window beyond the estimate.
+        cpu_mean_cores: Mean CPU usage of the next window.
+        cpu_over: Share of CPU samples of the next window above the estimate.
     """
 
     cpu_cores: Floats
@@ -62,12 +62,12 @@ class BacktestScores:
 
     @property
     def memory_missed(self) -> Floats:
-        """1 where the next window's memory went beyond the estimate; NaN if not known."""
+        """1 where the next window's memory exceeded the estimate; NaN if not known."""
         return _missed(self.memory_peak_bytes, self.memory_bytes)
 
     @property
     def cpu_missed(self) -> Floats:
-        """1 where some CPU sample of the next window went beyond the estimate."""
+        """1 where a CPU sample of the next window exceeded the estimate."""
         return _missed(self.cpu_peak_cores, self.cpu_cores)
 
 
@@ -77,28 +77,28 @@ def _missed(peak: Floats, estimate: Floats) -> Floats:
 
 
 def origins(points: int, window: int, count: int, least: int) -> list[int]:
-    """Return at how many points to look back: the last windows of a series, oldest first.
+    """Return the origins of a back-test: the starts of the last windows, oldest first.
 
     Args:
-        points: Length of the series.
-        window: Length of the window that is judged.
+        points: Length of the series in points.
+        window: Length of a test window in points.
         count: Largest number of origins.
-        least: So many points an estimator needs before.
+        least: Points an estimator needs before an origin.
     """
-    found = [points - window * k for k in range(1, count + 1)]
-    return [origin for origin in reversed(found) if origin >= max(least, 1)]
+    starts = [points - window * k for k in range(1, count + 1)]
+    return [origin for origin in reversed(starts) if origin >= max(least, 1)]
 
 
 def walk(
     usage: Usage, estimator: estimates.Estimator, window: int, at: Sequence[int]
 ) -> BacktestScores:
-    """Walk through the past.
+    """Back-test an estimator at several origins.
 
     Args:
         usage: Usage of many containers.
-        estimator: Who is judged.
+        estimator: The estimator to test.
         window: Points of the window after each origin.
-        at: Origins: how many points are seen.
+        at: Origins, as numbers of points before them.
     """
     return backtest_all(usage, window, at, estimates.estimate_at(estimator, usage, at))
 
@@ -109,10 +109,10 @@ def backtest_all(
     at: Sequence[int],
     answers: Sequence[estimates.Estimates],
 ) -> BacktestScores:
-    """Put answers that were given at some moments beside what came next."""
+    """Compare estimates made at several origins with the usage that followed."""
     columns = [
-        backtest(usage.between(origin, origin + window), found)
-        for origin, found in zip(at, answers, strict=True)
+        backtest(usage.between(origin, origin + window), estimated)
+        for origin, estimated in zip(at, answers, strict=True)
     ]
     shape = (len(usage.containers), 0)
     parts = [
@@ -122,19 +122,19 @@ def backtest_all(
     return BacktestScores(*parts)
 
 
-def backtest(after: Usage, found: estimates.Estimates) -> tuple[Floats, ...]:
-    """Return estimates beside what the next window needed, in the order of ``Judged``."""
+def backtest(after: Usage, estimated: estimates.Estimates) -> tuple[Floats, ...]:
+    """Return estimates and the needs of the next window, in the order of ``BacktestScores``."""
     cpu = after.cpu_cores
     known = ~np.isnan(cpu)
-    beyond = (cpu > found.cpu_cores[after.owners][:, np.newaxis]) & known
+    beyond = (cpu > estimated.cpu_cores[after.owners][:, np.newaxis]) & known
     size = len(after.containers)
     counted = np.bincount(after.owners, known.sum(axis=1), size)
     over = np.bincount(after.owners, beyond.sum(axis=1), size)
     used = np.bincount(after.owners, np.where(known, cpu, 0.0).sum(axis=1), size)
-    share = np.where(np.isnan(found.cpu_cores), np.nan, over / np.maximum(counted, 1.0))
+    share = np.where(np.isnan(estimated.cpu_cores), np.nan, over / np.maximum(counted, 1.0))
     return (
-        found.cpu_cores,
-        found.memory_bytes,
+        estimated.cpu_cores,
+        estimated.memory_bytes,
         after.largest(window_statistics.largest(cpu)),
         after.largest(window_statistics.largest(after.memory_bytes)),
         np.where(counted > 0.0, used / np.maximum(counted, 1.0), np.nan),
@@ -142,14 +142,13 @@ def backtest(after: Usage, found: estimates.Estimates) -> tuple[Floats, ...]:
     )
 
 
-def costs(judged: BacktestScores, prices: Prices) -> tuple[Floats, Floats]:
-    """Return the mean cost of CPU and of memory by container; NaN where nothing was judged.
+def costs(scores: BacktestScores, prices: Prices) -> tuple[Floats, Floats]:
+    """Return the mean cost of CPU and of memory by container; NaN where nothing was tested.
 
-    A container's size is the median of what it needed, so that costs of large and small containers
-    weigh alike.
+    A container's size is its median need, so that large and small containers weigh the same.
     """
-    cpu = _cost(judged.cpu_cores, judged.cpu_peak_cores, judged.cpu_over, prices.throttled)
-    memory = _cost(judged.memory_bytes, judged.memory_peak_bytes, judged.memory_missed, prices.oom)
+    cpu = _cost(scores.cpu_cores, scores.cpu_peak_cores, scores.cpu_over, prices.throttled)
+    memory = _cost(scores.memory_bytes, scores.memory_peak_bytes, scores.memory_missed, prices.oom)
     return cpu, memory
 
 
@@ -162,13 +161,13 @@ def _cost(estimate: Floats, peak: Floats, missed: Floats, price: float) -> Float
 
 
 def _median(values: Floats) -> Floats:
-    found = window_statistics.quantiles(values, 0.5)
-    # Of something that is never used any amount is infinitely too much: count in whole units.
-    return np.where(found > 0.0, found, 1.0)
+    medians = window_statistics.quantiles(values, 0.5)
+    # A resource that is never used has size 0; use 1 to avoid infinite costs.
+    return np.where(medians > 0.0, medians, 1.0)
 
 
 def mean(values: Floats) -> Floats:
-    """Return the mean of what is known of each row; NaN where nothing is."""
+    """Return the mean of the known values of each row; NaN where none is known."""
     known = np.isfinite(values)
     count = known.sum(axis=1)
     total = np.where(known, values, 0.0).sum(axis=1)
