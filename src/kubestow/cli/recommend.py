@@ -303,7 +303,7 @@ def _ask(
             bar.update(task, completed=done, description=f"reading {what}")
 
         table, inventory = read_prometheus_usage(client, question, watch)
-        return table, inventory, client.asked
+        return table, inventory, client.queries_sent
 
 
 def _run(

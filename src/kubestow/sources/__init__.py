@@ -1,1 +1,1 @@
-"""Where snapshots and histories come from: manifests, tables, Prometheus, public instances."""
+"""Sources of snapshots and histories: manifests, tables, Prometheus, public instances."""

@@ -1,11 +1,11 @@
-"""Packing problems from files: ``.vbp`` text and CSV with Kubernetes quantities.
+"""Read packing problems from files: ``.vbp`` text and CSV with Kubernetes quantities.
 
-Readers return plain numbers; the command line turns them into an instance. Whatever is wrong is
-refused with file, line, column, value and what was expected.
+Readers return plain numbers; the command line turns them into an instance. Errors name file, line,
+column, value and what was expected.
 
 Some public ``.vbp`` sets contain a few negative sizes. They are read as 0, which only makes packing
-harder: every packing of what was read is one of what the file says. ``PackingInput.relief`` keeps
-what was cut off per resource; a lower bound for the file holds for capacities raised by it.
+harder: every packing of the input is also one of the file. ``PackingInput.relief`` keeps the
+difference per resource; a lower bound for the file holds for capacities raised by it.
 """
 
 import csv
@@ -23,18 +23,18 @@ from kubestow.model import errors, quantities
 from kubestow.model.arrays import Floats
 
 MOST_ITEMS: Final = 10_000_000
-"""Items after expanding counts; more is a slip of the pen and would exhaust memory."""
+"""Most items after expanding counts; more is probably a typing error and would exhaust memory."""
 
 PODS: Final = "pods"
-"""A capacity that needs no column: every item is one pod."""
+"""A capacity without a column: every item is one pod."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PackingInput:
-    """Items and the one shape of node they are to be packed on.
+    """Items, and the capacity of the identical nodes to pack them on.
 
     Attributes:
-        name: The file's name without its ending.
+        name: The file's name without its suffix.
         resources: Names of the ``d`` resources.
         demands: Demand per item and resource, ``[n, d]``, counts expanded.
         capacity: Capacity of a node per resource, in the unit of the demands.
@@ -51,7 +51,7 @@ class PackingInput:
 
 
 def read_packing(path: Path, capacity: Mapping[str, str] | None = None) -> PackingInput:
-    """Read a packing problem, by the ending of the file's name.
+    """Read a packing problem; the format follows from the file's suffix.
 
     Args:
         path: A ``.vbp`` or ``.csv`` file.
@@ -66,7 +66,7 @@ def read_packing(path: Path, capacity: Mapping[str, str] | None = None) -> Packi
         return parse_csv(text, str(path), capacity)
     if path.suffix == ".vbp":
         return parse_vbp(text, str(path))
-    raise errors.InputError(str(path), f"ending {path.suffix!r}: must be .vbp or .csv")
+    raise errors.InputError(str(path), f"suffix {path.suffix!r}: must be .vbp or .csv")
 
 
 def parse_capacity(text: str) -> dict[str, str]:
@@ -101,7 +101,7 @@ def parse_vbp(text: str, place: str) -> PackingInput:
     rows = _single(place, lines[2], "the number of item rows", 0)
     if len(lines) - 3 != rows:
         raise errors.InputError(
-            f"{place}:{lines[2][0]}", f"{rows} rows announced, {len(lines) - 3} there"
+            f"{place}:{lines[2][0]}", f"{rows} rows announced, {len(lines) - 3} present"
         )
     sizes, counts = [], []
     for number, fields in lines[3:]:
@@ -111,7 +111,7 @@ def parse_vbp(text: str, place: str) -> PackingInput:
             _refuse_oversized(f"{place}:{number}:{c}", fields[c - 1], size, most, f"{most:g}")
         sizes.append(row)
         counts.append(_whole(place, number, dimensions + 1, fields[-1], 0))
-    _refuse_crowd(place, counts)
+    _check_total(place, counts)
     raw = np.array(sizes, dtype=np.float64).reshape(rows, dimensions)
     demands = np.repeat(np.maximum(raw, 0.0), counts, axis=0)
     relief = (np.maximum(-raw, 0.0) * np.array(counts, dtype=np.float64)[:, None]).sum(axis=0)
@@ -138,23 +138,23 @@ def parse_csv(text: str, place: str, capacity: Mapping[str, str]) -> PackingInpu
     resources = _resources(f"{place}:{rows[0][0]}", header, capacity)
     counted = header[-1] == "count"
     names: list[str] = []
-    seen: set[str] = set()
+    known_names: set[str] = set()
     counts: list[int] = []
     amounts: list[list[int]] = []
     for number, row in rows[1:]:
         _expect_fields(place, number, row, len(header), "fields")
         fields = [field.strip() for field in row]
-        if not fields[0] or fields[0] in seen:
+        if not fields[0] or fields[0] in known_names:
             raise errors.InputError(
-                f"{place}:{number}: name", f"{fields[0]!r}: must be a name that is given once"
+                f"{place}:{number}: name", f"{fields[0]!r}: must be a unique name"
             )
-        seen.add(fields[0])
+        known_names.add(fields[0])
         names.append(fields[0])
         counts.append(_whole(place, number, len(header), fields[-1], 0) if counted else 1)
         amounts.append(_amounts(f"{place}:{number}", header, fields, resources, capacity))
-    _refuse_crowd(place, counts)
-    room = [_quantity("capacity", resource, capacity[resource]) for resource in resources]
-    table = _common_units([*amounts, room], len(resources))
+    _check_total(place, counts)
+    limits = [_quantity("capacity", resource, capacity[resource]) for resource in resources]
+    table = _common_units([*amounts, limits], len(resources))
     return PackingInput(
         name=Path(place).stem,
         resources=resources,
@@ -168,10 +168,10 @@ def parse_csv(text: str, place: str, capacity: Mapping[str, str]) -> PackingInpu
 def write_assignments(
     path: Path, assignments: Iterable[tuple[str, Sequence[str], Sequence[int]]]
 ) -> None:
-    """Write ``heuristic,item,node``, one line per item, so that anyone can check packings.
+    """Write ``heuristic,item,node``, one line per item, so that packings can be checked.
 
     Args:
-        path: Where to; it is there completely or not at all.
+        path: The file; written atomically.
         assignments: Heuristic, items and their nodes; a negative node is left empty.
     """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
@@ -182,7 +182,7 @@ def write_assignments(
             for heuristic, items, nodes in assignments:
                 for item, node in zip(items, nodes, strict=True):
                     writer.writerow([heuristic, item, "" if node < 0 else node])
-        # Temporary files are for their owner alone; results are for all who may read the folder.
+        # Temporary files are private to their owner; results are readable for all.
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     finally:
@@ -211,7 +211,7 @@ def _expect_fields(place: str, line: int, fields: Sequence[str], expected: int, 
 
 
 def _whole(place: str, line: int, column: int, field: str, least: int) -> int:
-    # int() alone would take "1_0" and digits of other scripts.
+    # int() alone would accept "1_0" and digits of other scripts.
     if not (field.isascii() and field.isdecimal()) or int(field) < least:
         raise errors.InputError(
             f"{place}:{line}:{column}", f"{field!r}: must be a whole number >= {least}"
@@ -235,13 +235,13 @@ def _refuse_oversized(place: str, field: str, size: float, most: float, shown: s
         raise errors.InputError(place, f"{field}: must be <= {shown}, the capacity of a node")
 
 
-def _refuse_crowd(place: str, counts: list[int]) -> None:
+def _check_total(place: str, counts: list[int]) -> None:
     if sum(counts) > MOST_ITEMS:
         raise errors.InputError(place, f"{sum(counts)} items: must be at most {MOST_ITEMS}")
 
 
 def _resources(place: str, header: list[str], capacity: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the resources of a CSV header, ``pods`` added where only the capacity names it."""
+    """Return the resources of a CSV header, plus ``pods`` if only the capacity has it."""
     columns = header[1:-1] if header[-1] == "count" else header[1:]
     if header[0] != "name" or not columns or len(set(columns)) < len(columns):
         raise errors.InputError(
@@ -255,7 +255,7 @@ def _resources(place: str, header: list[str], capacity: Mapping[str, str]) -> tu
     for resource in capacity:
         if resource not in columns and resource != PODS:
             raise errors.InputError(
-                "capacity", f"{resource}: is no column of {place}; there: {', '.join(columns)}"
+                "capacity", f"{resource}: is not a column of {place}; columns: {', '.join(columns)}"
             )
     return (*columns, PODS) if PODS in capacity and PODS not in columns else tuple(columns)
 
@@ -291,7 +291,7 @@ def _quantity(place: str, resource: str, field: str) -> int:
 
 
 def _common_units(amounts: list[list[int]], columns: int) -> Floats:
-    """Express each column in the largest unit in which all of it is whole: sums are exact."""
+    """Express each column in the largest unit that makes all values integers, for exact sums."""
     table = np.empty((len(amounts), columns))
     for j in range(columns):
         column = [row[j] for row in amounts]

@@ -15,9 +15,9 @@ from kubestow.sources.prometheus import responses
 from kubestow.sources.prometheus.settings import PrometheusSettings
 from tests.sources.prometheus_stubs import ONE, URL, Server, packed, problem, success
 
-NO_TIME = "the answer is not that of a Prometheus: Expected `float`, got `str` - at `$[0].value[0]`"
+NO_TIME = "response is not from Prometheus: Expected `float`, got `str` - at `$[0].value[0]`"
 HISTOGRAMS = (
-    "gave native histograms; expected numbers, e.g. of histogram_quantile or rate of _count"
+    "returned native histograms; expected numbers, e.g. of histogram_quantile or rate of _count"
 )
 
 
@@ -82,21 +82,21 @@ def test_no_attempt_begins_after_the_time_is_up() -> None:
 @pytest.mark.parametrize(
     ("answer", "kind", "text"),
     [
-        (httpx.ReadTimeout("x"), faults.TIMEOUT, "no answer within 30 s"),
-        (httpx.RemoteProtocolError("x"), faults.DOWN, "the connection broke: RemoteProtocolError"),
+        (httpx.ReadTimeout("x"), faults.TIMEOUT, "no response within 30 s"),
+        (httpx.RemoteProtocolError("x"), faults.DOWN, "connection failed: RemoteProtocolError"),
         (httpx.Response(401, text="go away"), faults.REFUSED, "answered 401 Unauthorized"),
         (httpx.Response(302, headers={"Location": "https://elsewhere.test"}), faults.REFUSED,
          "answered 302 Found"),
         (httpx.Response(400, json={"status": "error", "errorType": "bad_data", "error": "no"}),
          faults.REFUSED, "answered 400: bad_data: no"),
         (httpx.Response(200, text="<html>log in</html>"), faults.UNREADABLE,
-         "the answer is not that of a Prometheus; expected JSON with status and data"),
+         "response is not from Prometheus; expected JSON with status and data"),
         (httpx.Response(200, json={"status": "success"}), faults.UNREADABLE,
-         "the answer is not that of a Prometheus; expected JSON with status and data"),
+         "response is not from Prometheus; expected JSON with status and data"),
         (packed(b"nonsense"),
-         faults.UNREADABLE, "the answer cannot be unpacked"),
+         faults.UNREADABLE, "response cannot be decompressed"),
         (success({"resultType": "matrix", "result": []}), faults.REFUSED,
-         "gave a matrix; expected a vector or a scalar"),
+         "returned a matrix; expected a vector or a scalar"),
         (success({"resultType": "vector", "result": [{"metric": {}, "value": [0, "x"]}]}),
          faults.UNREADABLE, "'x': expected a number"),
         (success({"resultType": "vector", "result": [{"metric": {}, "value": ["now", "1"]}]}),
@@ -118,7 +118,7 @@ def test_what_is_no_answer_is_told_at_once(
 @pytest.mark.parametrize(
     ("result", "text"),
     [
-        ({"resultType": "vector", "result": []}, "gave a vector; expected a matrix"),
+        ({"resultType": "vector", "result": []}, "returned a vector; expected a matrix"),
         ({"resultType": "matrix", "result": [{"metric": {}, "histograms": []}]},
          HISTOGRAMS),
     ],
@@ -138,7 +138,7 @@ def test_an_answer_that_is_too_large_is_refused(is_packed: bool) -> None:
     answer = packed(small) if is_packed else httpx.Response(200, content=body)
     kind, text = problem(Server(answer).client(PrometheusSettings(URL, most_bytes=4096)))
     assert kind == faults.TOO_LARGE
-    assert text.startswith(f"{URL}: the answer is larger than 4096 bytes; ask for fewer series")
+    assert text.startswith(f"{URL}: response is larger than 4096 bytes; query fewer series")
 
 
 def test_an_answer_that_drips_is_given_up() -> None:
@@ -151,7 +151,7 @@ def test_an_answer_that_drips_is_given_up() -> None:
     client = server.client(
         PrometheusSettings(URL, total_s=60.0), clock=lambda: float(next(seconds))
     )
-    assert problem(client) == (faults.TIMEOUT, f"{URL}: no whole answer within 60 s")
+    assert problem(client) == (faults.TIMEOUT, f"{URL}: no complete response within 60 s")
 
 
 def test_warnings_of_all_pages_are_kept_once() -> None:

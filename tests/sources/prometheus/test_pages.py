@@ -29,8 +29,8 @@ def test_steps_stand_on_whole_multiples(
 @pytest.mark.parametrize(
     ("range_s", "step_s", "problem"),
     [
-        ((61.0, 119.0), 60.0, "range: 61.000 to 119.000 holds no multiple of 1m"),
-        ((240.0, 120.0), 60.0, "range: 240.000 to 120.000 holds no multiple of 1m"),
+        ((61.0, 119.0), 60.0, "range: 61.000 to 119.000 contains no multiple of 1m"),
+        ((240.0, 120.0), 60.0, "range: 240.000 to 120.000 contains no multiple of 1m"),
         ((0.0, 9e6), 1.0, "range: 9000001 steps of 1s; expected at most 5000000"),
         ((0.0, 1.0), 0.0001, "step: 0.0001 s: expected at least 1 ms"),
         ((0.0, 1.0), -5.0, "step: -5 s: expected at least 1 ms"),

@@ -35,7 +35,7 @@ def test_a_real_server_behind_a_slow_relay_is_given_up(history: History) -> None
     port = int(history.url.rpartition(":")[2])
     with slow_relays.relay(port) as url:
         text = problem(prometheus_client.PrometheusClient(PrometheusSettings(url, read_s=0.2)))
-    assert text == (faults.TIMEOUT, f"{url}: no answer within 0.2 s")
+    assert text == (faults.TIMEOUT, f"{url}: no response within 0.2 s")
 
 
 def certificate(folder: Path, name: str) -> tuple[Path, Path]:

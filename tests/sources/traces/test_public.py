@@ -38,7 +38,7 @@ def test_counts_with_a_head_line(tmp_path: Path, packed: bool) -> None:
     [
         ("2\n11\n", r"expected '# start=TIME step_s=NUMBER n=NUMBER'"),
         (COUNTS + "4\n", "4 counts; expected n=3"),
-        (COUNTS.replace("11", "many"), "expected one count a line"),
+        (COUNTS.replace("11", "many"), "expected one count per line"),
     ],
     ids=["no head", "too many", "text"],
 )

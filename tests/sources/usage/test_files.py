@@ -120,7 +120,7 @@ def test_values_that_are_none_are_gaps_and_rows_without_any_are_counted(
     table = files.read_usage_files(write(tmp_path, rows))
     np.testing.assert_array_equal(table.cpu_cores, [[0.5, NAN, NAN, 1.0]])
     np.testing.assert_array_equal(table.memory_bytes, [[NAN, MIB, NAN, 2 * MIB]])
-    assert table.notes == ("usage.csv: 1 rows left out: no time or no value",)
+    assert table.notes == ("usage.csv: 1 rows dropped: no time or no value",)
 
 
 def test_one_sample_is_a_grid_of_one_point(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_throttling_is_a_mean_and_kills_are_the_most_that_were_counted(tmp_path:
     table = files.read_usage_files(write(tmp_path, rows, header))
     np.testing.assert_array_equal(table.throttled, [0.4, NAN])
     assert table.oom_kills.tolist() == [3.0, 0.0]
-    assert table.notes == ("usage.csv: columns passed over: colour",)
+    assert table.notes == ("usage.csv: columns ignored: colour",)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_what_cannot_be_meant_is_refused(
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "usage.csv").write_text("", encoding="utf-8")
-    with pytest.raises(errors.InputError, match=r"usage\.csv: is empty; expected a line of names"):
+    with pytest.raises(errors.InputError, match=r"usage\.csv: is empty; expected a header line"):
         files.read_usage_files(tmp_path)
 
 

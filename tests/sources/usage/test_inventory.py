@@ -65,7 +65,7 @@ NODES, HPAS = "name,cpu,memory", "namespace,kind,workload,resource,target"
         ("requests.csv", REQUESTS, ["shop,Deployment,db,app,1,-1Gi,,"],
          "requests.csv:2: memory_request: -1Gi: must not be negative"),
         ("requests.csv", REQUESTS, [GOOD, GOOD],
-         "requests.csv:3: shop/Deployment/web/app: is there twice"),
+         "requests.csv:3: shop/Deployment/web/app: duplicate row"),
         ("requests.csv", f"{REQUESTS},replicas", [f"{GOOD},2.5"],
          "requests.csv:2: replicas: '2.5': expected a whole number"),
         ("requests.csv", f"{REQUESTS},replicas", [f"{GOOD},inf"],

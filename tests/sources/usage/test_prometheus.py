@@ -41,7 +41,7 @@ def ask(url: str, question: UsageQuery = QUESTION) -> Reading:
         table, inventory = prometheus.read_prometheus_usage(
             client, question, lambda what, done: watched.append((what, done))
         )
-        return Reading(table, inventory, client.asked, watched)
+        return Reading(table, inventory, client.queries_sent, watched)
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +192,7 @@ def test_whoever_interrupts_has_the_newest_part(
     for pod, row in zip(reading.table.pods, reading.table.cpu_cores, strict=True):
         if pod in kept:
             np.testing.assert_array_equal(kept[pod], row[-points:])
-    assert any("reading was interrupted: only the last" in note for note in actual.table.notes)
+    assert any("interrupted: only the last" in note for note in actual.table.notes)
 
 
 def test_an_interrupt_before_anything_was_read_is_one(
@@ -219,13 +219,13 @@ def test_without_kube_state_metrics_pods_stand_for_themselves_and_notes_say_so(
     assert actual.inventory == usage.Inventory()
     assert table.notes == (
         (
-            "owners: none known to the server; every pod stands for itself (is kube-state-metrics "
+            "owners: no data on the server; every pod counts as a workload (is kube-state-metrics "
             "scraped?)"
         ),
-        "requests: none known to the server; nothing is known to be freed",
-        "nodes: none known to the server; pods are not made to fit",
+        "requests: no data on the server; freed resources are unknown",
+        "nodes: no data on the server; pods are not capped to node sizes",
         (
-            "none known to the server: ReplicaSets, jobs, OOM kills, OOM events, throttling, "
+            "no data on the server: ReplicaSets, jobs, OOM kills, OOM events, throttling, "
             "limits, Java heaps, autoscalers, labels"
         ),
     )
@@ -257,10 +257,10 @@ class Faulty:
     [
         (httpx.Response(403), faults.REFUSED, "answered 403 Forbidden"),
         (httpx.Response(503), faults.REFUSED, "answered 503 Service Unavailable"),
-        (httpx.ReadTimeout("slow"), faults.TIMEOUT, "no answer within 30 s"),
+        (httpx.ReadTimeout("slow"), faults.TIMEOUT, "no response within 30 s"),
         (httpx.Response(200, content=b'{"status":"success","data":{"resultType":"matr'),
-         faults.UNREADABLE, "the answer is not that of a Prometheus"),
-        (httpx.RemoteProtocolError("cut"), faults.DOWN, "the connection broke"),
+         faults.UNREADABLE, "response is not from Prometheus"),
+        (httpx.RemoteProtocolError("cut"), faults.DOWN, "connection failed"),
     ],
     ids=["forbidden", "overloaded", "slow", "truncated", "cut"],
 )  # fmt: skip

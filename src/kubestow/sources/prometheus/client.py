@@ -1,7 +1,7 @@
-"""A client of Prometheus' query API: what is now, and what was over a range.
+"""A client of Prometheus' query API: instant queries and range queries.
 
-Anything that speaks the HTTP API v1 will do (Thanos, Mimir, VictoriaMetrics). Ranges of any length
-are asked for in pages on one grid of steps, since a server refuses more than 11000 points.
+It works with any server of the HTTP API v1 (Thanos, Mimir, VictoriaMetrics). Ranges of any length
+are read in pages on one grid of steps, because a server refuses more than 11000 points.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from kubestow.sources.prometheus import pages, ranges, responses, settings, tran
 
 
 class PrometheusClient:
-    """Asks one Prometheus.
+    """Queries one Prometheus server.
 
     Args:
-        settings: How to reach it.
-        wire: Carries requests instead of the network; for tests.
+        settings: Address, credentials and limits.
+        wire: Transport that replaces the network; for tests.
         sleep: Waits between attempts.
-        clock: Seconds on a clock that only goes forward.
-        page: Most points per series to ask for at once.
+        clock: Monotonic clock in seconds.
+        page: Most points per series in one request.
 
     Raises:
-        InputError: If the settings make no sense.
+        InputError: If the settings are invalid.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class PrometheusClient:
         self._timeout = f"{round(settings.read_s * 1000)}ms"
         self._clock = clock
         self._page = page
-        self._asked = 0
+        self._queries_sent = 0
 
     @property
     def place(self) -> str:
@@ -50,9 +50,9 @@ class PrometheusClient:
         return self._transport.address.base
 
     @property
-    def asked(self) -> int:
-        """How many questions were sent, pages counted one by one."""
-        return self._asked
+    def queries_sent(self) -> int:
+        """Number of queries sent; every page counts."""
+        return self._queries_sent
 
     def __enter__(self) -> PrometheusClient:
         """Return the client; leaving closes it."""
@@ -72,20 +72,20 @@ class PrometheusClient:
         self._transport.close()
 
     def query(self, promql: str, time_s: float | None = None) -> responses.Vector:
-        """Ask what is at one moment.
+        """Run an instant query.
 
         Args:
-            promql: The question.
-            time_s: The moment, in seconds since the epoch; ``None`` takes the server's own now.
+            promql: The query.
+            time_s: Evaluation time in seconds since the epoch; ``None`` for the server's clock.
 
         Raises:
-            ReadError: If no answer came, or one that is none.
+            ReadError: If there is no valid response.
         """
         form = {"query": promql, "timeout": self._timeout}
         if time_s is not None:
             form["time"] = pages.seconds(round(time_s * 1000.0))
         began_s = self._clock()
-        self._asked += 1
+        self._queries_sent += 1
         reply = self._transport.ask("/api/v1/query", form)
         vector = responses.read_vector(self.place, reply)
         return vector._replace(took_s=self._clock() - began_s)
@@ -98,18 +98,18 @@ class PrometheusClient:
         step_s: float,
         watch: Callable[[float], None] | None = None,
     ) -> ranges.Range:
-        """Ask what was at every multiple of a step between two times.
+        """Run a range query at every multiple of a step between two times.
 
         Args:
-            promql: The question.
-            start_s: From when, in seconds since the epoch.
-            end_s: Until when, included.
-            step_s: Distance of two moments.
-            watch: Is told the share that has been read after each page.
+            promql: The query.
+            start_s: Start in seconds since the epoch.
+            end_s: End, inclusive.
+            step_s: Seconds between two points.
+            watch: Called with the share read so far after each page.
 
         Raises:
-            InputError: If there is no moment in the range, or too many.
-            ReadError: If no answer came, or one that is none.
+            InputError: If the range has no point, or too many.
+            ReadError: If there is no valid response.
         """
         steps = pages.align_steps(start_s, end_s, step_s)
         answers = self._read(promql, steps, watch)
@@ -130,7 +130,7 @@ class PrometheusClient:
                 "step": pages.seconds(page.step_ms),
                 "timeout": self._timeout,
             }
-            self._asked += 1
+            self._queries_sent += 1
             reply = self._transport.ask("/api/v1/query_range", form)
             yield responses.read_matrix(self.place, reply)
             done += page.count

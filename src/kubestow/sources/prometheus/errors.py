@@ -1,4 +1,4 @@
-"""What can go wrong between a question to Prometheus and its answer."""
+"""Errors of queries to Prometheus."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ CREDENTIALS = "credentials"
 
 
 class ReadError(errors.InputError):
-    """An answer that did not come, with the kind of fault.
+    """A query without a valid response, with the kind of fault.
 
     Args:
         place: Address of the server without credentials, or the file that could not be read.
         problem: What happened, and what was expected.
-        kind: One of the kinds above, for those who go on without the answer.
+        kind: One of the kinds above, for callers that continue without the response.
     """
 
     def __init__(self, place: str, problem: str, kind: str) -> None:

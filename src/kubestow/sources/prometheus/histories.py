@@ -1,4 +1,4 @@
-"""The past of one series out of a Prometheus, as forecasts take it."""
+"""The history of one series from Prometheus, as input of forecasts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kubestow.model import decoding, errors, time_series
 from kubestow.sources.prometheus import client, queries
 
-RANGE_S = 7 * 86400.0  # a week: both seasons people have, of the day and of the week
+RANGE_S = 7 * 86400.0  # a week: covers daily and weekly seasons
 STEP_S = 60.0
 
 _MOST_NAMED = 5
@@ -26,25 +26,25 @@ def read_history(
     """Read one series at equal steps.
 
     Args:
-        client: Asks the server.
-        promql: What to ask.
-        end_s: Until when, in seconds since the epoch.
-        range_s: For how long before.
-        step_s: Distance of two points.
-        name: Which series, as PromQL writes it; needed if there are several.
-        watch: Is told the share that has been read.
+        client: Client of the server.
+        promql: The query.
+        end_s: End in seconds since the epoch.
+        range_s: Length of the history in seconds.
+        step_s: Seconds between two points.
+        name: Name of the series in PromQL notation; needed if there are several.
+        watch: Called with the share read so far.
 
     Raises:
-        InputError: If there is not exactly one such series, or no answer.
+        InputError: If there is not exactly one such series, or no valid response.
     """
-    question = queries.raw(promql).promql
-    found = client.query_range(question, end_s - range_s, end_s, step_s, watch)
-    names = found.names(question)
+    query = queries.raw(promql).promql
+    series = client.query_range(query, end_s - range_s, end_s, step_s, watch)
+    names = series.names(query)
     if not names:
         problem = f"no series has a value in the last {decoding.format_duration(range_s)}"
         raise errors.InputError(client.place, problem)
     row = _choose(client.place, names, name)
-    return found.pick(row).as_grid(client.place, question)
+    return series.pick(row).as_grid(client.place, query)
 
 
 def _choose(place: str, names: tuple[str, ...], name: str | None) -> int:

@@ -1,7 +1,7 @@
-"""Equal steps of time, and their division into pages a Prometheus answers.
+"""Equal time steps, and their division into pages that Prometheus accepts.
 
-Steps stand on whole multiples of their length since the epoch, so that two questions about
-overlapping times ask for the same moments. Counted in milliseconds, as Prometheus does.
+Steps are multiples of their length since the epoch, so that queries of overlapping ranges read the
+same points. Times are milliseconds, as in Prometheus.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kubestow.model import decoding, errors
 
 PAGE = 11_000
-"""Most points per series in one answer (web/api/v1/api.go: "exceeded maximum resolution")."""
+"""Most points per series in one response (web/api/v1/api.go: "exceeded maximum resolution")."""
 
 MOST = 5_000_000
 """Most points per series in all: half a gigabyte for twelve series."""
@@ -21,12 +21,12 @@ MOST = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Moments at equal distances.
+    """Points in time at equal steps.
 
     Attributes:
-        start_ms: The first, in milliseconds since the epoch.
-        step_ms: Distance of two.
-        count: How many.
+        start_ms: First point, in milliseconds since the epoch.
+        step_ms: Milliseconds between two points.
+        count: Number of points.
     """
 
     start_ms: int
@@ -35,18 +35,18 @@ class Steps:
 
     @property
     def end_ms(self) -> int:
-        """The last moment."""
+        """The last point."""
         return self.start_ms + (self.count - 1) * self.step_ms
 
     def pages(self, most: int = PAGE) -> Iterator[Steps]:
-        """Divide into parts of at most so many, which share no moment."""
+        """Divide into disjoint parts of at most ``most`` points."""
         for first in range(0, self.count, most):
             start_ms = self.start_ms + first * self.step_ms
             yield Steps(start_ms, self.step_ms, min(most, self.count - first))
 
 
 def align_steps(start_s: float, end_s: float, step_s: float) -> Steps:
-    """Return the moments on whole multiples of a step between two times, both included.
+    """Return the multiples of a step between two times, both inclusive.
 
     >>> align_steps(90.0, 200.0, 60.0)
     Steps(start_ms=120000, step_ms=60000, count=2)
@@ -63,7 +63,8 @@ def align_steps(start_s: float, end_s: float, step_s: float) -> Steps:
     count = round(end_s * 1000.0) // step_ms - first + 1
     if count < 1:
         problem = (
-            f"{start_s:.3f} to {end_s:.3f} holds no multiple of {decoding.format_duration(step_s)}"
+            f"{start_s:.3f} to {end_s:.3f} contains no multiple of "
+            f"{decoding.format_duration(step_s)}"
         )
         raise errors.InputError("range", problem)
     if count > MOST:
@@ -73,5 +74,5 @@ def align_steps(start_s: float, end_s: float, step_s: float) -> Steps:
 
 
 def seconds(time_ms: int) -> str:
-    """Return milliseconds as Prometheus reads seconds, without rounding."""
+    """Format milliseconds as exact seconds for Prometheus."""
     return f"{time_ms // 1000}.{time_ms % 1000:03d}"

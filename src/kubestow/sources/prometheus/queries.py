@@ -4,8 +4,8 @@ Shi 2023, 3.1 prints three of them (damaged; repaired in the digest): CPU, disk 
 nodes, from node_exporter. Container metrics come from cAdvisor in the kubelet, requests from
 kube-state-metrics. ``rate`` and ``irate`` handle counters that were reset.
 
-Every query has a companion that returns the time of its newest sample: the result of a rate carries
-the time of the query, which hides for minutes that nothing is measured any more.
+Every query has a companion that returns the time of its newest sample: the result of a rate has the
+time of the query, which hides for minutes that scrapes have stopped.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Query:
 
 
 def raw(promql: str, unit: str = "", newest: str = "") -> Query:
-    """Return a query that the user wrote.
+    """Return a user-written query.
 
     Raises:
         InputError: If it is empty.
@@ -154,7 +154,7 @@ def container_disk(
 
 
 def container_requests(resource: str, where: Where = ()) -> Query:
-    """Requests of each container; two replicas of kube-state-metrics count once.
+    """Requests of each container; replicas of kube-state-metrics count once.
 
     Args:
         resource: ``cpu`` or ``memory``.
@@ -188,7 +188,7 @@ def request_rate(
         where: Conditions on labels, e.g. the service's name.
         by: Labels to group by; without them the result is one series.
         window_s: Window of the rate.
-        scrape_s: How often the counter is scraped.
+        scrape_s: Scrape interval of the counter in seconds.
     """
     rate = f"rate({selectors.select_series(metric, where)}{selectors.window(window_s, scrape_s)})"
     labels = tuple(selectors.check_label(label) for label in by)
@@ -222,7 +222,7 @@ def named(name: str, where: Where = ()) -> Query:
     'sum(rate(http_requests_total{service="web"}[60s]))'
 
     Raises:
-        InputError: If it is neither.
+        InputError: If the name is neither a query nor a counter.
     """
     if name in NAMED:
         return NAMED[name](where)

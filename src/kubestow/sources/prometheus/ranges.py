@@ -1,8 +1,8 @@
-"""Answers put together on one grid of steps, with every gap in sight.
+"""Responses joined on one grid of steps, with gaps counted.
 
-A step has no sample where the server knew none: before a series began, after its target was gone
-(a stale marker ends it at once), or further from the last sample than the server looks back
-(``--query.lookback-delta``, 5 minutes). NaN and infinite values are gaps too, and counted apart.
+A step has no sample where the server has none: before a series began, after its target was gone
+(a stale marker ends it at once), or beyond the server's look-back (``--query.lookback-delta``,
+5 minutes). NaN and infinite values are gaps too, and counted separately.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kubestow.sources.prometheus import pages, responses
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What is missing in one series.
+    """Gaps of one series.
 
     Attributes:
-        points: Steps without a number.
-        stretches: How many times in a row they come.
-        longest: Steps of the longest stretch.
-        odd: Of the points, those where the server sent NaN or an infinite value.
+        points: Number of steps without a number.
+        stretches: Number of consecutive runs of such steps.
+        longest: Steps of the longest run.
+        odd: Of the points, those with NaN or an infinite value from the server.
     """
 
     points: int
@@ -38,14 +38,14 @@ class Gaps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Range:
-    """Series side by side, at equal steps.
+    """Several series at equal steps.
 
     Attributes:
-        steps: The moments.
+        steps: The points in time.
         labels: Identity of each series, in order.
-        values: One row per series, one column per moment; NaN where there is no number.
-        odd: For each series how many NaN and infinite values were sent.
-        warnings: What the server says against its own answer.
+        values: One row per series, one column per step; NaN where there is no number.
+        odd: Number of NaN and infinite values received, by series.
+        warnings: Warnings of the server.
     """
 
     steps: pages.Steps
@@ -55,7 +55,7 @@ class Range:
     warnings: tuple[str, ...] = ()
 
     def gaps(self, row: int) -> Gaps:
-        """Count what is missing in one series."""
+        """Count the gaps of one series."""
         lengths = stretches(np.isnan(self.values[row]))
         return Gaps(
             points=int(lengths.sum()),
@@ -75,10 +75,10 @@ class Range:
         return tuple(responses.series_name(labels, unnamed) for labels in self.labels)
 
     def as_grid(self, place: str, unnamed: str = "{}") -> time_series.TimeGrid:
-        """Return the series as models take them: gaps repeat the last value before them.
+        """Return the series without gaps: a gap repeats the last value before it.
 
-        It begins with the first moment at which any of them is known, not with the range: a server
-        keeps samples for some days only, and what it has forgotten would be made up.
+        The grid begins with the first step at which any series is known, not with the range: a
+        server keeps samples for a limited time, and values before it would be invented.
 
         Raises:
             InputError: If a series has no number at all.
@@ -101,14 +101,14 @@ def stretches(missing: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def join_pages(parts: Sequence[Range]) -> Range:
-    """Put ranges together that follow one another in time; series may come and go."""
-    labels = tuple(sorted({found for part in parts for found in part.labels}))
-    rows = {found: row for row, found in enumerate(labels)}
+    """Concatenate successive ranges; series may start and end in between."""
+    labels = tuple(sorted({series for part in parts for series in part.labels}))
+    rows = {series: row for row, series in enumerate(labels)}
     count = sum(part.steps.count for part in parts)
     values, odd = np.full((len(labels), count), np.nan), np.zeros(len(labels), np.int64)
     first = 0
     for part in parts:
-        chosen = [rows[found] for found in part.labels]
+        chosen = [rows[series] for series in part.labels]
         values[chosen, first : first + part.steps.count] = part.values
         odd[chosen] += part.odd
         first += part.steps.count
@@ -117,33 +117,33 @@ def join_pages(parts: Sequence[Range]) -> Range:
     return Range(steps, labels, values, odd, warnings)
 
 
-def assemble(place: str, steps: pages.Steps, answers: Iterable[responses.Matrix]) -> Range:
-    """Put answers to parts of a range together; a moment that comes twice counts once.
+def assemble(place: str, steps: pages.Steps, matrices: Iterable[responses.Matrix]) -> Range:
+    """Join responses for parts of a range; a repeated point counts once.
 
     Raises:
-        ReadError: If a sample lies beside the steps that were asked for.
+        ReadError: If a sample is not at one of the requested steps.
     """
-    found: dict[responses.Labels, NDArray[np.float64]] = {}
+    values_by_series: dict[responses.Labels, NDArray[np.float64]] = {}
     sent: dict[responses.Labels, NDArray[np.bool_]] = {}
     warnings = []
-    for answer in answers:
-        warnings.append(answer.warnings)
-        for row in answer.rows:
-            line = found.setdefault(row.labels, np.full(steps.count, np.nan))
+    for matrix in matrices:
+        warnings.append(matrix.warnings)
+        for row in matrix.rows:
+            line = values_by_series.setdefault(row.labels, np.full(steps.count, np.nan))
             places = _places(place, steps, row)
             line[places] = np.where(np.isfinite(row.values), row.values, np.nan)
             sent.setdefault(row.labels, np.zeros(steps.count, np.bool_))[places] = True
-    labels = tuple(sorted(found))
+    labels = tuple(sorted(values_by_series))
     shape = (len(labels), steps.count)
-    values = np.stack([found[key] for key in labels]) if labels else np.empty(shape)
-    odd = [int(np.count_nonzero(sent[key] & np.isnan(found[key]))) for key in labels]
+    values = np.stack([values_by_series[key] for key in labels]) if labels else np.empty(shape)
+    odd = [int(np.count_nonzero(sent[key] & np.isnan(values_by_series[key]))) for key in labels]
     joined = responses.join_warnings(warnings)
     return Range(steps, labels, values, np.array(odd, dtype=np.int64), joined)
 
 
 def _places(place: str, steps: pages.Steps, row: responses.SeriesRow) -> NDArray[np.int64]:
-    places, beside = np.divmod(row.times_ms - steps.start_ms, steps.step_ms)
-    if beside.any() or (places < 0).any() or (places >= steps.count).any():
-        problem = "answered with moments that were not asked for"
+    places, remainder = np.divmod(row.times_ms - steps.start_ms, steps.step_ms)
+    if remainder.any() or (places < 0).any() or (places >= steps.count).any():
+        problem = "response has samples outside the requested steps"
         raise faults.ReadError(place, problem, faults.UNREADABLE)
     return places

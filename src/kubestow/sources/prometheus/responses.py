@@ -1,7 +1,7 @@
-"""Prometheus' JSON, decoded strictly: what it is, or why it is none.
+"""Strict decoding of Prometheus' JSON responses.
 
-The shape is that of the HTTP API v1 (prometheus.io/docs/prometheus/latest/querying/api): values are
-texts, since JSON has no NaN; times are seconds with three decimals.
+The format is that of the HTTP API v1 (prometheus.io/docs/prometheus/latest/querying/api): values
+are strings, because JSON has no NaN; times are seconds with three decimals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Labels = tuple[tuple[str, str], ...]
 
 _MOST_SHOWN = 300  # characters of a server's own message
 _HISTOGRAMS = (
-    "gave native histograms; expected numbers, e.g. of histogram_quantile or rate of _count"
+    "returned native histograms; expected numbers, e.g. of histogram_quantile or rate of _count"
 )
 
 Shape = TypeVar("Shape")
@@ -31,9 +31,9 @@ class InstantSample(NamedTuple):
     """One value of an instant query.
 
     Attributes:
-        labels: Whose.
-        time_s: For when; the moment of the query, not of what was measured.
-        value: The value; may be not a number.
+        labels: Identity of the series.
+        time_s: Time of the query, not of the measurement.
+        value: The value; may be NaN.
     """
 
     labels: Labels
@@ -42,12 +42,12 @@ class InstantSample(NamedTuple):
 
 
 class Vector(NamedTuple):
-    """The answer to an instant query.
+    """The response to an instant query.
 
     Attributes:
-        samples: One per series.
-        warnings: What the server says against its own answer.
-        took_s: How long it took.
+        samples: One sample per series.
+        warnings: Warnings of the server.
+        took_s: Duration of the query in seconds.
     """
 
     samples: tuple[InstantSample, ...]
@@ -59,9 +59,9 @@ class SeriesRow(NamedTuple):
     """One series of a range query.
 
     Attributes:
-        labels: Whose.
-        times_ms: Milliseconds since the epoch, rising.
-        values: The values; may be not numbers.
+        labels: Identity of the series.
+        times_ms: Times in milliseconds since the epoch, ascending.
+        values: The values; may be NaN.
     """
 
     labels: Labels
@@ -70,7 +70,7 @@ class SeriesRow(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """The answer to a range query."""
+    """The response to a range query."""
 
     rows: tuple[SeriesRow, ...]
     warnings: tuple[str, ...] = ()
@@ -101,10 +101,10 @@ class _Line(msgspec.Struct):
 
 
 def read_vector(place: str, reply: transports.HttpReply) -> Vector:
-    """Decode the answer to an instant query.
+    """Decode the response to an instant query.
 
     Raises:
-        ReadError: If the server refused, or this is no vector and no single number.
+        ReadError: If the server refused, or the result is neither a vector nor a scalar.
     """
     body, data = _open(place, reply)
     warnings = tuple(body.warnings)
@@ -112,7 +112,7 @@ def read_vector(place: str, reply: transports.HttpReply) -> Vector:
         time_s, text = _decode(place, data.result, tuple[float, str])
         return Vector((InstantSample((), time_s, _number(place, text)),), warnings)
     if data.result_type != "vector":
-        problem = f"gave a {data.result_type}; expected a vector or a scalar"
+        problem = f"returned a {data.result_type}; expected a vector or a scalar"
         raise faults.ReadError(place, problem, faults.REFUSED)
     points = _decode(place, data.result, list[_Point])
     return Vector(tuple(_sample(place, point) for point in points), warnings)
@@ -126,14 +126,14 @@ def _sample(place: str, point: _Point) -> InstantSample:
 
 
 def read_matrix(place: str, reply: transports.HttpReply) -> Matrix:
-    """Decode the answer to a range query.
+    """Decode the response to a range query.
 
     Raises:
-        ReadError: If the server refused, or this is no matrix.
+        ReadError: If the server refused, or the result is not a matrix.
     """
     body, data = _open(place, reply)
     if data.result_type != "matrix":
-        problem = f"gave a {data.result_type}; expected a matrix"
+        problem = f"returned a {data.result_type}; expected a matrix"
         raise faults.ReadError(place, problem, faults.REFUSED)
     lines = _decode(place, data.result, list[_Line])
     return Matrix(tuple(_row(place, line) for line in lines), tuple(body.warnings))
@@ -151,11 +151,11 @@ def _numbers(place: str, texts: Sequence[str]) -> NDArray[np.float64]:
     try:
         return np.fromiter(map(float, texts), np.float64, len(texts))
     except ValueError:
-        return np.array([_number(place, text) for text in texts])  # says which one it is
+        return np.array([_number(place, text) for text in texts])  # names the invalid one
 
 
 def _open(place: str, reply: transports.HttpReply) -> tuple[_Body, _Data]:
-    """Return the envelope and what is in it."""
+    """Return the envelope and its data."""
     try:
         body = msgspec.json.decode(reply.body, type=_Body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -167,7 +167,7 @@ def _open(place: str, reply: transports.HttpReply) -> tuple[_Body, _Data]:
         answered = f"answered {reply.status} {shorten_response(reply.reason)}".rstrip()
         raise faults.ReadError(place, answered, faults.REFUSED)
     if body is None or body.status != "success" or body.data is None:
-        problem = "the answer is not that of a Prometheus; expected JSON with status and data"
+        problem = "response is not from Prometheus; expected JSON with status and data"
         raise faults.ReadError(place, problem, faults.UNREADABLE)
     return body, body.data
 
@@ -176,13 +176,13 @@ def _decode(place: str, raw: msgspec.Raw, shape: type[Shape]) -> Shape:
     try:
         return msgspec.json.decode(raw, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError) as err:
-        problem = f"the answer is not that of a Prometheus: {err}"
+        problem = f"response is not from Prometheus: {err}"
         raise faults.ReadError(place, problem, faults.UNREADABLE) from None
 
 
 def _number(place: str, text: str) -> float:
     try:
-        return float(text)  # knows NaN, +Inf and -Inf
+        return float(text)  # accepts NaN, +Inf and -Inf
     except ValueError:
         problem = f"{text[:40]!r}: expected a number"
         raise faults.ReadError(place, problem, faults.UNREADABLE) from None
@@ -193,7 +193,7 @@ def _identity(metric: dict[str, str]) -> Labels:
 
 
 def series_name(labels: Labels, unnamed: str = "{}") -> str:
-    """Return labels the way PromQL writes a series.
+    """Format labels as a series in PromQL notation.
 
     >>> series_name((("__name__", "up"), ("job", "a")))
     'up{job="a"}'
@@ -206,7 +206,7 @@ def series_name(labels: Labels, unnamed: str = "{}") -> str:
 
 
 def shorten_response(text: str) -> str:
-    """Return a server's text as one line of bearable length."""
+    """Return a server's text as one line of limited length."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= _MOST_SHOWN else line[: _MOST_SHOWN - 3] + "..."
 

@@ -1,6 +1,6 @@
-"""PromQL put together from checked parts: no name and no value can end up as syntax.
+"""Build PromQL from validated parts, so that no name or value is read as syntax.
 
-The grammar is that of promql/parser/lex.go: names of metrics and labels are words, values stand in
+The grammar is that of promql/parser/lex.go: names of metrics and labels are words, values are in
 double quotes with Go's escapes.
 """
 
@@ -20,7 +20,7 @@ _CONDITION = re.compile(rf"({_LABEL.pattern})\s*(=~|!~|!=|=)\s*(.*)", re.DOTALL)
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n"}
 
 SCRAPES = 4
-"""Fewest scrapes in a window: two make a rate, and one may be late and one may fail."""
+"""Fewest scrapes in a window: a rate needs two, one may be late and one may fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Matcher:
     """A condition on a label.
 
     Attributes:
-        label: Its name.
+        label: Name of the label.
         operator: ``=``, ``!=``, ``=~`` or ``!~``.
         value: A value, or a regular expression (RE2, anchored at both ends).
     """
@@ -42,13 +42,13 @@ class Matcher:
 
 
 def parse_matcher(text: str) -> Matcher:
-    """Read a condition on a label as PromQL writes it; quotes may be left out.
+    """Parse a condition on a label in PromQL notation; quotes are optional.
 
     >>> str(parse_matcher('pod=~web-.*')), str(parse_matcher('job="a"'))
     ('pod=~"web-.*"', 'job="a"')
 
     Raises:
-        InputError: If it is not one.
+        InputError: If the text is not a condition.
     """
     parts = _CONDITION.fullmatch(text.strip())
     if parts is None:
@@ -66,7 +66,7 @@ def select_series(metric: str, matchers: Sequence[Matcher] = ()) -> str:
     'up{job="a\\"b"}'
 
     Raises:
-        InputError: If a name or an operator is none.
+        InputError: If a name or an operator is invalid.
     """
     if not _METRIC.fullmatch(metric):
         raise errors.InputError("metric", f"{metric!r}: expected letters, digits, _ and :")
@@ -79,10 +79,10 @@ def select_series(metric: str, matchers: Sequence[Matcher] = ()) -> str:
 
 
 def check_label(name: str) -> str:
-    """Return the name of a label.
+    """Return a label name after validation.
 
     Raises:
-        InputError: If it is none.
+        InputError: If the name is invalid.
     """
     if not _LABEL.fullmatch(name):
         raise errors.InputError("label", f"{name!r}: expected letters, digits and _")
@@ -90,10 +90,10 @@ def check_label(name: str) -> str:
 
 
 def quote(value: str) -> str:
-    """Return a text as PromQL writes it.
+    """Quote a text for PromQL.
 
     Raises:
-        InputError: If it cannot be sent as UTF-8.
+        InputError: If it cannot be encoded as UTF-8.
     """
     try:
         value.encode("utf-8")
@@ -104,13 +104,13 @@ def quote(value: str) -> str:
 
 
 def window(window_s: float, scrape_s: float) -> str:
-    """Return the window of a rate.
+    """Format the window of a rate.
 
     >>> window(60.0, 15.0)
     '[60s]'
 
     Raises:
-        InputError: If it holds too few scrapes.
+        InputError: If it covers too few scrapes.
     """
     if not scrape_s > 0.0:
         raise errors.InputError("scrape interval", f"{scrape_s:g} s: must be > 0")

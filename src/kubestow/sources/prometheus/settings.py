@@ -1,7 +1,7 @@
-"""Where a Prometheus is, how to show who asks, and how long and how much to wait for.
+"""Settings of a Prometheus client: address, credentials, time-outs and limits.
 
-Secrets are named by files, as Kubernetes mounts them; an address may carry a name and a password,
-which are taken out of it at once. No secret stands in a message or a representation.
+Secrets are given as files, as Kubernetes mounts them; an address may contain a user name and a
+password, which are removed from it at once. No message or ``repr`` contains a secret.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _MOST_SECRET_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class PrometheusSettings:
-    """How to reach a Prometheus.
+    """Address, credentials, time-outs and limits.
 
     Attributes:
-        url: Its address, with the path before ``/api/v1`` if there is one.
-        bearer_token_file: File with a token; read anew for each question, since Kubernetes changes
-            mounted tokens while programs run.
-        username: Name for basic authentication.
-        password_file: File with the password that goes with it.
-        ca_file: Certificates that may vouch for the server, instead of the usual ones.
-        certificate_file: Certificate to show to the server.
+        url: Address of the server, with the path before ``/api/v1`` if there is one.
+        bearer_token_file: File with a token; read for each query, because Kubernetes rotates
+            mounted tokens.
+        username: User name for basic authentication.
+        password_file: File with its password.
+        ca_file: CA certificates to verify the server with, instead of the default ones.
+        certificate_file: Client certificate.
         key_file: Its key, if it is not in the same file.
-        insecure: Believe any certificate of the server.
+        insecure: Do not verify the server's certificate.
         headers: Further headers, such as a tenant's name.
-        connect_s: Longest wait for a connection.
-        read_s: Longest silence while an answer comes; the server is told to give up then, too.
-        total_s: Longest time for one answer with all its attempts.
-        most_bytes: Largest answer, unpacked.
-        retries: How often to try again after a failed connection or an error of the server (5xx).
-        backoff_s: Pause before the first new attempt; doubles with each.
+        connect_s: Time-out of a connection.
+        read_s: Time-out between two reads of a response; also the time-out of the query itself.
+        total_s: Time-out of one query with all its attempts.
+        most_bytes: Largest response, decompressed.
+        retries: Number of retries after a failed connection or a server error (5xx).
+        backoff_s: Pause before the first retry; doubles with each.
     """
 
     url: str = field(repr=False)
@@ -62,12 +62,12 @@ class PrometheusSettings:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address and the credentials that stood in it.
+    """An address and the credentials it contained.
 
     Attributes:
-        base: The address without credentials and without a slash at its end.
-        username: The name that stood in it.
-        password: The password that stood in it.
+        base: The address without credentials and without a trailing slash.
+        username: The user name it contained.
+        password: The password it contained.
     """
 
     base: str
@@ -76,36 +76,38 @@ class Address:
 
 
 def parse_address(url: str) -> Address:
-    """Take the credentials out of an address.
+    """Split an address into base and credentials.
 
     >>> parse_address("https://me:secret@example.org/prom/").base
     'https://example.org/prom'
 
     Raises:
-        InputError: If it is no address; a text that may hold a password is not repeated.
+        InputError: If it is not an address; a text that may contain a password is not repeated.
     """
     shown = "the address" if "@" in url else repr(url)
     try:
-        found = httpx.URL(url)
+        parsed = httpx.URL(url)
     except (httpx.InvalidURL, TypeError):
         raise errors.InputError("prometheus", f"{shown}: {_EXPECTED}") from None
-    if found.scheme not in ("http", "https") or not found.host or found.query or found.fragment:
+    if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment:
         raise errors.InputError("prometheus", f"{shown}: {_EXPECTED}")
-    bare = found.copy_with(username=None, password=None)
-    return Address(str(bare).rstrip("/"), found.username, found.password)
+    bare = parsed.copy_with(username=None, password=None)
+    return Address(str(bare).rstrip("/"), parsed.username, parsed.password)
 
 
 def check(settings: PrometheusSettings, address: Address) -> None:
     """Refuse settings that contradict each other or cannot be sent.
 
     Raises:
-        InputError: With the setting.
+        InputError: If a setting is invalid; names the setting.
     """
     named = bool(settings.username or address.username)
     if named and settings.bearer_token_file is not None:
-        raise errors.InputError("prometheus", "a name and a bearer token; expected one of them")
+        raise errors.InputError(
+            "prometheus", "both a user name and a bearer token; expected one of them"
+        )
     if settings.password_file is not None and not named:
-        raise errors.InputError("prometheus", "a password without a name")
+        raise errors.InputError("prometheus", "a password without a user name")
     if settings.key_file is not None and settings.certificate_file is None:
         raise errors.InputError("prometheus", "a key without a certificate")
     for name in ("connect_s", "read_s", "total_s", "most_bytes"):
@@ -122,9 +124,9 @@ def _check_header(name: str, value: str, authorized: bool) -> None:
     if not name or not all(c.isascii() and (c.isalnum() or c in "-_") for c in name):
         raise errors.InputError(place, "expected letters, digits and dashes")
     if not _is_sendable(value):
-        raise errors.InputError(place, "its value is not one line of printable ASCII")
+        raise errors.InputError(place, "value must be one line of printable ASCII")
     if authorized and name.lower() == "authorization":
-        raise errors.InputError(place, "stands beside other credentials; expected one of them")
+        raise errors.InputError(place, "conflicts with other credentials; expected one of them")
 
 
 def _is_sendable(text: str) -> bool:
@@ -132,7 +134,7 @@ def _is_sendable(text: str) -> bool:
 
 
 def authorize(settings: PrometheusSettings, address: Address) -> httpx.Auth | None:
-    """Return what shows who asks, with secrets as their files hold them now.
+    """Return the authentication, with secrets read from their files now.
 
     Raises:
         ReadError: If a file with a secret cannot be read.
@@ -149,7 +151,7 @@ def authorize(settings: PrometheusSettings, address: Address) -> httpx.Auth | No
 
 
 class _Bearer(httpx.Auth):
-    """Shows a token."""
+    """Bearer-token authentication."""
 
     def __init__(self, token: str) -> None:
         self._header = f"Bearer {token}"
@@ -174,8 +176,8 @@ def _read_secret(path: Path) -> str:
     return text
 
 
-def trust(settings: PrometheusSettings) -> ssl.SSLContext | bool:
-    """Return whom to believe and which certificate to show.
+def tls_context(settings: PrometheusSettings) -> ssl.SSLContext | bool:
+    """Return the TLS context; ``True`` for the default one.
 
     Raises:
         InputError: If a file with certificates cannot be used.

@@ -1,7 +1,7 @@
-"""One question to Prometheus over HTTP, bounded in time, attempts and size.
+"""HTTP requests to Prometheus, bounded in time, attempts and size.
 
-What may be tried again is a connection that was not made and an error of the server itself (5xx);
-an answer that was begun is not asked for twice.
+A failed connection and a server error (5xx) are retried; a response that has begun is not requested
+again.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import httpx
 from kubestow.sources.prometheus import errors as faults
 from kubestow.sources.prometheus import settings as settings_of
 
-# Some servers and proxies in front of them answer only GET (client_golang asks the same way).
+# Some servers and proxies support only GET (client_golang falls back in the same order).
 _NO_POST = (405, 501)
 
 
 class HttpReply(NamedTuple):
-    """An answer as it came.
+    """An HTTP response.
 
     Attributes:
         status: HTTP status.
-        reason: Its name.
-        body: What was sent, unpacked.
+        reason: Reason phrase.
+        body: The body, decompressed.
     """
 
     status: int
@@ -34,13 +34,13 @@ class HttpReply(NamedTuple):
 
 
 class Transport:
-    """Asks one server.
+    """Sends requests to one server.
 
     Args:
-        settings: How to reach it.
-        wire: Carries requests instead of the network; for tests.
+        settings: Address, credentials and limits.
+        wire: Transport that replaces the network; for tests.
         sleep: Waits between attempts.
-        clock: Seconds on a clock that only goes forward.
+        clock: Monotonic clock in seconds.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class Transport:
         self._http = httpx.Client(
             headers={**settings.headers, "Accept-Encoding": "gzip"},
             timeout=httpx.Timeout(settings.read_s, connect=settings.connect_s),
-            verify=settings_of.trust(settings),
-            follow_redirects=False,  # credentials go to the address that was given, nowhere else
+            verify=settings_of.tls_context(settings),
+            follow_redirects=False,  # credentials go only to the configured address
             transport=wire,
         )
 
@@ -68,10 +68,10 @@ class Transport:
         self._http.close()
 
     def ask(self, path: str, form: Mapping[str, str]) -> HttpReply:
-        """Send a form and return the answer, whatever its status.
+        """Send a form and return the response, whatever its status.
 
         Raises:
-            ReadError: If none came, or too large a one.
+            ReadError: If there is no response, or it is too large.
         """
         until_s = self._clock() + self._settings.total_s
         reply = self._ask("POST", path, form, until_s)
@@ -89,7 +89,7 @@ class Transport:
                 reply = self._send(method, path, form, until_s)
             except (httpx.ConnectError, httpx.ConnectTimeout) as err:
                 if last:
-                    self._complain(err)
+                    self._raise_readable(err)
             else:
                 if last or reply.status < 500 or reply.status in _NO_POST:
                     return reply
@@ -104,41 +104,41 @@ class Transport:
         else:
             request = self._http.build_request(method, url, data=form)
         try:
-            with contextlib.closing(self._http.send(request, auth=auth, stream=True)) as answer:
-                body = self._collect(answer, until_s)
-                return HttpReply(answer.status_code, answer.reason_phrase, body)
+            with contextlib.closing(self._http.send(request, auth=auth, stream=True)) as response:
+                body = self._collect(response, until_s)
+                return HttpReply(response.status_code, response.reason_phrase, body)
         except (httpx.ConnectError, httpx.ConnectTimeout):
             raise
         except httpx.HTTPError as err:
-            self._complain(err)
+            self._raise_readable(err)
 
-    def _collect(self, answer: httpx.Response, until_s: float) -> bytes:
+    def _collect(self, response: httpx.Response, until_s: float) -> bytes:
         parts, size = [], 0
-        for part in answer.iter_bytes():
+        for part in response.iter_bytes():
             parts.append(part)
             size += len(part)
             if size > self._settings.most_bytes:
                 problem = (
-                    f"the answer is larger than {self._settings.most_bytes} bytes; "
-                    "ask for fewer series, a shorter range or longer steps"
+                    f"response is larger than {self._settings.most_bytes} bytes; "
+                    "query fewer series, a shorter range or longer steps"
                 )
                 raise faults.ReadError(self.address.base, problem, faults.TOO_LARGE)
             if self._clock() > until_s:
-                problem = f"no whole answer within {self._settings.total_s:g} s"
+                problem = f"no complete response within {self._settings.total_s:g} s"
                 raise faults.ReadError(self.address.base, problem, faults.TIMEOUT)
         return b"".join(parts)
 
-    def _complain(self, err: httpx.HTTPError) -> NoReturn:
-        """Raise the error in words; httpx' own texts hold no address and no header."""
+    def _raise_readable(self, err: httpx.HTTPError) -> NoReturn:
+        """Raise a readable error; httpx' own texts contain no address and no header."""
         settings, kind = self._settings, faults.DOWN
         if isinstance(err, httpx.ConnectTimeout):
             problem = f"no connection within {settings.connect_s:g} s"
         elif isinstance(err, httpx.ConnectError):
             problem = f"no connection: {err}"
         elif isinstance(err, httpx.TimeoutException):
-            problem, kind = f"no answer within {settings.read_s:g} s", faults.TIMEOUT
+            problem, kind = f"no response within {settings.read_s:g} s", faults.TIMEOUT
         elif isinstance(err, httpx.DecodingError):
-            problem, kind = "the answer cannot be unpacked", faults.UNREADABLE
+            problem, kind = "response cannot be decompressed", faults.UNREADABLE
         else:
-            problem = f"the connection broke: {type(err).__name__}"
+            problem = f"connection failed: {type(err).__name__}"
         raise faults.ReadError(self.address.base, problem, kind) from None

@@ -1,4 +1,4 @@
-"""Time series and public traces from files, brought to equal steps."""
+"""Time series and public traces from files, resampled to equal steps."""
 
 from kubestow.sources.traces.alibaba import ALIBABA_COLUMNS, clean_alibaba_usage
 from kubestow.sources.traces.grids import fill_grid

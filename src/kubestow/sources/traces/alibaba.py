@@ -1,8 +1,8 @@
 """``container_usage`` of the Alibaba cluster trace of 2018: eleven columns, no header.
 
 container_id, machine_id, time_stamp (s), cpu_util_percent, mem_util_percent, cpi, mem_gps, mpki,
-net_in, net_out, disk_io_percent (the publisher's schema). Percentages outside 0 to 100 mark samples
-that are not valid (-1, 101); they and empty cells are gaps, which repeat the last value.
+net_in, net_out, disk_io_percent (the publisher's schema). Percentages outside 0 to 100 mark
+invalid samples (-1, 101); they and empty cells are gaps, which repeat the last value.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ MEASURES: Final = ("cpu_util_percent", "mem_util_percent")
 
 
 def read(path: Path, step_s: float | None = None) -> dict[str, time_series.TimeGrid]:
-    """Read processor and memory use of every container in a file.
+    """Read CPU and memory usage of every container in a file.
 
     Args:
         path: A CSV file without a header, plain or compressed.
-        step_s: Distance of two points; ``None`` for the usual one.
+        step_s: Seconds between two points; ``None`` for the usual step.
 
     Raises:
         InputError: If the file is not such a table.
@@ -49,7 +49,7 @@ def clean_alibaba_usage(
     table: pl.DataFrame, place: str, step_s: float | None = None
 ) -> dict[str, time_series.TimeGrid]:
     """Return the valid samples of every container at equal steps."""
-    found = {}
+    grids_by_container = {}
     for (name,), rows in table.group_by("container_id", maintain_order=True):
         columns = []
         for measure in MEASURES:
@@ -57,7 +57,7 @@ def clean_alibaba_usage(
             valid = np.isfinite(values) & (values >= 0.0) & (values <= 100.0)
             columns.append(np.where(valid, values, np.nan))
         times_s = rows["time_stamp"].cast(pl.Float64, strict=False).to_numpy().astype(np.float64)
-        found[str(name)] = grids.make(
+        grids_by_container[str(name)] = grids.make(
             f"{place}: {name}", MEASURES, times_s, np.array(columns), step_s
         )
-    return found
+    return grids_by_container

@@ -1,10 +1,10 @@
-"""Rows at any times brought to equal steps, by stated rules.
+"""Resample rows at any times to equal steps.
 
-- The step is the usual distance of two rows (median), or the one asked for.
-- A row belongs to the nearest step; if steps are asked for that are longer than the usual distance,
-  to the step it lies in. The mean of all rows of a step counts.
-- A step without a row repeats the last value before it: a line towards the next value would tell
-  the past something of the future. Steps before the first value of a series take that value.
+- The step is the median distance of two rows, or the given one.
+- A row belongs to the nearest step; if the given step is longer than the median distance, to the
+  step that contains it. The mean of all rows of a step counts.
+- A step without a row repeats the last value before it, because interpolation would leak the future
+  into the past. Steps before the first value of a series take that value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubestow.model import errors, time_series
 from kubestow.model.arrays import Floats
 
 _MOST_STRETCH = 100
-"""Most steps per row: times that are further apart than this were misread."""
+"""Most steps per row: times further apart were misread."""
 
 _SLACK = 1.0 + 1e-9
 
@@ -31,14 +31,14 @@ def make(
     """Return series at equal steps.
 
     Args:
-        place: Where the rows come from, for messages.
-        names: One per column.
+        place: Source of the rows, for messages.
+        names: Names of the series.
         times_s: Time of each row; ``nan`` for rows without.
         columns: One row per series, one column per row; ``nan`` where there is no value.
-        step_s: Distance of two points; ``None`` for the usual one.
+        step_s: Seconds between two points; ``None`` for the usual step.
 
     Raises:
-        InputError: If there are too few rows or their times make no sense.
+        InputError: If there are too few rows or their times are implausible.
     """
     known = np.isfinite(times_s)
     stamped = times_s[known]
@@ -86,7 +86,7 @@ def _average(bins: NDArray[np.int64], columns: Floats, count: int) -> Floats:
 def fill_grid(
     place: str, names: tuple[str, ...], means: Floats
 ) -> tuple[Floats, time_series.Mended]:
-    """Repeat the last known value in empty steps (``nan``), and count what was filled.
+    """Repeat the last known value in empty steps (``nan``), and count the filled ones.
 
     Raises:
         InputError: If a series has no value at all.

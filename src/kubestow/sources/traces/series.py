@@ -1,11 +1,11 @@
-"""Time series out of files: CSV or Parquet, with a ``timestamp`` and one column per series.
+"""Read time series from CSV or Parquet, with a ``timestamp`` and one column per series.
 
-Times are ISO 8601 or seconds since the epoch; CSV may be packed (``.csv.gz``). What had to be
-mended is counted, for the reader to see.
+Times are ISO 8601 or seconds since the epoch; CSV may be compressed (``.csv.gz``). Repairs are
+counted in the result.
 
-``read`` gives one series at the times it has: rows are brought in order, of several rows with one
-time the mean counts, a value holds until the next one. ``read_grid`` gives several series at equal
-steps, by the rules of ``grids``.
+``read_series`` returns one series at its own times: rows are sorted, rows of the same time are
+averaged, and a value holds until the next one. ``read_grid`` returns several series at equal steps,
+by the rules of ``grids``.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class SeriesTable:
     """One series.
 
     Attributes:
-        name: Its column.
-        times_s: Seconds since its first value, rising.
+        name: Name of its column.
+        times_s: Seconds since its first value, ascending.
         values: The values.
-        step_s: Usual distance of two values.
-        gaps: How often values are further apart than one and a half steps.
-        duplicates: How many rows shared their time with another one.
+        step_s: Median distance of two values in seconds.
+        gaps: Number of distances above one and a half steps.
+        duplicates: Number of rows with the time of another one.
     """
 
     name: str
@@ -51,7 +51,7 @@ def read_series(path: Path, column: str | None = None) -> SeriesTable:
 
     Args:
         path: A ``.csv``, ``.csv.gz`` or ``.parquet`` file.
-        column: Which column; the first one beside the times if left out.
+        column: Name of the column; by default the first one that is not the times.
 
     Raises:
         InputError: If the file cannot be read or has no such column.
@@ -70,12 +70,12 @@ def read_grid(
     step_s: float | None = None,
     times: str = TIMESTAMP,
 ) -> time_series.TimeGrid:
-    """Read several series and bring them to equal steps.
+    """Read several series and resample them to equal steps.
 
     Args:
         path: A ``.csv``, ``.csv.gz`` or ``.parquet`` file.
-        columns: Which columns; all beside the times if left out.
-        step_s: Distance of two points; the usual distance of two rows if left out.
+        columns: Names of the columns; by default all but the times.
+        step_s: Seconds between two points; by default the median distance of two rows.
         times: Column of the times.
 
     Raises:
@@ -88,17 +88,17 @@ def read_grid(
 
 
 def first_column(path: Path) -> str:
-    """Return the name of the first column beside the times."""
+    """Return the name of the first column that is not the times."""
     return _choose(path, load(path), TIMESTAMP, None)[0]
 
 
 def _choose(
     path: Path, table: pl.DataFrame, times: str, columns: Sequence[str] | None
 ) -> Sequence[str]:
-    """Return the columns asked for, or all beside the times."""
+    """Return the given columns, or all but the times."""
     if times not in table.columns:
-        found = ", ".join(table.columns[:5])
-        raise errors.InputError(str(path), f"has no column {times!r}; found {found}")
+        listed = ", ".join(table.columns[:5])
+        raise errors.InputError(str(path), f"has no column {times!r}; found {listed}")
     others = [name for name in table.columns if name != times]
     chosen = columns if columns is not None else (others or [""])
     for name in chosen:
@@ -113,7 +113,7 @@ def load(path: Path) -> pl.DataFrame:
     """Return a file as a table.
 
     Raises:
-        InputError: If there is no such file, or it is too large or no table.
+        InputError: If there is no such file, or it is too large or not a table.
     """
     if not path.is_file():
         raise errors.InputError(str(path), "no such file")
@@ -145,7 +145,7 @@ def column_seconds(path: Path, column: pl.Series) -> NDArray[np.float64]:
 
 
 def _first_lost(before: pl.Series, after: pl.Series) -> object:
-    """Return the first value that a conversion made nothing of."""
+    """Return the first value that a conversion could not read."""
     lost = before.filter(before.is_not_null() & after.is_null())
     return lost[0] if len(lost) else before.drop_nulls().first()
 

@@ -1,4 +1,4 @@
-"""Usage of containers, from files or from Prometheus, with what is known beside it."""
+"""Usage and inventory of containers, from files or from Prometheus."""
 
 from kubestow.sources.usage.files import read_usage_files
 from kubestow.sources.usage.inventory import read_inventory

@@ -1,12 +1,12 @@
-"""Usage out of a folder of files: ``usage.csv`` or ``usage.parquet``, and what goes with it.
+"""Read usage from a folder with ``usage.csv`` or ``usage.parquet``.
 
-Columns of the usage: ``timestamp`` (ISO 8601 or seconds since the epoch), ``namespace``, ``kind``,
-``workload``, ``pod``, ``container``, ``cpu_cores``, ``memory_bytes``; if there, too,
-``cpu_throttled_ratio`` and ``oom_kills`` (how often so far). Further columns are passed over, with
-a note. Rows without a time or without both values are left out and counted; negative values and
-numbers that look like another unit are refused, since nobody could tell afterwards.
+Columns: ``timestamp`` (ISO 8601 or seconds since the epoch), ``namespace``, ``kind``, ``workload``,
+``pod``, ``container``, ``cpu_cores``, ``memory_bytes``; optionally ``cpu_throttled_ratio`` and
+``oom_kills`` (a running total). Other columns are ignored, with a note. Rows without a time or
+without both values are dropped and counted; negative values and numbers that seem to be in another
+unit are refused, because the error would not be visible later.
 
-Of several rows of a pod in one step the largest counts: a peak must not be averaged away.
+Of several rows of a pod in one step the largest counts, so that peaks are not averaged away.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ VALUES: Final = ("cpu_cores", "memory_bytes")
 TOTALS: Final = ("cpu_throttled_ratio", "oom_kills")
 OPTIONAL: Final = (*TOTALS, "network_bytes", "disk_bytes")
 NEEDED: Final = ("timestamp", "namespace", "kind", "workload", "pod", "container", *VALUES)
-# No container has used more cores; numbers beyond are millicores.
+# No container uses more cores; larger numbers are millicores.
 _MOST_CORES: Final = 4096.0
-# No container lives on less; numbers below are MiB or GiB.
+# No container uses less memory; smaller numbers are MiB or GiB.
 _LEAST_BYTES: Final = 65536.0
-# Most points by rows: 10000 containers for eight days at five minutes are 23 millions.
+# Most points times rows: 10000 containers for eight days at five minutes are 23 million.
 _MOST_CELLS: Final = 200_000_000
 _MOST_BYTES: Final = 2 * 1024**3
 
 
 def find(folder: Path, stem: str) -> Path | None:
-    """Return a table of a folder by its name without ending; ``None`` if it is not there.
+    """Return the path of a table by its name without suffix; ``None`` if it does not exist.
 
     Raises:
-        InputError: If it is there twice.
+        InputError: If it exists in two formats.
     """
-    found = [
+    paths = [
         path
         for ending in (".parquet", ".csv", ".csv.gz")
         if (path := folder / f"{stem}{ending}").is_file()
     ]
-    if len(found) > 1:
-        names = " and ".join(path.name for path in found)
+    if len(paths) > 1:
+        names = " and ".join(path.name for path in paths)
         raise errors.InputError(str(folder), f"has {names}; expected one of them")
-    return found[0] if found else None
+    return paths[0] if paths else None
 
 
 def read_usage_files(
@@ -61,12 +61,12 @@ def read_usage_files(
     """Read the usage in a folder.
 
     Args:
-        folder: Where ``usage.csv`` or ``usage.parquet`` is.
-        step_s: Distance of two points; the usual distance of a pod's rows if left out.
-        history_s: How far back to look from the last row; all if left out.
+        folder: Folder with ``usage.csv`` or ``usage.parquet``.
+        step_s: Seconds between two points; by default the usual distance of a pod's rows.
+        history_s: Seconds of history before the last row; by default all.
 
     Raises:
-        InputError: If there is no such table, or nothing in it can be used.
+        InputError: If there is no such table, or it has no usable rows.
     """
     if not folder.is_dir():
         raise errors.InputError(str(folder), "no such folder")
@@ -83,18 +83,17 @@ def read_usage_files(
 
 
 def load(path: Path, names: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return a table whose names stay texts: a workload may be called 007 or true.
+    """Load a table whose names stay texts: a workload may be called 007 or true.
 
     Args:
         path: A ``.csv``, ``.csv.gz`` or ``.parquet`` file.
-        names: Columns that hold names, which are kept once each; if left out, all columns are
-            texts.
+        names: Columns of names, stored as categories; by default all columns are texts.
 
     Raises:
-        InputError: If it is too large or no table.
+        InputError: If it is too large or not a table.
     """
     if path.stat().st_size > _MOST_BYTES:
-        raise errors.InputError(str(path), "is larger than 2 GiB; Parquet takes less")
+        raise errors.InputError(str(path), "is larger than 2 GiB; Parquet is smaller")
     try:
         if path.suffix == ".parquet":
             return _load_parquet(path, names)
@@ -106,7 +105,7 @@ def load(path: Path, names: Sequence[str] | None = None) -> pl.DataFrame:
             path, try_parse_dates=True, infer_schema_length=10_000, schema_overrides=kinds
         )
     except pl.exceptions.NoDataError:
-        raise errors.InputError(str(path), "is empty; expected a line of names") from None
+        raise errors.InputError(str(path), "is empty; expected a header line") from None
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as err:
         problem = str(err).splitlines()[0] if str(err) else type(err).__name__
         raise errors.InputError(str(path), f"is not a table: {problem}") from None
@@ -117,13 +116,13 @@ def _load_parquet(path: Path, names: Sequence[str] | None) -> pl.DataFrame:
     if names is None:
         return scan.select(pl.all().cast(pl.String)).collect()
     kept = [name for name in names if name in scan.collect_schema().names()]
-    wanted = (pl.col(name).cast(pl.String).cast(pl.Categorical()) for name in kept)
-    return scan.with_columns(*wanted).collect(engine="streaming")
+    categories = (pl.col(name).cast(pl.String).cast(pl.Categorical()) for name in kept)
+    return scan.with_columns(*categories).collect(engine="streaming")
 
 
 def _largest(column: pl.Series) -> float:
-    found = column.max()
-    return float(found) if isinstance(found, int | float) else 0.0
+    largest = column.max()
+    return float(largest) if isinstance(largest, int | float) else 0.0
 
 
 def _clean(path: Path, raw: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
@@ -137,7 +136,7 @@ def _clean(path: Path, raw: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]
     notes = []
     unknown = [name for name in raw.columns if name not in (*NEEDED, *OPTIONAL)]
     if unknown:
-        notes.append(f"{path.name}: columns passed over: {', '.join(unknown)}")
+        notes.append(f"{path.name}: columns ignored: {', '.join(unknown)}")
     columns: dict[str, Floats] = {"time_s": traces.column_seconds(path, raw["timestamp"])}
     for name in (*VALUES, *TOTALS):
         if name in raw.columns:
@@ -147,7 +146,7 @@ def _clean(path: Path, raw: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]
     )
     kept = _valid(path, table)
     if len(kept) < len(table):
-        notes.append(f"{path.name}: {len(table) - len(kept)} rows left out: no time or no value")
+        notes.append(f"{path.name}: {len(table) - len(kept)} rows dropped: no time or no value")
     _check_units(path, kept)
     return kept, tuple(notes)
 
@@ -185,9 +184,9 @@ def _check_units(path: Path, table: pl.DataFrame) -> None:
 
 
 def _number(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the table with numbers of rows instead of names, and what the numbers mean.
+    """Return the table with row numbers instead of names, and the table of names.
 
-    Names are most of a large table; nothing after this looks at them again.
+    Names make up most of a large table; later steps do not need them.
     """
     names = [*KEY, "pod"]
     codes = table.select(names).unique(maintain_order=True).with_row_index("code")
@@ -201,11 +200,11 @@ def _number(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _usual_step(table: pl.DataFrame) -> float:
-    """Return the median distance of neighbouring rows of a pod; a minute if no pod has two."""
+    """Return the median distance of successive rows of a pod; a minute if no pod has two."""
     order = table.select("row", "time_s").sort("row", "time_s")
     steps, rows = np.diff(order["time_s"].to_numpy()), np.diff(order["row"].to_numpy())
     known = steps[(rows == 0) & (steps > 0.0)]
-    # The lower of two middle ones: their mean would be a step that nobody took.
+    # The lower of two middle ones: their mean would be a step that does not occur.
     return float(np.quantile(known, 0.5, method="lower")) if len(known) else 60.0
 
 
@@ -217,7 +216,7 @@ def _gridded(
     end_s: float,
     notes: tuple[str, ...],
 ) -> Usage:
-    """Put rows on the grid: the last column ends at the last time."""
+    """Arrange rows on a grid whose last column ends at the last time."""
     back = ((end_s - table["time_s"].to_numpy()) / width_s + 1e-9).astype(np.int64)
     points = int(back.max()) + 1
     if points * len(rows) > _MOST_CELLS:
@@ -252,15 +251,15 @@ def _gridded(
 
 
 def _totals(table: pl.DataFrame, owners: Ints, count: int) -> tuple[Floats, Floats]:
-    """Return mean throttling and the largest number of kills a row tells of, by container."""
+    """Return mean throttling and the largest total of OOM kills, by container."""
     throttled, kills = np.full(count, np.nan), np.zeros(count)
     whose = owners[table["row"].to_numpy()]
     if "cpu_throttled_ratio" in table.columns:
         values = table["cpu_throttled_ratio"].to_numpy()
         known = np.isfinite(values)
-        seen = np.bincount(whose[known], minlength=count)
+        known_count = np.bincount(whose[known], minlength=count)
         total = np.bincount(whose[known], values[known], count)
-        throttled = np.where(seen > 0, total / np.maximum(seen, 1), np.nan)
+        throttled = np.where(known_count > 0, total / np.maximum(known_count, 1), np.nan)
     if "oom_kills" in table.columns:
         values = table["oom_kills"].to_numpy()
         known = np.isfinite(values)

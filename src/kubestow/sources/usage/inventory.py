@@ -1,9 +1,9 @@
-"""What is known beside usage, out of the same folder: requests, nodes, autoscalers.
+"""Read the inventory of a folder of usage files: requests, nodes, autoscalers.
 
 - ``requests.csv``: ``namespace,kind,workload,container,cpu_request,memory_request,cpu_limit,
-  memory_limit`` as Kubernetes writes quantities, empty for unset; if there, too, ``replicas``,
-  ``image``, ``command`` (one text) and ``labels`` (``key=value`` pairs, separated by commas).
-- ``nodes.csv``: ``name,cpu,memory`` and, if there, ``pods``.
+  memory_limit`` in Kubernetes notation, empty for unset; optionally ``replicas``, ``image``,
+  ``command`` (one text) and ``labels`` (``key=value`` pairs, separated by commas).
+- ``nodes.csv``: ``name,cpu,memory`` and optionally ``pods``.
 - ``hpas.csv``: ``namespace,kind,workload,resource,target`` with the target utilisation in percent.
 """
 
@@ -33,10 +33,10 @@ _HPAS: Final = ("namespace", "kind", "workload", "resource", "target")
 
 
 def read_inventory(folder: Path) -> usage.Inventory:
-    """Read what is there; a table that is missing leaves its part empty.
+    """Read the tables of a folder; a missing table leaves its part empty.
 
     Raises:
-        InputError: If a table is not of its form.
+        InputError: If a table does not have its format.
     """
     containers, replicas, labels = _containers(folder)
     return usage.Inventory(containers, replicas, labels, _nodes(folder), _hpas(folder))
@@ -46,7 +46,7 @@ Row = Mapping[str, str]
 
 
 def _rows(folder: Path, stem: str, needed: tuple[str, ...]) -> Iterator[tuple[str, Row]]:
-    """Iterate over the rows of a table as texts, each with its place for messages."""
+    """Iterate over the rows of a table as texts, each with its location for messages."""
     path = files.find(folder, stem)
     if path is None:
         return
@@ -74,7 +74,7 @@ def _containers(
     for place, row in _rows(folder, "requests", _CONTAINERS):
         key = ContainerKey(*(row[name] for name in files.KEY))
         if key in facts:
-            raise errors.InputError(place, f"{key}: is there twice")
+            raise errors.InputError(place, f"{key}: duplicate row")
         amounts: dict[str, dict[str, quantities.Quantity]] = {"requests": {}, "limits": {}}
         for column, (part, resource) in _AMOUNTS.items():
             if row[column]:
@@ -90,7 +90,7 @@ def _containers(
 
 
 def _nodes(folder: Path) -> dict[str, resources.ResourceList]:
-    found: dict[str, resources.ResourceList] = {}
+    nodes: dict[str, resources.ResourceList] = {}
     for place, row in _rows(folder, "nodes", _NODES):
         amounts = {
             name: _quantity(f"{place}: {name}", row[name])
@@ -100,38 +100,38 @@ def _nodes(folder: Path) -> dict[str, resources.ResourceList]:
         for name in (resources.CPU, resources.MEMORY):
             if name not in amounts:
                 raise errors.InputError(f"{place}: {name}", "is empty; expected a quantity")
-        found[row["name"]] = amounts
-    return found
+        nodes[row["name"]] = amounts
+    return nodes
 
 
 def _hpas(folder: Path) -> dict[WorkloadKey, dict[str, int]]:
-    found: dict[WorkloadKey, dict[str, int]] = {}
+    targets: dict[WorkloadKey, dict[str, int]] = {}
     for place, row in _rows(folder, "hpas", _HPAS):
         key = WorkloadKey(row["namespace"], row["kind"], row["workload"])
-        found.setdefault(key, {})[row["resource"]] = _whole(f"{place}: target", row["target"])
-    return found
+        targets.setdefault(key, {})[row["resource"]] = _whole(f"{place}: target", row["target"])
+    return targets
 
 
 def _quantity(place: str, text: str) -> quantities.Quantity:
     try:
-        found = quantities.parse(text)
+        quantity = quantities.parse(text)
     except ValueError as err:
         raise errors.InputError(
             place, f"{text!r}: expected a quantity such as 500m or 1Gi"
         ) from err
-    if found.nano < 0:
+    if quantity.nano < 0:
         raise errors.InputError(place, f"{text}: must not be negative")
-    return found
+    return quantity
 
 
 def _whole(place: str, text: str) -> int:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = math.nan
-    if not (math.isfinite(found) and found >= 0.0 and found.is_integer()):
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0.0 and number.is_integer()):
         raise errors.InputError(place, f"{text!r}: expected a whole number")
-    return int(found)
+    return int(number)
 
 
 def _split(place: str, text: str) -> list[str]:
@@ -142,10 +142,10 @@ def _split(place: str, text: str) -> list[str]:
 
 
 def _labels(place: str, text: str) -> dict[str, str]:
-    found = {}
+    labels = {}
     for pair in text.split(","):
         key, separator, value = pair.strip().partition("=")
         if not separator or not key:
             raise errors.InputError(place, f"{pair!r}: expected key=value")
-        found[key] = value
-    return found
+        labels[key] = value
+    return labels

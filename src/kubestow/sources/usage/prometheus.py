@@ -1,9 +1,9 @@
-"""Usage of a whole cluster out of a Prometheus, in few questions.
+"""Read usage of a whole cluster from Prometheus, in few queries.
 
-Usage is asked for as two ranges for all containers at once, paged so that no answer grows beyond
-some megabytes, the newest page first; everything else is one question each. What is not there (a
-cluster without kube-state-metrics, a runtime without OOM events) leaves out what it feeds, and a
-note says so. Pods are traced to their workloads by owners, so that pods that are gone count, too.
+Usage is read as two ranges for all containers at once, paged so that no response exceeds some
+megabytes, the newest page first; everything else is one query each. Where a metric is missing (a
+cluster without kube-state-metrics, a runtime without OOM events), the results that depend on it are
+omitted, with a note. Pods are traced to their workloads by owners, so that deleted pods count, too.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ Watch = Callable[[str, float], None]
 
 USAGE_STEP_S: Final = 300.0
 HISTORY_S: Final = 8 * 86400.0
-# Points of all series in one answer: about 25 bytes each, so some 20 MB.
+# Points of all series in one response: about 25 bytes each, so some 20 MB.
 _PAGE_POINTS: Final = 800_000
 _UNITS: Final = {"cpu": resources.CPU, "memory": resources.MEMORY}
 
 
 @dataclass(frozen=True, slots=True)
 class UsageQuery:
-    """What to read.
+    """The range and scope to read.
 
     Attributes:
-        end_s: Until when, seconds since the epoch.
-        history_s: How far back.
-        step_s: Distance of two points.
-        namespaces: Only these; all if empty.
-        with_labels: Whether labels of pods are wanted.
+        end_s: End in seconds since the epoch.
+        history_s: Length of the history in seconds.
+        step_s: Seconds between two points.
+        namespaces: Namespaces to read; all if empty.
+        with_labels: Whether to read the labels of pods.
     """
 
     end_s: float
@@ -61,10 +61,10 @@ class UsageQuery:
 
 @dataclass(slots=True)
 class _Reading:
-    """One reading on its way: what was left out, and how far it is."""
+    """State of a read: notes on missing metrics, and progress."""
 
     client: prometheus.PrometheusClient
-    question: UsageQuery
+    query: UsageQuery
     watch: Watch
     notes: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
@@ -72,49 +72,49 @@ class _Reading:
     def ask(
         self, what: str, promql: str, done: float, lost: str = ""
     ) -> tuple[prometheus.InstantSample, ...]:
-        """Ask something that may be missing; a refusal is a note.
+        """Run a query whose metric may be missing; a refusal becomes a note.
 
         Args:
-            what: What is asked for.
-            promql: The question.
-            done: Share of the reading that is done.
-            lost: What goes wrong without it; empty for what a cluster may well not have.
+            what: Name of what is read.
+            promql: The query.
+            done: Share of the read that is done.
+            lost: The consequence of missing data; empty where a cluster often has none.
         """
         self.watch(what, done)
         try:
-            answer = self.client.query(promql, self.question.end_s)
+            answer = self.client.query(promql, self.query.end_s)
         except prometheus.ReadError as err:
             if err.kind == prometheus.REFUSED:
                 self.notes.append(f"{what}: {err.problem}")
                 return ()
             raise
         if not answer.samples and lost:
-            self.notes.append(f"{what}: none known to the server; {lost}")
+            self.notes.append(f"{what}: no data on the server; {lost}")
         elif not answer.samples:
             self.absent.append(what)
         return answer.samples
 
-    def told(self) -> tuple[str, ...]:
-        """Return all notes; what may simply not be there shares one."""
+    def all_notes(self) -> tuple[str, ...]:
+        """Return all notes; metrics that are often missing share one."""
         if not self.absent:
             return tuple(self.notes)
-        return (*self.notes, f"none known to the server: {', '.join(self.absent)}")
+        return (*self.notes, f"no data on the server: {', '.join(self.absent)}")
 
 
 def read_prometheus_usage(
-    client: prometheus.PrometheusClient, question: UsageQuery, watch: Watch = lambda *_: None
+    client: prometheus.PrometheusClient, query: UsageQuery, watch: Watch = lambda *_: None
 ) -> tuple[Usage, usage.Inventory]:
-    """Read usage and everything that goes with it.
+    """Read usage and inventory.
 
     Args:
-        client: Asks the server.
-        question: What to read.
-        watch: Is told what is being read, and the share that is done.
+        client: Client of the server.
+        query: The range and scope to read.
+        watch: Called with the name of what is read and the share that is done.
 
     Raises:
-        InputError: If the server has no usage of any container, or does not answer.
+        InputError: If the server has no usage of any container, or does not respond.
     """
-    reading = _Reading(client, question, watch)
+    reading = _Reading(client, query, watch)
     cpu, memory = _usage(reading)
     series = sorted({*_names(cpu), *_names(memory)})
     if not series:
@@ -126,33 +126,32 @@ def read_prometheus_usage(
     workloads = _workloads(reading, {(name[0], name[1]) for name in series})
     table = _table(reading, series, workloads, cpu, memory)
     inventory = _inventory(reading, workloads)
-    return replace(table, notes=(*table.notes, *reading.told())), inventory
+    return replace(table, notes=(*table.notes, *reading.all_notes())), inventory
 
 
 def _usage(reading: _Reading) -> tuple[prometheus.Range, prometheus.Range]:
-    question = reading.question
+    query = reading.query
     lost = "there is no container_memory_working_set_bytes"
-    promql = usage_queries.count(question.where, question.history_s)
-    found = reading.ask("containers", promql, 0.0, lost)
-    containers = max(int(found[0].value) if found else 1, 1)
+    promql = usage_queries.count(query.where, query.history_s)
+    samples = reading.ask("containers", promql, 0.0, lost)
+    containers = max(int(samples[0].value) if samples else 1, 1)
     page = max(_PAGE_POINTS // containers, 1)
-    # Steps stand on multiples of their length; a whole history of them ends with the last one.
-    end_s = question.end_s // question.step_s * question.step_s
-    start_s = end_s - question.history_s + question.step_s
-    steps = prometheus.align_steps(start_s, end_s, question.step_s)
+    # Steps are multiples of their length; the history ends with the last whole one.
+    end_s = query.end_s // query.step_s * query.step_s
+    start_s = end_s - query.history_s + query.step_s
+    steps = prometheus.align_steps(start_s, end_s, query.step_s)
     pages = list(steps.pages(min(page, prometheus.PAGE)))
     read: list[tuple[prometheus.Range, prometheus.Range]] = []
     try:
-        # The newest first: whoever does not wait for the rest has what matters most.
+        # The newest first, so that an interrupted read has the most important part.
         for number, part in enumerate(reversed(pages)):
             read.append(_part(reading, part, number / len(pages), 1.0 / len(pages)))
     except KeyboardInterrupt:
         if not read:
             raise
-        known_s = sum(part[0].steps.count for part in read) * question.step_s
+        known_s = sum(part[0].steps.count for part in read) * query.step_s
         reading.notes.append(
-            "reading was interrupted: only the last "
-            f"{decoding.format_duration(known_s)} of usage count"
+            f"interrupted: only the last {decoding.format_duration(known_s)} of usage count"
         )
     cpu, memory = zip(*reversed(read), strict=True)
     return prometheus.join_pages(cpu), prometheus.join_pages(memory)
@@ -164,45 +163,49 @@ def _part(
     """Read CPU and memory of a part of the history.
 
     Args:
-        reading: What is being read.
-        part: The moments.
-        begin: Share of usage that was read before.
-        share: Share of usage that this is.
+        reading: State of the read.
+        part: The steps to read.
+        begin: Share of usage read before.
+        share: Share of usage in this part.
     """
-    question = reading.question
+    query = reading.query
     queries = (
-        ("CPU", usage_queries.cpu(question.where, question.step_s)),
-        ("memory", usage_queries.memory(question.where, question.step_s)),
+        ("CPU", usage_queries.cpu(query.where, query.step_s)),
+        ("memory", usage_queries.memory(query.where, query.step_s)),
     )
-    found = []
+    ranges = []
     for place, (what, promql) in enumerate(queries):
         reading.watch(what, 0.02 + 0.84 * (begin + share * place / len(queries)))
-        found.append(
+        ranges.append(
             reading.client.query_range(
-                promql, part.start_ms / 1000.0, part.end_ms / 1000.0, question.step_s
+                promql, part.start_ms / 1000.0, part.end_ms / 1000.0, query.step_s
             )
         )
-    return found[0], found[1]
+    return ranges[0], ranges[1]
 
 
 Name = tuple[str, str, str]
 
 
-def _names(found: prometheus.Range) -> list[Name]:
-    return [_name(labels) for labels in found.labels]
+def _names(series: prometheus.Range) -> list[Name]:
+    return [_name(labels) for labels in series.labels]
 
 
 def _name(labels: prometheus.Labels) -> Name:
-    told = dict(labels)
-    return told.get("namespace", ""), told.get("pod", ""), told.get("container", "")
+    label_values = dict(labels)
+    return (
+        label_values.get("namespace", ""),
+        label_values.get("pod", ""),
+        label_values.get("container", ""),
+    )
 
 
 def _workloads(
     reading: _Reading, pods: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], WorkloadKey]:
-    """Trace pods to their workloads; a pod without a known owner stands for itself."""
-    where, history_s = reading.question.where, reading.question.history_s
-    lost = "every pod stands for itself (is kube-state-metrics scraped?)"
+    """Trace pods to their workloads; a pod without a known owner is its own workload."""
+    where, history_s = reading.query.where, reading.query.history_s
+    lost = "every pod counts as a workload (is kube-state-metrics scraped?)"
     owned = _owners(
         reading.ask("owners", usage_queries.owners(where, history_s), 0.86, lost), "pod"
     )
@@ -222,7 +225,7 @@ def _workloads(
         ),
         "job_name",
     )
-    found = {}
+    workloads = {}
     for namespace, pod in pods:
         kind, name = owned.get((namespace, pod), ("Pod", pod))
         if kind == "ReplicaSet":
@@ -231,23 +234,23 @@ def _workloads(
             kind, name = jobs.get((namespace, name), (kind, name))
             if kind == "Job":
                 kind, name = guess_job_owner(name)
-        found[namespace, pod] = WorkloadKey(namespace, kind, name)
-    return found
+        workloads[namespace, pod] = WorkloadKey(namespace, kind, name)
+    return workloads
 
 
 def _owners(
     samples: Sequence[prometheus.InstantSample], label: str
 ) -> dict[tuple[str, str], tuple[str, str]]:
-    found = {}
+    owners = {}
     for sample in samples:
-        told = dict(sample.labels)
-        kind = told.get("owner_kind", "")
+        label_values = dict(sample.labels)
+        kind = label_values.get("owner_kind", "")
         # kube-state-metrics writes <none> where there is no owner.
-        # A static pod belongs to its node, which is no workload.
+        # A static pod belongs to its node, which is not a workload.
         if kind and not kind.startswith("<") and kind != "Node":
-            key = (told.get("namespace", ""), told.get(label, ""))
-            found[key] = (kind, told.get("owner_name", ""))
-    return found
+            key = (label_values.get("namespace", ""), label_values.get(label, ""))
+            owners[key] = (kind, label_values.get("owner_name", ""))
+    return owners
 
 
 def _table(
@@ -266,9 +269,9 @@ def _table(
     rows = {series[place]: row for row, place in enumerate(order)}
     points = cpu.values.shape[1]
     grids = []
-    for found in (cpu, memory):
+    for measured in (cpu, memory):
         grid = np.full((len(series), points), np.nan)
-        for name, values in zip(_names(found), found.values, strict=True):
+        for name, values in zip(_names(measured), measured.values, strict=True):
             grid[rows[name]] = values
         grids.append(grid)
     owners = np.array([places[keys[place]] for place in order], dtype=np.int64)
@@ -277,7 +280,7 @@ def _table(
         containers=containers,
         pods=tuple(series[place][1] for place in order),
         owners=owners,
-        step_s=reading.question.step_s,
+        step_s=reading.query.step_s,
         end_s=cpu.steps.start_ms / 1000.0 + (points - 1) * cpu.steps.step_ms / 1000.0,
         cpu_cores=grids[0],
         memory_bytes=grids[1],
@@ -292,7 +295,7 @@ def _shortages(
     reading: _Reading, rows: Mapping[Name, int], owners: NDArray[np.int64], count: int
 ) -> tuple[Floats, Floats]:
     """Return mean throttling and OOM kills by container."""
-    where, history_s = reading.question.where, reading.question.history_s
+    where, history_s = reading.query.where, reading.query.history_s
     kills = np.zeros(count)
     for what, promql, done in (
         ("OOM kills", usage_queries.kills(where, history_s), 0.9),
@@ -303,41 +306,41 @@ def _shortages(
             row = rows.get(_name(sample.labels))
             if row is not None and np.isfinite(sample.value):
                 per_row[row] = sample.value
-        # An increase is extended to the whole window, so that one kill may read 1.0003.
+        # increase() extrapolates to the whole window, so that one kill may be 1.0003.
         whole = np.where(per_row > 0.0, np.maximum(np.rint(per_row), 1.0), 0.0)
         kills = np.maximum(kills, np.bincount(owners, whole, count))
-    total, seen = np.zeros(count), np.zeros(count)
+    total, counted = np.zeros(count), np.zeros(count)
     for sample in reading.ask("throttling", usage_queries.throttling(where, history_s), 0.92):
         row = rows.get(_name(sample.labels))
         if row is not None and np.isfinite(sample.value):
             total[owners[row]] += sample.value
-            seen[owners[row]] += 1.0
-    return np.where(seen > 0.0, total / np.maximum(seen, 1.0), np.nan), kills
+            counted[owners[row]] += 1.0
+    return np.where(counted > 0.0, total / np.maximum(counted, 1.0), np.nan), kills
 
 
 def _inventory(
     reading: _Reading, workloads: Mapping[tuple[str, str], WorkloadKey]
 ) -> usage.Inventory:
-    # In the order of the questions: keyword arguments are worked out as they are written.
+    # The order of the queries: keyword arguments are evaluated as written.
     return usage.Inventory(
         containers=_facts(reading, workloads),
         nodes=_nodes(reading),
         autoscaled=_autoscaled(reading),
-        labels=_labels(reading, workloads) if reading.question.with_labels else {},
+        labels=_labels(reading, workloads) if reading.query.with_labels else {},
     )
 
 
 def _facts(
     reading: _Reading, workloads: Mapping[tuple[str, str], WorkloadKey]
 ) -> dict[ContainerKey, usage.ContainerFacts]:
-    """Return requests and limits; of pods that differ, during a rollout, the larger counts."""
-    where = reading.question.where
+    """Return requests and limits; where pods differ, during a rollout, the larger counts."""
+    where = reading.query.where
     amounts: dict[ContainerKey, dict[str, dict[str, float]]] = {}
     for part, metric, done in (
         ("requests", "kube_pod_container_resource_requests", 0.93),
         ("limits", "kube_pod_container_resource_limits", 0.94),
     ):
-        lost = "nothing is known to be freed" if part == "requests" else ""
+        lost = "freed resources are unknown" if part == "requests" else ""
         for sample in reading.ask(part, usage_queries.stated(metric, where), done, lost):
             key = _key(sample.labels, workloads)
             resource = _UNITS.get(dict(sample.labels).get("resource", ""))
@@ -346,8 +349,8 @@ def _facts(
             known = amounts.setdefault(key, {"requests": {}, "limits": {}})[part]
             known[resource] = max(known.get(resource, 0.0), sample.value)
     heaps: dict[ContainerKey, int] = {}
-    question = usage_queries.heaps(where, reading.question.history_s)
-    for sample in reading.ask("Java heaps", question, 0.95):
+    query = usage_queries.heaps(where, reading.query.history_s)
+    for sample in reading.ask("Java heaps", query, 0.95):
         key = _key(sample.labels, workloads)
         if key is not None and np.isfinite(sample.value) and sample.value > 0.0:
             heaps[key] = max(heaps.get(key, 0), int(sample.value))
@@ -370,69 +373,77 @@ def _key(
 
 
 def _quantities(amounts: Mapping[str, float]) -> dict[str, quantities.Quantity]:
-    found = {}
+    result = {}
     for name, value in amounts.items():
         if name == resources.CPU:
-            found[name] = quantities.millis(round(value * 1000.0))
+            result[name] = quantities.millis(round(value * 1000.0))
         else:
-            found[name] = quantities.units(round(value), quantities.Format.BINARY_SI)
-    return found
+            result[name] = quantities.units(round(value), quantities.Format.BINARY_SI)
+    return result
 
 
 def _nodes(reading: _Reading) -> dict[str, resources.ResourceList]:
-    found: dict[str, dict[str, quantities.Quantity]] = {}
-    for sample in reading.ask("nodes", usage_queries.nodes(), 0.96, "pods are not made to fit"):
-        told = dict(sample.labels)
-        name, resource = told.get("node", ""), told.get("resource", "")
+    nodes: dict[str, dict[str, quantities.Quantity]] = {}
+    for sample in reading.ask(
+        "nodes", usage_queries.nodes(), 0.96, "pods are not capped to node sizes"
+    ):
+        label_values = dict(sample.labels)
+        name, resource = label_values.get("node", ""), label_values.get("resource", "")
         if name and np.isfinite(sample.value):
             amount = (
                 quantities.millis(round(sample.value * 1000.0))
                 if resource == resources.CPU
                 else quantities.units(round(sample.value))
             )
-            found.setdefault(name, {})[resource] = amount
+            nodes.setdefault(name, {})[resource] = amount
     return {
         name: stated
-        for name, stated in sorted(found.items())
+        for name, stated in sorted(nodes.items())
         if resources.CPU in stated and resources.MEMORY in stated
     }
 
 
 def _autoscaled(reading: _Reading) -> dict[WorkloadKey, dict[str, int]]:
-    where = reading.question.where
+    where = reading.query.where
     targets = reading.ask("autoscalers", usage_queries.autoscaler_targets(where), 0.97)
     if not targets:
         return {}
     objects = {}
     for sample in reading.ask("autoscaled objects", usage_queries.autoscaled_objects(where), 0.98):
-        told = dict(sample.labels)
-        key = (told.get("namespace", ""), told.get("horizontalpodautoscaler", ""))
+        label_values = dict(sample.labels)
+        key = (label_values.get("namespace", ""), label_values.get("horizontalpodautoscaler", ""))
         objects[key] = WorkloadKey(
-            key[0], told.get("scaletargetref_kind", ""), told.get("scaletargetref_name", "")
+            key[0],
+            label_values.get("scaletargetref_kind", ""),
+            label_values.get("scaletargetref_name", ""),
         )
-    found: dict[WorkloadKey, dict[str, int]] = {}
+    autoscaled: dict[WorkloadKey, dict[str, int]] = {}
     for sample in targets:
-        told = dict(sample.labels)
-        workload = objects.get((told.get("namespace", ""), told.get("horizontalpodautoscaler", "")))
+        label_values = dict(sample.labels)
+        workload = objects.get(
+            (label_values.get("namespace", ""), label_values.get("horizontalpodautoscaler", ""))
+        )
         if workload is not None and np.isfinite(sample.value):
-            found.setdefault(workload, {})[told.get("metric_name", "")] = round(sample.value)
-    return found
+            autoscaled.setdefault(workload, {})[label_values.get("metric_name", "")] = round(
+                sample.value
+            )
+    return autoscaled
 
 
 def _labels(
     reading: _Reading, workloads: Mapping[tuple[str, str], WorkloadKey]
 ) -> dict[WorkloadKey, dict[str, str]]:
-    found: dict[WorkloadKey, dict[str, str]] = {}
-    for sample in reading.ask("labels", usage_queries.labels(reading.question.where), 0.99):
-        told = dict(sample.labels)
-        workload = workloads.get((told.get("namespace", ""), told.get("pod", "")))
+    labels_by_workload: dict[WorkloadKey, dict[str, str]] = {}
+    for sample in reading.ask("labels", usage_queries.labels(reading.query.where), 0.99):
+        label_values = dict(sample.labels)
+        workload = workloads.get((label_values.get("namespace", ""), label_values.get("pod", "")))
         if workload is not None:
-            # kube-state-metrics writes label_ before the name and _ for what is no letter.
-            found.setdefault(workload, {}).update(
+            # kube-state-metrics prefixes names with label_ and replaces other characters by _.
+            labels_by_workload.setdefault(workload, {}).update(
                 {
                     name.removeprefix("label_"): value
-                    for name, value in told.items()
+                    for name, value in label_values.items()
                     if name.startswith("label_")
                 }
             )
-    return found
+    return labels_by_workload

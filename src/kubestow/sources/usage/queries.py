@@ -1,7 +1,7 @@
-"""The questions behind right-sizing, one per metric for a whole cluster.
+"""PromQL queries for right-sizing, one per metric for a whole cluster.
 
-Böttcher 2023, 3.7 asks seven per pod and minute; asked for all containers over a range, each needs
-a page of points or two. What replaced what, and why:
+Böttcher 2023, 3.7 runs seven per pod and minute; run for all containers over a range, each needs
+one or two pages of points. What replaced what, and why:
 
 =========================================  =====================================================
 as printed                                 here
@@ -10,7 +10,7 @@ as printed                                 here
 ``container_memory_working_set_bytes``     its ``max_over_time`` per step, so that no peak is lost
 ``container_memory_max_usage_bytes``       the same: with cgroup v2 it is missing or 0, and
                                            with v1 it counts the page cache
-``rate(..._cfs_throttled_seconds...[1m])`` throttled by all periods, over the whole history: at
+``rate(..._cfs_throttled_seconds...[1m])`` throttled over all periods, in the whole history: at
                                            the end of a pod only the last minute would count
 ``container_memory_failcnt``               OOM kills (kube-state-metrics, cAdvisor): missing in v2
 ``kube_pod_container_resource_limits``     the same
@@ -35,31 +35,31 @@ Where = Sequence[Matcher]
 
 
 def cpu(where: Where, step_s: float) -> str:
-    """Ask for the cores each container uses, as mean over a step."""
+    """Query the CPU usage of each container in cores, as mean over a step."""
     chosen = selectors.select_series("container_cpu_usage_seconds_total", (*_REAL, *where))
     return f"sum by ({_BY}) (rate({chosen}{_over(step_s)}))"
 
 
 def memory(where: Where, step_s: float) -> str:
-    """Ask for the largest working set of each container in a step."""
+    """Query the largest working set of each container in a step."""
     chosen = selectors.select_series("container_memory_working_set_bytes", (*_REAL, *where))
     return f"max by ({_BY}) (max_over_time({chosen}{_over(step_s)}))"
 
 
 def count(where: Where, history_s: float) -> str:
-    """Ask how many containers there were."""
+    """Query the number of containers."""
     chosen = selectors.select_series("container_memory_working_set_bytes", (*_REAL, *where))
     return f"count(count by ({_BY}) (last_over_time({chosen}{_over(history_s)})))"
 
 
 def stated(metric: str, where: Where) -> str:
-    """Ask for requests or limits; two copies of kube-state-metrics count once."""
+    """Query requests or limits; replicas of kube-state-metrics count once."""
     both = Matcher("resource", "=~", "cpu|memory")
     return f"max by ({_BY}, resource) ({selectors.select_series(metric, (both, *where))})"
 
 
 def owners(where: Where, history_s: float) -> str:
-    """Ask which controller each pod of the history had."""
+    """Query the controller of each pod of the history."""
     chosen = selectors.select_series("kube_pod_owner", where)
     return (
         "max by (namespace, pod, owner_kind, owner_name) "
@@ -68,13 +68,13 @@ def owners(where: Where, history_s: float) -> str:
 
 
 def controllers(metric: str, name: str, where: Where, history_s: float) -> str:
-    """Ask which controller ReplicaSets or jobs have.
+    """Query the controllers of ReplicaSets or jobs.
 
     Args:
         metric: ``kube_replicaset_owner`` or ``kube_job_owner``.
-        name: The label with the name of what is owned.
+        name: The label with the name of the owned object.
         where: Conditions on labels.
-        history_s: How far back.
+        history_s: Length of the history in seconds.
     """
     chosen = selectors.select_series(metric, where)
     by = f"namespace, {selectors.check_label(name)}, owner_kind, owner_name"
@@ -82,7 +82,7 @@ def controllers(metric: str, name: str, where: Where, history_s: float) -> str:
 
 
 def kills(where: Where, history_s: float) -> str:
-    """Ask which containers were OOM-killed, as kube-state-metrics has it."""
+    """Query which containers were OOM-killed, by kube-state-metrics."""
     killed = Matcher("reason", "=", "OOMKilled")
     metric = "kube_pod_container_status_last_terminated_reason"
     chosen = selectors.select_series(metric, (killed, *where))
@@ -90,13 +90,13 @@ def kills(where: Where, history_s: float) -> str:
 
 
 def kill_events(where: Where, history_s: float) -> str:
-    """Ask how often containers were OOM-killed, as cAdvisor counts it."""
+    """Query how often containers were OOM-killed, by cAdvisor."""
     chosen = selectors.select_series("container_oom_events_total", (*_REAL, *where))
     return f"max by ({_BY}) (increase({chosen}{_over(history_s)}))"
 
 
 def throttling(where: Where, history_s: float) -> str:
-    """Ask in which share of its periods each container was throttled."""
+    """Query the share of throttled periods of each container."""
     over = _over(history_s)
     parts = [
         f"sum by ({_BY}) (increase({selectors.select_series(metric, (*_REAL, *where))}{over}))"
@@ -109,7 +109,7 @@ def throttling(where: Where, history_s: float) -> str:
 
 
 def autoscaler_targets(where: Where) -> str:
-    """Ask for utilisation targets of autoscalers, in percent."""
+    """Query the utilisation targets of autoscalers, in percent."""
     chosen = selectors.select_series(
         "kube_horizontalpodautoscaler_spec_target_metric",
         (Matcher("metric_target_type", "=", "utilization"), *where),
@@ -118,29 +118,29 @@ def autoscaler_targets(where: Where) -> str:
 
 
 def autoscaled_objects(where: Where) -> str:
-    """Ask what autoscalers scale."""
+    """Query the scale targets of autoscalers."""
     chosen = selectors.select_series("kube_horizontalpodautoscaler_info", where)
     by = "namespace, horizontalpodautoscaler, scaletargetref_kind, scaletargetref_name"
     return f"max by ({by}) ({chosen})"
 
 
 def nodes() -> str:
-    """Ask what nodes that take pods can give."""
-    wanted = Matcher("resource", "=~", "cpu|memory|pods")
-    given = selectors.select_series("kube_node_status_allocatable", (wanted,))
+    """Query the allocatable resources of schedulable nodes."""
+    allocatable = Matcher("resource", "=~", "cpu|memory|pods")
+    given = selectors.select_series("kube_node_status_allocatable", (allocatable,))
     return f"max by (node, resource) ({given}) unless on (node) (kube_node_spec_unschedulable == 1)"
 
 
 def labels(where: Where) -> str:
-    """Ask for the labels of pods, as far as kube-state-metrics is told to give them."""
+    """Query the labels of pods, as far as kube-state-metrics exports them."""
     return selectors.select_series("kube_pod_labels", where)
 
 
 def heaps(where: Where, history_s: float) -> str:
-    """Ask for the largest heap a JVM may have (JMX exporter, Micrometer).
+    """Query the largest heap of a JVM (JMX exporter, Micrometer).
 
-    The pools of a heap add up; those that may take all of it say -1. ZGC's two generations each
-    name the whole heap, so that only one of them counts.
+    The pools of a heap add up; unbounded pools report -1. ZGC's two generations both report the
+    whole heap, so that only one of them counts.
     """
     pools = (Matcher("area", "=", "heap"), Matcher("id", "!=", "ZGC Young Generation"))
     chosen = selectors.select_series("jvm_memory_max_bytes", (*pools, *where))
