@@ -1,1 +1,1 @@
-"""What things are: quantities, resources, nodes, pods, workloads, cluster state, decisions."""
+"""The domain model: quantities, resources, nodes, pods, workloads, cluster state, decisions."""

@@ -1,4 +1,4 @@
-"""Selectors, affinities and spread constraints out of decoded documents."""
+"""Read selectors, affinities and spread constraints from decoded documents."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def label_selector(field: decoding.Field) -> selectors.LabelSelector | None:
     """Read a label selector; a null one, which matches nothing, is ``None``."""
     if field.missing:
         return None
-    wanted = selectors.from_labels(field["matchLabels"].labels())
+    selector = selectors.from_labels(field["matchLabels"].labels())
     expressions = []
     for item in field["matchExpressions"].items():
         expression = _requirement(item, _LABEL_OPERATORS)
         if not _parses(expression):
             raise item["values"].refuse("expected label values (letters, digits, '-', '_', '.')")
         expressions.append(expression)
-    return wanted.and_also(*expressions)
+    return selector.and_also(*expressions)
 
 
 def _requirement(field: decoding.Field, operators: tuple[str, ...]) -> selectors.Requirement:
@@ -47,7 +47,7 @@ def _node_term(field: decoding.Field) -> selectors.NodeSelectorTerm:
         _requirement(item, _NODE_OPERATORS) for item in field["matchExpressions"].items()
     )
     names = tuple(_field_requirement(item) for item in field["matchFields"].items())
-    # The API server lets values pass that the scheduler cannot parse: the term matches no node.
+    # The API server accepts values that the scheduler cannot parse: the term matches no node.
     valid = all(map(_parses, expressions)) and all(len(name.values) == 1 for name in names)
     return selectors.NodeSelectorTerm(expressions, names, valid)
 
@@ -102,13 +102,13 @@ def _with_label_keys(
     labels: Mapping[str, str],
     operator: str,
 ) -> selectors.LabelSelector:
-    """Add "same value as mine" (or "another value") for the label keys the pod really has."""
-    wanted = [
+    """Require the pod's own value (or another one) of each label key that the pod has."""
+    requirements = [
         selectors.Requirement(key, operator, (labels[key],))
         for key in keys.texts()
         if key in labels
     ]
-    return selector.and_also(*(w for w in wanted if w not in selector.requirements))
+    return selector.and_also(*(r for r in requirements if r not in selector.requirements))
 
 
 def required_pods(

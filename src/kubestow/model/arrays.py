@@ -1,4 +1,4 @@
-"""Array types that all packages share; the element type is the unit of exactness."""
+"""Array types that all packages share, by element type."""
 
 from __future__ import annotations
 

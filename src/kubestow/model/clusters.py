@@ -1,4 +1,4 @@
-"""A cluster at the edge: the objects that were read, before they become arrays."""
+"""A cluster as the objects that were read, before they become arrays."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kubestow.model.workloads import Namespace, Service, Workload
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cluster:
-    """Nodes, pods and the objects that influence where pods go.
+    """Nodes, pods and the objects that influence scheduling.
 
-    ``pods`` holds all pods that still occupy or want a node, bound and pending, in input order.
+    ``pods`` holds all unfinished pods, bound and pending, in input order.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -27,16 +27,15 @@ class Cluster:
 
     @property
     def bound(self) -> list[Pod]:
-        """Pods that occupy a node."""
+        """Pods that are bound to a node."""
         return [pod for pod in self.pods if pod.node_name]
 
     @property
     def pending(self) -> list[Pod]:
-        """Pods that wait for a node, in the order kube-scheduler takes them.
+        """Pending pods, in the order of kube-scheduler's queue.
 
-        Higher priority first, then the older one (``PrioritySort``); pods held by a scheduling
-        gate or being deleted are not queued at all. Pods without a creation time keep their order
-        in the input.
+        Higher priority first, then the older one (``PrioritySort``); pods with a scheduling gate
+        or being deleted are not queued. Pods without a creation time keep their input order.
         """
         waiting = [
             pod for pod in self.pods if not (pod.node_name or pod.spec.gates or pod.terminating)
@@ -44,7 +43,7 @@ class Cluster:
         return sorted(waiting, key=lambda p: (-p.spec.priority, p.created or 0.0))
 
     def controller_of(self, pod: Pod) -> Workload | None:
-        """Return the controller that owns a pod, if it was read too."""
+        """Return the controller that owns a pod; ``None`` if it was not read."""
         if pod.owner is None:
             return None
         key = (pod.owner.api_version, pod.owner.kind, pod.namespace, pod.owner.name)
@@ -52,5 +51,5 @@ class Cluster:
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """Return the labels of a namespace; the API server gives each its own name as a label."""
-        found = self.namespaces.get(name)
-        return {"kubernetes.io/metadata.name": name, **(found.labels if found else {})}
+        namespace = self.namespaces.get(name)
+        return {"kubernetes.io/metadata.name": name, **(namespace.labels if namespace else {})}

@@ -1,4 +1,4 @@
-"""DecisionRecord: one shape for the reasons of placing, sizing, scaling and moving."""
+"""Decision records: one format for the reasons of placing, sizing, scaling and moving."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something that could have been chosen: its score by term, and in sum."""
+    """A candidate: its score by term, and in total."""
 
     name: str
     terms: Mapping[str, float] = field(default_factory=dict)
@@ -18,19 +18,19 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRecord:
-    """Why something was decided.
+    """A decision with its reasons.
 
     Attributes:
         kind: ``placing``, ``sizing``, ``scaling`` or ``moving``.
-        subject: What was decided upon, e.g. ``pod/shop/web-0``.
-        policy: Name of the policy that decided.
-        parameters: Its parameters.
+        subject: The object of the decision, e.g. ``pod/shop/web-0``.
+        policy: Name of the policy.
+        parameters: Parameters of the policy.
         time: Seconds on the host's clock; ``None`` where there is no clock.
-        candidates: What could have been chosen, best first.
-        rejected: What could not, with the reason.
-        outcome: What was chosen; ``None`` if nothing.
-        numbers: Further numbers that were used.
-        backtest: Error of the model that was used, measured on the past.
+        candidates: The candidates, best first.
+        rejected: Rejected options with the reason.
+        outcome: The choice; ``None`` if there is none.
+        numbers: Further inputs of the decision.
+        backtest: Back-test of the model that was used.
     """
 
     kind: str

@@ -1,10 +1,10 @@
-"""Errors a user sees as one line: bad input, and services that do not answer."""
+"""Errors that users see as one line: invalid input, and unavailable services."""
 
 
 class InputError(ValueError):
-    """Bad input, refused with its place, its value and what was expected.
+    """Invalid input, with its location, its value and what was expected.
 
-    The command line prints it as one line and leaves with exit code 2.
+    The command line prints it as one line and exits with code 2.
 
     Args:
         place: File, document and path of the offending value, e.g. ``pods.yaml#2: spec.nodeName``.
@@ -18,9 +18,9 @@ class InputError(ValueError):
 
 
 class UnavailableError(RuntimeError):
-    """A service that is needed does not answer; the same call may work later.
+    """A required service does not respond; a retry may succeed.
 
-    The command line prints it as one line and leaves with exit code 2.
+    The command line prints it as one line and exits with code 2.
 
     Args:
         place: The service's address, without secrets.

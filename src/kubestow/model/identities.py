@@ -1,9 +1,9 @@
-"""A name for a workload that survives the generated names of its pods.
+"""Stable names of workloads, independent of the generated names of their pods.
 
-What was learned from one pod is used for the next one of the same workload, so both must be known
-under one name. Pods of controllers are easy; those of pipelines are the hard case of Böttcher 2023
-(6.1, 8.3.4): each run makes objects with new names, and only labels or annotations tell that two
-runs are of one kind. ``identify`` tries the sure signs first and says which one it went by.
+What was learned from one pod is used for the next one of the same workload, so both must have one
+name. Pods of controllers are easy; those of pipelines are the hard case of Böttcher 2023 (6.1,
+8.3.4): each run makes objects with new names, and only labels or annotations show that two runs are
+of the same pipeline. ``identify`` tries the most reliable evidence first and returns which it used.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from kubestow.model import pods
 _TEMPLATE_HASH = "pod-template-hash"
 # A CronJob appends the scheduled minute to its jobs, an Argo CronWorkflow the second.
 _CRON_SUFFIX = re.compile(r"-\d{8,10}$")
-# What an API server appends to generateName: five of these (apimachinery util/rand, alphanums).
+# An API server's suffix for generateName: five of these (apimachinery util/rand, alphanums).
 _GENERATED = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}$")
 # A name with a UUID, or with eight or more hexadecimal digits of which one is a digit.
 _RANDOM_PART = re.compile(r"(^|-)(?=[0-9a-f]*\d)[0-9a-f]{8,}(-|$)")
-# Objects that are made anew for each run, so that their own names are often generated.
+# Objects created for each run, whose own names are often generated.
 _RUN_KINDS = ("Job", "TaskRun", "PipelineRun", "Workflow")
 
 # Tekton: docs/labels.md (pipeline, task), pkg/apis/pipeline/register.go (pipelineTask); TaskRuns
-# hand their labels on to pods.
+# pass their labels on to pods.
 _TEKTON_PIPELINE, _TEKTON_STEP = "tekton.dev/pipeline", "tekton.dev/pipelineTask"
 _TEKTON_TASK = "tekton.dev/task"
 # Argo Workflows: workflow/common/common.go. Pods get the first and the annotation
@@ -49,7 +49,7 @@ _JENKINS_PATH = re.compile(r"^(?:job/[^/]+/)+\d+/?$")
 
 
 class How(enum.Enum):
-    """What an identity was found by, surest first."""
+    """The evidence of an identity, most reliable first."""
 
     LABEL = "the label kubestow.io/id"
     PIPELINE = "labels of a pipeline"
@@ -62,17 +62,17 @@ class How(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What is the same for all pods of one workload.
+    """The identity of a workload, common to all its pods.
 
     Attributes:
         namespace: Namespace of the pods.
         kind: What the name belongs to: a kind of controller, ``id``, ``Tekton``, ``Image``, ...
         name: The stable name.
-        how: What it was found by.
+        how: The evidence.
         image: Fingerprint of the images. Pods of one identity with another fingerprint run other
             code, and what was learned may be wrong for them: margins should be wider.
-        pinned: All images are known by their digest. If not, the fingerprint goes by tags, and
-            two pods with different images under one tag are not told apart.
+        pinned: Whether all images are known by digest. If not, the fingerprint uses tags, and two
+            pods with different images under one tag are not distinguished.
     """
 
     namespace: str
@@ -88,31 +88,31 @@ class Identity:
         return f"{self.namespace}/{self.kind}/{self.name}"
 
 
-Found = tuple[str, str, How]
+_Match = tuple[str, str, How]
 
 
 def identity(pod: pods.Pod) -> str:
     """Return the stable identity of a pod as ``namespace/kind/name``.
 
-    The label ``kubestow.io/id`` decides if it is there; else the controller, with ReplicaSets
-    traced to their Deployment and jobs to their CronJob; a pod without one stands for itself.
+    The label ``kubestow.io/id`` decides if it is set; else the controller, with ReplicaSets traced
+    to their Deployment and jobs to their CronJob; a pod without one is its own workload.
     """
-    found = _by_label(pod) or _by_owner(pod)
-    kind, name = found[:2] if found else ("Pod", pod.name)
+    match = _by_label(pod) or _by_owner(pod)
+    kind, name = match[:2] if match else ("Pod", pod.name)
     return f"{pod.namespace}/{kind}/{name}"
 
 
 def identify(
     pod: pods.Pod, generate_name: str = "", image_ids: Mapping[str, str] | None = None
 ) -> Identity:
-    """Return the identity of a pod, and what it was found by.
+    """Return the identity of a pod, with its evidence.
 
     Args:
         pod: The pod. At admission its name may still be empty.
         generate_name: Its ``metadata.generateName``.
-        image_ids: ``imageID`` by container from its status, once it runs; they name digests.
+        image_ids: ``imageID`` by container from its status, once it runs; these contain digests.
     """
-    ways: tuple[Callable[[pods.Pod], Found | None], ...] = (
+    methods: tuple[Callable[[pods.Pod], _Match | None], ...] = (
         _by_label,
         _by_tekton,
         _by_argo,
@@ -121,8 +121,8 @@ def identify(
         _by_run,
         _by_owner,
     )
-    found = next(filter(None, (way(pod) for way in ways)), None)
-    kind, name, how = found or _of_bare(pod, generate_name)
+    match = next(filter(None, (method(pod) for method in methods)), None)
+    kind, name, how = match or _of_bare(pod, generate_name)
     named = [_exact(c.name, c.image, image_ids or {}) for c in pod.spec.containers]
     text = "\n".join(sorted(f"{container}={image}" for container, image in named))
     return Identity(
@@ -142,23 +142,23 @@ def repository(image: str) -> str:
     return f"{head}{slash}{last.partition(':')[0]}"  # a colon before the slash is a port
 
 
-def _by_label(pod: pods.Pod) -> Found | None:
+def _by_label(pod: pods.Pod) -> _Match | None:
     given = pod.labels.get(pods.ID_LABEL)
     return ("id", given, How.LABEL) if given else None
 
 
-def _by_tekton(pod: pods.Pod) -> Found | None:
-    """A step of a pipeline, or a task that runs alone."""
+def _by_tekton(pod: pods.Pod) -> _Match | None:
+    """Identify a step of a pipeline, or a task that runs alone."""
     pipeline, step = pod.labels.get(_TEKTON_PIPELINE), pod.labels.get(_TEKTON_STEP)
     if pipeline and step:
-        # Pipelines without a definition of their own carry the name of their run.
+        # Pipelines without their own definition have the name of their run.
         return "Tekton", f"{_cut(pipeline)}.{step}", How.PIPELINE
     task = pod.labels.get(_TEKTON_TASK)
     return ("Tekton", task, How.PIPELINE) if task else None
 
 
-def _by_argo(pod: pods.Pod) -> Found | None:
-    """A node of a workflow; repetitions of one node count as one."""
+def _by_argo(pod: pods.Pod) -> _Match | None:
+    """Identify a node of a workflow; repetitions of one node count as one."""
     run = pod.labels.get(_ARGO_RUN)
     if not run:
         return None
@@ -167,30 +167,30 @@ def _by_argo(pod: pods.Pod) -> Found | None:
     return "Argo", f"{given or _cut(run)}{node}", How.PIPELINE
 
 
-def _by_gitlab(pod: pods.Pod) -> Found | None:
-    """A job of a project; the project's number is the same after it was renamed."""
+def _by_gitlab(pod: pods.Pod) -> _Match | None:
+    """Identify a job of a project; the project's number survives a rename."""
     project = pod.labels.get(_GITLAB_PROJECT) or pod.annotations.get(_GITLAB_PROJECT)
     job = pod.annotations.get(_GITLAB_JOB)
     return ("GitLab", f"{project}.{job}", How.PIPELINE) if project and job else None
 
 
-def _by_jenkins(pod: pods.Pod) -> Found | None:
-    """A job without the number of its build."""
+def _by_jenkins(pod: pods.Pod) -> _Match | None:
+    """Identify a job, without its build number."""
     run = pod.annotations.get(_JENKINS_RUN, "")
     if _JENKINS_LABEL not in pod.labels or not _JENKINS_PATH.match(run):
         return None
     return "Jenkins", "/".join(run.strip("/").split("/")[1:-1:2]), How.PIPELINE
 
 
-def _by_run(pod: pods.Pod) -> Found | None:
-    """A controller that was itself made with a generated name."""
+def _by_run(pod: pods.Pod) -> _Match | None:
+    """Identify a controller that has a generated name itself."""
     if pod.owner is None or pod.owner.kind not in _RUN_KINDS:
         return None
     name = _GENERATED.sub("", pod.owner.name)
     return (pod.owner.kind, name, How.NAME_SHAPE) if name not in ("", pod.owner.name) else None
 
 
-def _by_owner(pod: pods.Pod) -> Found | None:
+def _by_owner(pod: pods.Pod) -> _Match | None:
     if pod.owner is None:
         return None
     kind, name = pod.owner.kind, pod.owner.name
@@ -202,8 +202,8 @@ def _by_owner(pod: pods.Pod) -> Found | None:
     return kind, name, How.OWNER
 
 
-def _of_bare(pod: pods.Pod, generate_name: str) -> Found:
-    """Return what a pod without controller is known by."""
+def _of_bare(pod: pods.Pod, generate_name: str) -> _Match:
+    """Identify a pod without controller."""
     if generate_name and (not pod.name or pod.name.startswith(generate_name)):
         return "Pod", generate_name.rstrip("-."), How.GENERATE_NAME
     if _RANDOM_PART.search(pod.name) or not pod.name:
@@ -214,7 +214,7 @@ def _of_bare(pod: pods.Pod, generate_name: str) -> Found:
 
 
 def _cut(run: str) -> str:
-    """Return the name of a run without what makes it unique."""
+    """Return the name of a run without its unique suffix."""
     return _CRON_SUFFIX.sub("", _GENERATED.sub("", run)) or run
 
 

@@ -1,6 +1,6 @@
-"""Keys of workloads and their containers: what usage, recommendations and the store go by.
+"""Keys of workloads and their containers, for usage, recommendations and the store.
 
-A key outlives pods: it names the controller, not the pods it makes.
+A key outlives pods: it names the controller, not its pods.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ class WorkloadKey(NamedTuple):
     """A workload, such as a Deployment or a CronJob.
 
     Attributes:
-        namespace: Its namespace.
-        kind: Its kind, as in ``model.identities.Identity``.
-        name: Its stable name.
+        namespace: The namespace.
+        kind: The kind, as in ``model.identities.Identity``.
+        name: The stable name.
     """
 
     namespace: str
@@ -29,7 +29,7 @@ class WorkloadKey(NamedTuple):
 
 
 class ContainerKey(NamedTuple):
-    """A container of a workload, whatever the names of its pods.
+    """A container of a workload, independent of pod names.
 
     Attributes:
         namespace: Namespace of the workload.
@@ -53,7 +53,7 @@ class ContainerKey(NamedTuple):
 
 
 def guess_job_owner(name: str) -> tuple[str, str]:
-    """Return kind and name of what a Job stands for whose owner is not known any more.
+    """Return kind and name of the workload of a Job whose owner is no longer known.
 
     >>> guess_job_owner("nightly-29000000"), guess_job_owner("once")
     (('CronJob', 'nightly'), ('Job', 'once'))

@@ -1,4 +1,4 @@
-"""LimitRanges: one item that has the effect of all of a namespace.
+"""LimitRanges: combine all items of a namespace into one.
 
 From ``pkg/utils/limitrange/limit_range_calculator.go`` (VPA 1.7).
 """
@@ -20,10 +20,10 @@ class LimitRangeItem:
     """Bounds on the limits of containers or pods; ``None`` where nothing is set.
 
     Attributes:
-        kind: What it speaks of.
-        minimum: Least limits, and least requests.
+        kind: Whether it applies to containers or pods.
+        minimum: Smallest limits, and smallest requests.
         maximum: Largest limits.
-        default: Limits of containers that name none.
+        default: Limits of containers that set none.
     """
 
     kind: Literal["Container", "Pod"]
@@ -34,7 +34,7 @@ class LimitRangeItem:
 
 @dataclass(frozen=True, slots=True)
 class LimitRanges:
-    """The one item for containers and the one for pods; ``None`` where none applies."""
+    """The combined items for containers and for pods; ``None`` where none applies."""
 
     container: LimitRangeItem | None = None
     pod: LimitRangeItem | None = None
@@ -42,12 +42,12 @@ class LimitRanges:
 
 @dataclass(frozen=True, slots=True)
 class PodBounds:
-    """What a namespace allows; amounts in millicores and bytes.
+    """Bounds of a namespace; amounts in millicores and bytes.
 
     Attributes:
         ranges: All of its LimitRanges combined.
         ratios: Largest ratio of limit to request, by resource.
-        quota: What is left of its quotas, by ``requests.cpu`` and so on.
+        quota: Unused part of its quotas, by ``requests.cpu`` and so on.
     """
 
     ranges: LimitRanges = field(default_factory=LimitRanges)

@@ -1,4 +1,4 @@
-"""Nodes as the scheduler sees them."""
+"""Nodes, taints and tolerations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNREACHABLE = "node.kubernetes.io/unreachable"
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """A mark on a node that keeps pods away which do not tolerate it."""
+    """A taint of a node, which repels pods that do not tolerate it."""
 
     key: str
     value: str = ""
@@ -27,7 +27,7 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """A pod's permission to live with taints; empty fields match everything."""
+    """A toleration of a pod; empty fields match everything."""
 
     key: str = ""
     operator: str = "Equal"
@@ -35,7 +35,7 @@ class Toleration:
     effect: str = ""
 
     def tolerates(self, taint: Taint) -> bool:
-        """Tell whether this toleration covers a taint.
+        """Return whether this toleration covers a taint.
 
         The numeric operators Lt and Gt are behind a feature gate that is off by default up to
         1.37 (TaintTolerationComparisonOperators), so they match nothing here.
@@ -50,12 +50,12 @@ class Toleration:
 
 
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    """Tell whether any of the tolerations covers a taint."""
+    """Return whether any of the tolerations covers a taint."""
     return any(toleration.tolerates(taint) for toleration in tolerations)
 
 
 def keeps_away(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> bool:
-    """Tell whether a NoSchedule or NoExecute taint among these is not tolerated."""
+    """Return whether a NoSchedule or NoExecute taint among these is not tolerated."""
     return any(
         taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations)
         for taint in taints
@@ -68,7 +68,7 @@ ZONE_LABEL = "topology.kubernetes.io/zone"
 
 @dataclass(frozen=True, slots=True)
 class NodeImage:
-    """An image a node has already pulled, under all its names."""
+    """An image that a node has pulled, with all its names."""
 
     names: tuple[str, ...]
     size_bytes: int
@@ -76,7 +76,7 @@ class NodeImage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A node: what it offers, how it is labelled, what it keeps away."""
+    """A node: allocatable resources, labels, taints and images."""
 
     name: str
     allocatable: resources.ResourceList
@@ -86,7 +86,7 @@ class Node:
     images: tuple[NodeImage, ...] = ()
 
     def amounts(self) -> dict[str, int]:
-        """Return what the node offers in integers, the number of pods among it."""
+        """Return the allocatable resources as integers, including the number of pods."""
         offered = resources.amounts(self.allocatable)
         offered[resources.PODS] = self.allocatable.get(
             resources.PODS, quantities.Quantity(0)

@@ -1,7 +1,7 @@
-"""Pods: specification, identity and what the node reports about them.
+"""Pods: specification, identity and status.
 
-A ``PodSpec`` holds everything that decides where a pod may and should go; replicas of one template
-share the same object, so that work done for one of them serves all.
+A ``PodSpec`` holds everything that decides on a pod's placement; replicas of one template share the
+same object, so that results computed for one of them serve all.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ DEFAULT_SCHEDULER = "default-scheduler"
 ID_LABEL = "kubestow.io/id"
 
 
-WILDCARD_IP = "0.0.0.0"  # noqa: S104 - Kubernetes' word for "all addresses"; nothing is bound
+WILDCARD_IP = "0.0.0.0"  # noqa: S104 - Kubernetes' wildcard for "all addresses"; nothing is bound
 
 
 @dataclass(frozen=True, slots=True)
 class HostPort:
-    """A port of the node that a container occupies."""
+    """A host port of a container."""
 
     port: int
     protocol: str = "TCP"
     ip: str = WILDCARD_IP
 
     def conflicts_with(self, other: HostPort) -> bool:
-        """Tell whether two ports cannot live on one node; the wildcard address meets every one."""
+        """Return whether two ports conflict on one node; the wildcard meets every address."""
         if self.port != other.port or self.protocol != other.protocol:
             return False
         return self.ip == other.ip or WILDCARD_IP in (self.ip, other.ip)
@@ -50,7 +50,7 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class PodAffinityTerm:
-    """Pods to be near to, or away from, within a topology.
+    """A term of pod affinity or anti-affinity within a topology.
 
     ``selector`` is ``None`` for a null selector, which matches no pod. ``namespaces`` empty and
     ``namespace_selector`` ``None`` mean the pod's own namespace.
@@ -62,7 +62,7 @@ class PodAffinityTerm:
     namespace_selector: selectors.LabelSelector | None = None
 
     def covers(self, own: str, namespace: str, namespace_labels: Mapping[str, str]) -> bool:
-        """Tell whether the term of a pod in namespace ``own`` speaks of a namespace at all."""
+        """Return whether the term of a pod in namespace ``own`` applies to a namespace."""
         if not self.namespaces and self.namespace_selector is None:
             return namespace == own
         if namespace in self.namespaces:
@@ -82,7 +82,7 @@ class WeightedPodAffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class SpreadConstraint:
-    """A topology spread constraint with upstream's defaults filled in."""
+    """A topology spread constraint with upstream's defaults."""
 
     max_skew: int
     topology_key: str
@@ -95,7 +95,7 @@ class SpreadConstraint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodSpec:
-    """What a pod asks of a node. Compared by identity: replicas share one object."""
+    """The scheduling part of a pod's specification. Compared by identity: replicas share one."""
 
     containers: tuple[Container, ...]
     init_containers: tuple[Container, ...] = ()
@@ -118,26 +118,26 @@ class PodSpec:
 
     @property
     def host_ports(self) -> tuple[HostPort, ...]:
-        """Ports the pod occupies on its node: those of sidecars and of ordinary containers."""
+        """Host ports of the pod: those of sidecars and of ordinary containers."""
         lasting = [c for c in self.init_containers if c.sidecar]
         return tuple(port for c in (*lasting, *self.containers) for port in c.host_ports)
 
     @property
     def speaks_of_pods(self) -> bool:
-        """Tell whether the pod has any affinity or anti-affinity to other pods."""
+        """Whether the pod has any affinity or anti-affinity to other pods."""
         return bool(
             self.required_near or self.preferred_near or self.required_apart or self.preferred_apart
         )
 
     @property
     def prefers(self) -> bool:
-        """Tell whether the pod would rather be on some of the nodes that it may go to."""
+        """Whether the pod has preferences among feasible nodes."""
         return bool(
             self.preferred_nodes or self.preferred_near or self.preferred_apart or self.spread
         )
 
     def admits_node(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Tell whether a node fulfils the node selector and the required node affinity."""
+        """Return whether a node matches the node selector and the required node affinity."""
         if any(labels.get(key) != value for key, value in self.node_selector.items()):
             return False
         if self.required_nodes is None:
@@ -156,7 +156,7 @@ class OwnerReference:
 
 @dataclass(frozen=True, slots=True)
 class ContainerStatus:
-    """What the node has allocated to a container and really set (in-place resize)."""
+    """Resources that the node has allocated and actuated for a container (in-place resize)."""
 
     name: str
     allocated: resources.ResourceList | None = None
@@ -165,7 +165,7 @@ class ContainerStatus:
 
 @dataclass(frozen=True, slots=True)
 class PodStatus:
-    """The part of a pod's status that changes what it counts for."""
+    """The part of a pod's status that affects its effective requests."""
 
     phase: str = "Pending"
     containers: tuple[ContainerStatus, ...] = ()
@@ -175,7 +175,7 @@ class PodStatus:
 
     @property
     def finished(self) -> bool:
-        """Tell whether the pod has ended and occupies nothing any more."""
+        """Whether the pod has ended and occupies no resources."""
         return self.phase in ("Succeeded", "Failed")
 
 

@@ -1,9 +1,8 @@
-"""Kubernetes quantities, exactly: every suffix, every rounding rule, canonical output.
+"""Exact Kubernetes quantities: every suffix, every rounding rule, canonical output.
 
-A quantity is kept as a whole number of nano-units, which is the finest amount Kubernetes can
-express, so that no operation here ever rounds silently. The rules are those of
-``k8s.io/apimachinery/pkg/api/resource`` (v0.37): what is finer than a nano is rounded away from
-zero on parsing, and so is what is finer than the asked-for unit on reading.
+A quantity is an integer of nano-units, the finest amount Kubernetes can express, so that no
+operation rounds silently. The rules are those of ``k8s.io/apimachinery/pkg/api/resource`` (v0.37):
+parsing rounds finer amounts away from zero, and so does conversion to a coarser unit.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _SHAPE = re.compile(
 
 
 class Format(enum.Enum):
-    """How a quantity is written."""
+    """Notation of a quantity."""
 
     DECIMAL_SI = "decimal"
     BINARY_SI = "binary"
@@ -50,7 +49,7 @@ class Quantity:
 
     Attributes:
         nano: The amount in nano-units.
-        format: The notation it prefers; it does not take part in comparisons.
+        format: The preferred notation; ignored in comparisons.
     """
 
     nano: int
@@ -66,7 +65,7 @@ class Quantity:
         return hash(self.nano)
 
     def __add__(self, other: Quantity) -> Quantity:
-        # Like upstream: a zero takes over the notation of what is added to it.
+        # As upstream: zero takes the notation of the other operand.
         return Quantity(self.nano + other.nano, self.format if self.nano else other.format)
 
     def __float__(self) -> float:
@@ -115,7 +114,7 @@ def parse(text: str) -> Quantity:
     """Parse a quantity such as ``500m``, ``1.5Gi`` or ``12e6``.
 
     Args:
-        text: The quantity as it stands in a manifest.
+        text: The quantity as in a manifest.
 
     Raises:
         ValueError: If the text is not a quantity; the message quotes it.
@@ -150,16 +149,16 @@ def _scale(suffix: str, text: str) -> tuple[Format, int, int]:
         notation, exponent = Format.DECIMAL_SI, _DECIMAL[suffix]
     else:
         notation, exponent = Format.DECIMAL_EXPONENT, int(suffix[1:])
-        if abs(exponent) > 10_000:  # a longer one only serves to exhaust memory
+        if abs(exponent) > 10_000:  # protects memory
             raise ValueError(f"{text!r}: exponent out of range")
     return (notation, 10**exponent, 1) if exponent >= 0 else (notation, 1, 10**-exponent)
 
 
 def millis(amount: int) -> Quantity:
-    """Return a quantity of so many thousandths, e.g. millicores."""
+    """Return a quantity of thousandths, e.g. millicores."""
     return Quantity(amount * (NANO // 1000))
 
 
 def units(amount: int, notation: Format = Format.DECIMAL_SI) -> Quantity:
-    """Return a quantity of so many whole units."""
+    """Return a quantity of whole units."""
     return Quantity(amount * NANO, notation)

@@ -1,4 +1,4 @@
-"""Releases of Kubernetes components as people write them: ``1.35`` or ``v1.35.4``."""
+"""Releases of Kubernetes components, such as ``1.35`` or ``v1.35.4``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def parse(version: str, oldest: Release, newest: Release) -> Release:
     (1, 35)
 
     Raises:
-        InputError: If the text is no version, or one whose rules are not known.
+        InputError: If the text is not a version, or its rules are not known.
     """
     match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.\d+)?", version)
     release = (int(match[1]), int(match[2])) if match else None
@@ -27,7 +27,7 @@ def parse(version: str, oldest: Release, newest: Release) -> Release:
 
 
 def text(release: Release) -> str:
-    """Return a release as people write it.
+    """Format a release.
 
     >>> text((1, 35))
     '1.35'

@@ -1,10 +1,10 @@
-"""What a pod effectively requests.
+"""Effective requests of pods.
 
-``k8s.io/component-helpers/resource`` (v0.37): the sum of the containers and sidecars, or the
-largest demand while an init container runs (with the sidecars started before it), whichever is
+As in ``k8s.io/component-helpers/resource`` (v0.37): the sum of the containers and sidecars, or the
+largest request while an init container runs (with the sidecars started before it), whichever is
 larger; then pod-level values replace those sums, and the overhead of the runtime class is added.
-For a pod that a node has resized in place the larger of specification, allocation and actual
-setting counts, unless the node called the resize infeasible: then the specification does not.
+For a pod that a node has resized in place, the largest of specification, allocation and actuated
+value counts; if the node reported the resize as infeasible, the specification does not count.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from kubestow.model import pods, quantities, resources
 
-# What kube-scheduler assumes of a container that states nothing, when it scores nodes
+# What kube-scheduler assumes for a container without requests, when it scores nodes
 # (pkg/scheduler/util/pod_resources.go): 0.1 core and 200 MiB.
 DEFAULT_CPU_M = 100
 DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024
@@ -25,7 +25,7 @@ ASSUMED: resources.ResourceList = {
     resources.MEMORY: quantities.units(DEFAULT_MEMORY_BYTES),
 }
 
-_SPECS_KEPT = 4096  # specifications whose requests are remembered: replicas share theirs
+_SPECS_KEPT = 4096  # specifications whose requests are cached: replicas share them
 
 _Chosen = Callable[[pods.Container], resources.ResourceList]
 
@@ -35,9 +35,9 @@ class RequestRules:
     """Which parts of a pod count.
 
     Attributes:
-        use_status: In-place resize is on: what the node reports counts too.
-        pod_level: Pod-level resources are on.
-        assumed: Values for containers that state none; an explicit zero stays zero.
+        use_status: Whether in-place resize is on: values reported by the node count too.
+        pod_level: Whether pod-level resources are on.
+        assumed: Values for containers without requests; an explicit zero stays zero.
     """
 
     use_status: bool = False
@@ -45,11 +45,11 @@ class RequestRules:
     assumed: resources.ResourceList | None = None
 
 
-SPECIFIED = RequestRules()  # what the specification says, pod-level values included
+SPECIFIED = RequestRules()  # the specification, including pod-level values
 
 
 def pod_requests(pod: pods.Pod, rules: RequestRules = SPECIFIED) -> dict[str, quantities.Quantity]:
-    """Return what a pod requests in total."""
+    """Return the total requests of a pod."""
     total = _container_requests(pod, rules)
     if rules.pod_level and sets_pod_level_requests(pod.spec):
         total |= {
@@ -61,32 +61,32 @@ def pod_requests(pod: pods.Pod, rules: RequestRules = SPECIFIED) -> dict[str, qu
 
 
 def sets_pod_level_requests(spec: pods.PodSpec) -> bool:
-    """Tell whether a specification sets requests for the pod as a whole."""
+    """Return whether a specification sets requests for the pod as a whole."""
     return any(resources.is_pod_level(name) for name in spec.pod_requests or {})
 
 
 def _pod_level_requests(pod: pods.Pod, rules: RequestRules) -> resources.ResourceList:
-    wanted = pod.spec.pod_requests or {}
+    specified = pod.spec.pod_requests or {}
     status = pod.status
     if not rules.use_status or status.actuated is None:
-        return wanted
+        return specified
     reported = [status.actuated, status.allocated or {}]
-    return resources.maximum(reported if status.resize_infeasible else [wanted, *reported])
+    return resources.maximum(reported if status.resize_infeasible else [specified, *reported])
 
 
 def _container_requests(pod: pods.Pod, rules: RequestRules) -> dict[str, quantities.Quantity]:
     spec = pod.spec
-    wanted = aggregate(spec, lambda container: container.requests, rules.assumed)
+    specified = aggregate(spec, lambda container: container.requests, rules.assumed)
     if not rules.use_status:
-        return wanted
+        return specified
     status = pod.status
     if status.allocated is not None and status.actuated is not None:
         reported = [status.actuated, status.allocated]
     elif status.containers or status.resize_infeasible:
         reported = _reported_by_container(pod, rules)
     else:
-        return wanted
-    return resources.maximum(reported if status.resize_infeasible else [wanted, *reported])
+        return specified
+    return resources.maximum(reported if status.resize_infeasible else [specified, *reported])
 
 
 def _reported_by_container(pod: pods.Pod, rules: RequestRules) -> list[resources.ResourceList]:
@@ -118,8 +118,8 @@ def aggregate(
 
     Args:
         spec: The pod's specification.
-        chosen: Which list of a container counts (requests, limits, ...).
-        assumed: Values for containers that state none.
+        chosen: Returns the list of a container that counts (requests, limits, ...).
+        assumed: Values for containers that set none.
     """
 
     def of(container: pods.Container) -> resources.ResourceList:
@@ -156,7 +156,7 @@ def pod_limits(pod: pods.Pod) -> dict[str, quantities.Quantity]:
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """What a bound pod takes from its node, in the scheduler's integers."""
+    """Resources that a bound pod occupies, in the scheduler's integers."""
 
     amounts: dict[str, int]
     nonzero_cpu_m: int
@@ -164,30 +164,30 @@ class Occupancy:
 
 
 def occupancy(pod: pods.Pod, *, use_status: bool, pod_level: bool) -> Occupancy:
-    """Return what a pod counts for on its node (``PodInfo.CalculateResource``, 1.37).
+    """Return the resources a pod occupies on its node (``PodInfo.CalculateResource``, 1.37).
 
     Args:
         pod: The pod.
         use_status: Whether in-place resize is on (from 1.33).
         pod_level: Whether pod-level resources are on (from 1.34).
     """
-    if _is_silent(pod.status):
+    if _has_no_report(pod.status):
         return _specified_occupancy(pod.spec, use_status, pod_level)
     return _work_out(pod, use_status, pod_level)
 
 
 def specified_amounts(spec: pods.PodSpec) -> Mapping[str, int]:
-    """Return what a specification requests in the scheduler's integers; not to be changed."""
+    """Return the requests of a specification in the scheduler's integers; do not modify."""
     return _specified_occupancy(spec, SPECIFIED.use_status, SPECIFIED.pod_level).amounts
 
 
 @functools.lru_cache(maxsize=_SPECS_KEPT)
 def _specified_occupancy(spec: pods.PodSpec, use_status: bool, pod_level: bool) -> Occupancy:
-    """Return what all pods of a specification take whose node reports nothing of its own."""
+    """Return the occupancy of pods of a specification without reported status."""
     return _work_out(pods.Pod("", spec), use_status, pod_level)
 
 
-def _is_silent(status: pods.PodStatus) -> bool:
+def _has_no_report(status: pods.PodStatus) -> bool:
     return (
         not status.containers
         and not status.resize_infeasible
@@ -216,15 +216,15 @@ def make_occupancy(plain: resources.ResourceList, nonzero: resources.ResourceLis
 
 
 def is_plain(pod: pods.Pod) -> bool:
-    """Tell whether only container requests count: no pod-level values, nothing a node reports."""
-    return _is_silent(pod.status) and not sets_pod_level_requests(pod.spec)
+    """Return whether only container requests count: no pod-level values, no reported status."""
+    return _has_no_report(pod.status) and not sets_pod_level_requests(pod.spec)
 
 
 _COUNTED = (resources.CPU, resources.MEMORY)
 
 
 class QosClass(enum.StrEnum):
-    """How hard a pod's resources are guaranteed; the order in which pods are sacrificed."""
+    """Quality-of-service class; decides the order of evictions."""
 
     GUARANTEED = "Guaranteed"
     BURSTABLE = "Burstable"
@@ -232,11 +232,11 @@ class QosClass(enum.StrEnum):
 
 
 def qos_class(spec: pods.PodSpec) -> QosClass:
-    """Return the class of a pod.
+    """Return the quality-of-service class of a pod.
 
     Guaranteed needs limits for CPU and memory on every container, equal to the requests;
     BestEffort has neither requests nor limits; all else is Burstable. Zero counts as not set.
-    Pod-level values, where given, decide alone.
+    Pod-level values, where set, decide alone.
     """
     if spec.pod_requests or spec.pod_limits:
         stated = [(spec.pod_requests or {}, spec.pod_limits or {})]
@@ -252,5 +252,5 @@ def qos_class(spec: pods.PodSpec) -> QosClass:
     return QosClass.BURSTABLE
 
 
-def _nonzero(found: resources.ResourceList) -> dict[str, quantities.Quantity]:
-    return {name: found[name] for name in _COUNTED if name in found and found[name].nano > 0}
+def _nonzero(amounts: resources.ResourceList) -> dict[str, quantities.Quantity]:
+    return {name: amounts[name] for name in _COUNTED if name in amounts and amounts[name].nano > 0}

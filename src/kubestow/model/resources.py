@@ -32,20 +32,20 @@ _DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]
 
 @dataclass(frozen=True, slots=True)
 class ContainerResources:
-    """What a container requests and is limited to."""
+    """Requests and limits of a container."""
 
     requests: ResourceList = field(default_factory=dict)
     limits: ResourceList = field(default_factory=dict)
 
 
 def is_native(name: str) -> bool:
-    """Tell whether a resource belongs to Kubernetes itself (no prefix, or kubernetes.io/)."""
+    """Return whether a resource belongs to Kubernetes itself (no prefix, or kubernetes.io/)."""
     return "/" not in name or _NATIVE_PREFIX in name
 
 
 @functools.cache
 def is_extended(name: str) -> bool:
-    """Tell whether a resource is an extended one, such as ``nvidia.com/gpu``.
+    """Return whether a resource is an extended one, such as ``nvidia.com/gpu``.
 
     >>> is_extended("nvidia.com/gpu"), is_extended("cpu"), is_extended("requests.a.b/c")
     (True, False, False)
@@ -56,7 +56,7 @@ def is_extended(name: str) -> bool:
 
 
 def is_qualified_name(name: str) -> bool:
-    """Tell whether a text is a Kubernetes qualified name: ``[prefix/]name``."""
+    """Return whether a text is a Kubernetes qualified name: ``[prefix/]name``."""
     prefix, slash, rest = name.rpartition("/")
     if slash and (len(prefix) > 253 or not _DNS_SUBDOMAIN.fullmatch(prefix)):
         return False
@@ -64,13 +64,13 @@ def is_qualified_name(name: str) -> bool:
 
 
 def is_huge_page(name: str) -> bool:
-    """Tell whether a resource is a huge page size, such as ``hugepages-2Mi``."""
+    """Return whether a resource is a huge page size, such as ``hugepages-2Mi``."""
     return name.startswith(_HUGE_PAGES_PREFIX)
 
 
 @functools.cache
 def is_scalar(name: str) -> bool:
-    """Tell whether kube-scheduler counts a resource among the scalar ones."""
+    """Return whether kube-scheduler counts a resource among the scalar ones."""
     return (
         is_extended(name)
         or is_huge_page(name)
@@ -81,22 +81,22 @@ def is_scalar(name: str) -> bool:
 
 @functools.cache
 def is_counted(name: str) -> bool:
-    """Tell whether kube-scheduler keeps account of a resource at all."""
+    """Return whether kube-scheduler tracks a resource."""
     return name in (CPU, MEMORY, EPHEMERAL_STORAGE) or is_scalar(name)
 
 
 def is_pod_level(name: str) -> bool:
-    """Tell whether a resource may be set for a whole pod (``spec.resources``)."""
+    """Return whether a resource may be set for a whole pod (``spec.resources``)."""
     return name in (CPU, MEMORY) or is_huge_page(name)
 
 
 def amount(name: str, quantity: quantities.Quantity) -> int:
-    """Return a quantity as the integer kube-scheduler computes with: millicores, bytes, pieces."""
+    """Return a quantity as kube-scheduler's integer: millicores, bytes or a count."""
     return quantity.milli() if name == CPU else quantity.value()
 
 
 def amounts(resources: ResourceList) -> dict[str, int]:
-    """Return a resource list in integers, without what kube-scheduler does not count."""
+    """Return a resource list as integers, without resources kube-scheduler does not track."""
     return {name: amount(name, q) for name, q in resources.items() if is_counted(name)}
 
 

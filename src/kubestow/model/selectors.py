@@ -1,7 +1,7 @@
-"""Label selectors and node selectors as small frozen values.
+"""Label selectors and node selectors as immutable values.
 
-``None`` where Kubernetes has a null selector matches nothing; an empty selector matches
-everything (``metav1.LabelSelectorAsSelector``).
+``None`` stands for a null selector, which matches nothing; an empty selector matches everything
+(``metav1.LabelSelectorAsSelector``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 def is_label_value(text: str) -> bool:
-    """Tell whether a text may be the value of a label; at most 63 characters, possibly none."""
+    """Return whether a text is a valid label value; at most 63 characters, possibly none."""
     return _LABEL_VALUE.fullmatch(text) is not None
 
 
@@ -39,7 +39,7 @@ class Requirement:
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Labels) -> bool:
-        """Tell whether a set of labels fulfils the condition."""
+        """Return whether a set of labels fulfils the condition."""
         value = labels.get(self.key)
         match self.operator:
             case "In":
@@ -69,11 +69,11 @@ class LabelSelector:
 
     @property
     def empty(self) -> bool:
-        """Tell whether the selector has no requirement."""
+        """Whether the selector has no requirement."""
         return not self.requirements
 
     def matches(self, labels: Labels) -> bool:
-        """Tell whether a set of labels fulfils all requirements."""
+        """Return whether a set of labels fulfils all requirements."""
         return all(requirement.matches(labels) for requirement in self.requirements)
 
     def and_also(self, *requirements: Requirement) -> LabelSelector:
@@ -82,7 +82,7 @@ class LabelSelector:
 
 
 def from_labels(labels: Labels) -> LabelSelector:
-    """Return the selector that asks for exactly these labels."""
+    """Return the selector that requires these labels."""
     return LabelSelector(
         tuple(Requirement(key, IN, (value,)) for key, value in sorted(labels.items()))
     )
@@ -90,7 +90,7 @@ def from_labels(labels: Labels) -> LabelSelector:
 
 @dataclass(frozen=True, slots=True)
 class NodeSelectorTerm:
-    """One term of a node affinity: label expressions and field expressions, all of them.
+    """A term of a node affinity: all label and field expressions must match.
 
     ``valid`` is false for a term kube-scheduler cannot parse; such a term matches no node.
     """
@@ -101,11 +101,11 @@ class NodeSelectorTerm:
 
     @property
     def empty(self) -> bool:
-        """Tell whether the term says nothing; an empty term matches no node."""
+        """Whether the term has no expression; an empty term matches no node."""
         return not self.expressions and not self.fields
 
     def matches(self, name: str, labels: Labels) -> bool:
-        """Tell whether a node, given by its name and labels, fulfils the term."""
+        """Return whether a node, given by its name and labels, fulfils the term."""
         if self.empty or not self.valid:
             return False
         own_fields = {"metadata.name": name}

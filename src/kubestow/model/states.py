@@ -1,8 +1,8 @@
-"""ClusterState: the whole cluster as a struct of arrays, the form in which policies see it.
+"""ClusterState: the whole cluster as a struct of arrays, the input of placing policies.
 
 Rows are nodes, columns are resources. Pods on nodes are kept as counts per *group* (pods of equal
-namespace, labels and affinity terms), so that a question such as "how many pods on each node match
-this selector" costs one look at each group instead of one at each pod.
+namespace, labels and affinity terms), so that counting the pods on each node that match a selector
+checks each group once instead of each pod.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class LabelColumn:
         return sums.astype(np.int64)
 
     def spread_back(self, totals: Ints) -> Ints:
-        """Give every node the total of its value; 0 where the label is absent."""
+        """Return for every node the total of its value; 0 where the label is absent."""
         if not self.values:
             return np.zeros(len(self.codes), dtype=np.int64)
         return np.where(self.codes >= 0, totals[self.codes], 0)
@@ -63,7 +63,7 @@ class LabelColumn:
 
 @dataclass(frozen=True, slots=True)
 class NodeMarks:
-    """What keeps pods off nodes: the cordon, and taints as a code per node into distinct sets."""
+    """Cordons and taints of nodes; taints are a code per node into distinct sets."""
 
     cordoned: Bools
     codes: Codes
@@ -72,29 +72,29 @@ class NodeMarks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodGroup:
-    """Pods that look alike to every selector, and how many of them each node holds."""
+    """Pods that are equal to every selector, and their number on each node."""
 
     namespace: str
     labels: Mapping[str, str]
     terminating: bool
-    spec: PodSpec | None  # only kept where the pods have affinity terms of their own
+    spec: PodSpec | None  # only set where the pods have affinity terms
     counts: Ints
 
 
 @dataclass(slots=True, eq=False)
 class ClusterState:
-    """A cluster in arrays; ``place`` and ``remove`` keep it current.
+    """A cluster in arrays; ``place`` and ``remove`` keep it up to date.
 
     Attributes:
         nodes: The nodes, in row order.
         columns: Column of every resource.
-        allocatable: What nodes offer, ``[nodes, resources]``.
-        requested: What pods on them request, ``[nodes, resources]``.
-        nonzero: The same for CPU and memory, with the scheduler's assumption for containers that
-            state nothing, ``[nodes, 2]``.
-        cluster: Where services, controllers and namespaces are looked up.
-        use_status: In-place resize counts (from 1.33).
-        pod_level: Pod-level resources count (from 1.34).
+        allocatable: Allocatable resources, ``[nodes, resources]``.
+        requested: Requests of the pods on them, ``[nodes, resources]``.
+        nonzero: Requests of CPU and memory, with the scheduler's assumption for containers without
+            requests, ``[nodes, 2]``.
+        cluster: Source of services, controllers and namespaces.
+        use_status: Whether in-place resize counts (from 1.33).
+        pod_level: Whether pod-level resources count (from 1.34).
     """
 
     nodes: tuple[Node, ...]
@@ -146,24 +146,24 @@ class ClusterState:
         return self._marks
 
     def replace_node(self, row: int, node: Node) -> None:
-        """Put a node in place of one that differs in cordon or taints only."""
+        """Replace a node by one that differs only in cordon or taints."""
         self.nodes = (*self.nodes[:row], node, *self.nodes[row + 1 :])
         self._marks = None
 
     def learn(self, cluster: Cluster) -> None:
-        """Look up services, controllers and namespaces in another cluster from now on."""
+        """Take services, controllers and namespaces from another cluster from now on."""
         self.cluster = cluster
         self._services = None
 
     def with_nodes(self, kept: Ints, cluster: Cluster) -> ClusterState:
-        """Return the state after nodes have come and gone; pods on the others stay counted.
+        """Return the state after nodes were added and removed; pods on kept nodes stay counted.
 
-        This state is not to be used any more.
+        The old state must not be used afterwards.
 
         Args:
             kept: Rows of the nodes that stay.
-            cluster: The cluster of the new state: without pods, its nodes are those that stay, in
-                this order, and behind them those that come.
+            cluster: The cluster of the new state, without pods: first the nodes that stay, in this
+                order, then the new ones.
         """
         after = from_cluster(cluster, use_status=self.use_status, pod_level=self.pod_level)
         shared = [name for name in self.columns if name in after.columns]
@@ -191,20 +191,20 @@ class ClusterState:
             self._services = {}
             for service in self.cluster.services:
                 if service.selector is not None:
-                    # Filed under one of its labels; a service that selects all is under none.
+                    # Indexed by one of its labels; a service that selects all is under None.
                     label = next(iter(service.selector.items()), None)
                     self._services.setdefault((service.namespace, label), []).append(service)
-        found = list(self._services.get((pod.namespace, None), ()))
+        services = list(self._services.get((pod.namespace, None), ()))
         for label in pod.labels.items():
-            found += self._services.get((pod.namespace, label), ())
+            services += self._services.get((pod.namespace, label), ())
         return [
             service
-            for service in found
+            for service in services
             if service.selector is not None and service.selector.items() <= pod.labels.items()
         ]
 
     def vector(self, amounts: Mapping[str, int]) -> Ints:
-        """Return amounts as a row; resources no node offers are left out."""
+        """Return amounts as a row, without resources that no node offers."""
         row = np.zeros(len(self.columns), dtype=np.int64)
         for name, amount in amounts.items():
             if name in self.columns:
@@ -216,7 +216,7 @@ class ClusterState:
         self._change(pod, row, 1)
 
     def remove(self, pod: Pod, row: int) -> None:
-        """Take a pod from a node."""
+        """Remove a pod from a node."""
         self._change(pod, row, -1)
 
     def _change(self, pod: Pod, row: int, sign: int) -> None:
@@ -227,19 +227,19 @@ class ClusterState:
         self.note(pod, row, sign)
 
     def note(self, pod: Pod, row: int, sign: int = 1) -> None:
-        """Count a pod in its group and its ports, where the arrays have its requests already."""
+        """Count a pod in its group and its ports; its requests are in the arrays already."""
         self.group_of(pod).counts[row] += sign
         for port in pod.spec.host_ports:
             self.port_counts(port)[row] += sign
 
     def occupied(self, taken: Occupancy) -> Ints:
-        """Return what a pod takes as a row, the place among the pods included."""
+        """Return the resources a pod occupies as a row, including one of ``pods``."""
         row = self.vector(taken.amounts)
         row[self.columns[resources.PODS]] = 1
         return row
 
     def group_of(self, pod: Pod) -> PodGroup:
-        """Return the group a pod belongs to, a new one if needed."""
+        """Return the group of a pod; creates it if needed."""
         own_terms = pod.spec if pod.spec.speaks_of_pods else None
         key = (
             pod.namespace,
@@ -271,7 +271,7 @@ class ClusterState:
         return total
 
     def _candidates(self, selector: LabelSelector, namespace: str) -> list[PodGroup]:
-        """Return the groups a selector may match: few, if it asks for a label by its value."""
+        """Return the groups a selector may match: few, if it requires a label value."""
         for requirement in selector.requirements:
             if requirement.operator == IN and len(requirement.values) == 1:
                 key = (namespace, requirement.key, requirement.values[0])
@@ -279,7 +279,7 @@ class ClusterState:
         return self.groups
 
     def ports(self) -> list[HostPort]:
-        """Return the host ports that pods on the nodes have or had."""
+        """Return the host ports that pods on the nodes use or used."""
         return [
             HostPort(number, protocol, address)
             for (protocol, number), by_address in self._ports.items()
@@ -287,14 +287,14 @@ class ClusterState:
         ]
 
     def port_counts(self, port: HostPort) -> Ints:
-        """Return how many pods on each node hold a host port."""
+        """Return the number of pods on each node that use a host port."""
         by_address = self._ports.setdefault((port.protocol, port.port), {})
         if port.ip not in by_address:
             by_address[port.ip] = np.zeros(len(self.nodes), dtype=np.int64)
         return by_address[port.ip]
 
     def port_taken(self, port: HostPort) -> Bools:
-        """Tell on which nodes a host port conflicts with one in use."""
+        """Return on which nodes a host port conflicts with one in use."""
         taken = np.zeros(len(self.nodes), dtype=np.bool_)
         for address, counts in self._ports.get((port.protocol, port.port), {}).items():
             if port.ip == WILDCARD_IP or address in (port.ip, WILDCARD_IP):
@@ -333,11 +333,11 @@ def _scaled_images(nodes: tuple[Node, ...]) -> dict[str, Ints]:
 def from_cluster(
     cluster: Cluster, *, use_status: bool = True, pod_level: bool = True
 ) -> ClusterState:
-    """Turn a cluster into arrays, with its bound pods in place.
+    """Convert a cluster to arrays, with its bound pods placed.
 
     Args:
         cluster: The cluster.
-        use_status: Whether what nodes report about resized pods counts (from 1.33).
+        use_status: Whether the reported status of resized pods counts (from 1.33).
         pod_level: Whether pod-level resources count (from 1.34).
     """
     offered = [node.amounts() for node in cluster.nodes]

@@ -1,4 +1,4 @@
-"""Time series as models take them: several, of equal length, at equal steps."""
+"""Time series of equal length at equal steps."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """What had to be mended to bring rows to equal steps.
+    """Repairs made when resampling rows to equal steps.
 
     Attributes:
-        gaps: Stretches without a value, over all series.
-        filled: Values in these stretches, which repeat the last one known before.
-        merged: Rows that shared their step with another one; their mean counts.
+        gaps: Number of gaps, over all series.
+        filled: Values in the gaps, which repeat the last known one.
+        merged: Rows that shared their step with another one and were averaged.
     """
 
     gaps: int = 0
@@ -25,14 +25,14 @@ class Mended:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimeGrid:
-    """Series side by side.
+    """Several series on one time grid.
 
     Attributes:
-        names: One per series.
+        names: Name of each series.
         start_s: Time of the first point, in seconds since the epoch.
-        step_s: Distance of two points.
+        step_s: Seconds between two points.
         values: One row per series, one column per point, oldest first; all finite.
-        mended: What had to be mended.
+        mended: Repairs made.
     """
 
     names: tuple[str, ...]
@@ -46,12 +46,12 @@ class TimeGrid:
         return self.start_s + self.step_s * np.arange(self.values.shape[1], dtype=np.float64)
 
     def pick(self, names: tuple[str, ...]) -> TimeGrid:
-        """Return some of the series, in the order asked for."""
+        """Return some of the series, in the given order."""
         places = [self.names.index(name) for name in names]
         return TimeGrid(names, self.start_s, self.step_s, self.values[places], self.mended)
 
     def coarsen(self, factor: int) -> TimeGrid:
-        """Return means over so many points each; what is left at the end is cut off."""
+        """Return means over ``factor`` points each; a remainder at the end is dropped."""
         length = self.values.shape[1] // factor
         kept = self.values[:, : length * factor].reshape(len(self.values), length, factor)
         return TimeGrid(

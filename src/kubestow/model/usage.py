@@ -1,9 +1,9 @@
-"""What containers used, and what is known beside it: what a right-sizing command reads.
+"""Usage of containers and inventory of clusters: the inputs of right-sizing.
 
-Sources (files, Prometheus, the simulator) fill a ``Usage``; estimators take it. A row is one
+Sources (files, Prometheus, the simulator) fill a ``Usage``; estimators read it. A row is one
 *series*: a container of one pod, or of one run of a job. Rows of the same workload and container
-belong together; they are told apart because requests hold per pod. What was not measured is NaN,
-and no sum over pods is ever taken.
+belong together; they are kept separate because requests apply per pod. Missing values are NaN, and
+usage is never summed over pods.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from kubestow.model.keys import ContainerKey, WorkloadKey
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Usage:
-    """Usage of many containers on one grid of time.
+    """Usage of many containers on one time grid.
 
     Attributes:
         containers: The containers, by key; by name where they come from a trace or a simulation.
-        owners: Which container each row belongs to, ascending.
-        step_s: Distance of two points.
+        owners: Index of each row's container, ascending.
+        step_s: Seconds between two points.
         end_s: Time of the last point, seconds since the Unix epoch.
         cpu_cores: CPU usage by row and point; NaN where it was not measured.
         memory_bytes: Largest working set by row and point; NaN where it was not measured.
         throttled: Mean share of periods in which a container was throttled; NaN if unknown.
-        oom_kills: How often a container was OOM-killed.
-        oom_killed_bytes: Largest memory limit (or request) a container was OOM-killed at; 0 if it
-            never was, or if that is not known.
+        oom_kills: Number of OOM kills of a container.
+        oom_killed_bytes: Largest memory limit (or request) at which a container was OOM-killed; 0
+            if it never was, or if the limit is not known.
         pods: Names of the pods, one per row; empty where rows have none.
-        runs: Rows are runs that began and ended by themselves, not pods that are meant to stay.
-        notes: What had to be left out or mended, for the reader to see.
+        runs: Whether rows are runs that end by themselves, not long-running pods.
+        notes: Notes on omitted or repaired data, for users.
     """
 
     containers: tuple[ContainerKey | str, ...]
@@ -56,16 +56,16 @@ class Usage:
         """The keys of the containers.
 
         Raises:
-            TypeError: If a container has a name only.
+            TypeError: If a container has only a name.
         """
-        found = tuple(one for one in self.containers if isinstance(one, ContainerKey))
-        if len(found) < len(self.containers):
+        keys = tuple(one for one in self.containers if isinstance(one, ContainerKey))
+        if len(keys) < len(self.containers):
             raise TypeError("containers without a key: expected usage of a cluster's workloads")
-        return found
+        return keys
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The containers as texts, e.g. ``namespace/kind/workload/container``."""
+        """Names of the containers, e.g. ``namespace/kind/workload/container``."""
         return tuple(str(one) for one in self.containers)
 
     @property
@@ -74,7 +74,7 @@ class Usage:
         return int(self.cpu_cores.shape[1])
 
     def until(self, points: int) -> Usage:
-        """Return usage as it was after its first points; nothing later shines through."""
+        """Return usage up to the first ``points`` points, without any later data."""
         return replace(
             self,
             end_s=self.end_s - (self.points - points) * self.step_s,
@@ -83,14 +83,14 @@ class Usage:
         )
 
     def between(self, begin: int, end: int) -> Usage:
-        """Return some of the points."""
+        """Return the points from ``begin`` to before ``end``."""
         cut = self.until(end)
         return replace(
             cut, cpu_cores=cut.cpu_cores[:, begin:], memory_bytes=cut.memory_bytes[:, begin:]
         )
 
     def of(self, begin: int, end: int) -> Usage:
-        """Return some of the containers, by their places."""
+        """Return the containers from ``begin`` to before ``end``."""
         first, last = np.searchsorted(self.owners, [begin, end])
         return replace(
             self,
@@ -105,7 +105,7 @@ class Usage:
         )
 
     def pick(self, places: Ints) -> Usage:
-        """Return some of the containers, by their places in ascending order."""
+        """Return some of the containers, by ascending indices."""
         rows = np.isin(self.owners, places)
         moved = np.zeros(len(self.containers), dtype=np.int64)
         moved[places] = np.arange(len(places))
@@ -123,10 +123,10 @@ class Usage:
 
     def largest(self, values: Floats) -> Floats:
         """Return the largest value of each container's rows; NaN where there is none."""
-        found = np.full(len(self.containers), -np.inf)
+        maxima = np.full(len(self.containers), -np.inf)
         known = ~np.isnan(values)
-        np.maximum.at(found, self.owners[known], values[known])
-        return np.where(np.isneginf(found), np.nan, found)
+        np.maximum.at(maxima, self.owners[known], values[known])
+        return np.where(np.isneginf(maxima), np.nan, maxima)
 
 
 def arrange(
@@ -140,17 +140,17 @@ def arrange(
     *,
     runs: bool = False,
 ) -> Usage:
-    """Return usage whose rows stand in the order of their containers.
+    """Return usage whose rows are sorted by container.
 
     Args:
         containers: The containers, by key or name.
-        owners: Which container each row belongs to, in any order.
-        step_s: Distance of two points.
+        owners: Index of each row's container, in any order.
+        step_s: Seconds between two points.
         end_s: Time of the last point, seconds since the Unix epoch.
         cpu_cores: CPU usage by row and point.
         memory_bytes: Largest working set by row and point.
-        oom_killed_bytes: What each container was OOM-killed at; ``None`` if none was.
-        runs: Whether rows are runs that ended by themselves.
+        oom_killed_bytes: Memory at which each container was OOM-killed; ``None`` if none was.
+        runs: Whether rows are runs that end by themselves.
     """
     order = np.argsort(owners, kind="stable")
     count = len(containers)
@@ -165,15 +165,15 @@ def arrange(
 
 @dataclass(frozen=True, slots=True)
 class ContainerFacts:
-    """What is known of a container.
+    """Facts about a container, as far as they are known.
 
     Attributes:
-        requests: Its requests.
-        limits: Its limits.
-        image: Its image; empty if unknown.
-        command: Its command and arguments, as far as they are known.
-        variables: Its environment, as far as it is known.
-        heap_bytes: Largest Java heap, where the JVM itself reports it; ``None`` if it does not.
+        requests: The requests.
+        limits: The limits.
+        image: The image; empty if unknown.
+        command: Command and arguments.
+        variables: Environment variables.
+        heap_bytes: Largest Java heap, if the JVM reports it; else ``None``.
     """
 
     requests: resources.ResourceList = field(default_factory=dict)
@@ -186,11 +186,11 @@ class ContainerFacts:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What is known of a cluster beside usage; whatever is not known is left out.
+    """Facts about a cluster other than usage; unknown facts are left out.
 
     Attributes:
         containers: Facts about containers.
-        replicas: How many pods a workload has.
+        replicas: Number of pods by workload.
         labels: Labels of workloads' pods.
         nodes: Allocatable resources of schedulable nodes, by name.
         autoscaled: Target utilisation in percent, by resource, of workloads with a

@@ -17,9 +17,9 @@ SELECTING_KINDS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workload:
-    """A controller that wants so many pods of one template.
+    """A controller with a pod template and a number of replicas.
 
-    ``replicas`` is ``None`` for a DaemonSet, which wants one pod on every node that admits it.
+    ``replicas`` is ``None`` for a DaemonSet, which runs one pod on every node that admits it.
     """
 
     api_version: str
@@ -54,7 +54,7 @@ class Namespace:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
-# What the DaemonSet controller lets its pods tolerate (pkg/controller/daemon/util).
+# Tolerations that the DaemonSet controller adds to its pods (pkg/controller/daemon/util).
 TOLERATIONS = (
     *(
         nodes.Toleration(key, "Exists", "", nodes.NO_EXECUTE)
@@ -68,7 +68,7 @@ TOLERATIONS = (
 
 
 def runs_on(spec: pods.PodSpec, node: nodes.Node) -> bool:
-    """Tell whether a DaemonSet wants a pod on a node."""
+    """Return whether a DaemonSet runs a pod on a node."""
     tolerations = (*spec.tolerations, *TOLERATIONS)
     return spec.admits_node(node.name, node.labels) and not nodes.keeps_away(
         node.taints, tolerations

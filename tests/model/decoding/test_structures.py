@@ -125,7 +125,12 @@ def changed(path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
 MISTAKES: list[tuple[tuple[str | int, ...], Any, str, bool]] = [
     (("nmae",), "x", "nmae: unknown key; did you mean name?", True),
     (("inner", "siez"), 1, "inner.siez: unknown key; did you mean size?", True),
-    (("zzz",), 1, "zzz: unknown key; known are name, inner, flag, share, amount, waitTime", True),
+    (
+        ("zzz",),
+        1,
+        "zzz: unknown key; expected one of name, inner, flag, share, amount, waitTime",
+        True,
+    ),
     (("name",), None, "name: is missing; expected text", True),
     (("inner",), None, "inner: is missing; expected a mapping", True),
     (("inner", "size"), None, "inner.size: is missing; expected a whole number", True),

@@ -1,7 +1,7 @@
-"""Decoded documents into typed values.
+"""Convert decoded documents to typed values.
 
-Durations, field-by-field reading with errors that name the place, and frozen dataclasses with their
-JSON schema. Reading files is the job of ``sources``.
+Durations, field-by-field reading with errors that name the location, and frozen dataclasses with
+their JSON schema. ``sources`` reads the files.
 """
 
 from kubestow.model.decoding.durations import duration_seconds, format_duration, parse_duration

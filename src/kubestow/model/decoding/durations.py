@@ -1,4 +1,4 @@
-"""Durations as people write them: 90s, 15m, 1h30m, 250ms, 2d."""
+"""Durations as text: 90s, 15m, 1h30m, 250ms, 2d."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def duration_seconds(text: str) -> float:
 
 
 def parse_duration(field: fields.Field) -> float:
-    """Return a value of a document as seconds; a bare number is seconds already."""
+    """Return a value of a document as seconds; a bare number is in seconds."""
     value = field.value
     expectation = "expected a duration such as 90s, 15m or 1h30m"
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -50,7 +50,7 @@ def parse_duration(field: fields.Field) -> float:
 
 
 def format_duration(duration_s: float) -> str:
-    """Return seconds in the largest whole unit, for tables and messages.
+    """Format seconds in the largest whole unit, for tables and messages.
 
     >>> format_duration(5400), format_duration(90), format_duration(0.25)
     ('90m', '90s', '250ms')

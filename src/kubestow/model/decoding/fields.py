@@ -1,4 +1,4 @@
-"""Typed reading of decoded documents: every refusal names the place, the value, the expectation."""
+"""Typed reading of decoded documents; errors name the location, the value and the expectation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN = 60  # characters of an offending value that a message quotes
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value inside a document, together with its path; members are of the same class."""
+    """A value of a document with its path; members have the same class."""
 
     value: Any
     place: str
@@ -22,7 +22,7 @@ class Field:
 
     @property
     def where(self) -> str:
-        """The place and the path, as errors name them."""
+        """The location in error messages: file and path."""
         return f"{self.place}: {self.path}" if self.path else self.place
 
     def refuse(self, expectation: str) -> errors.InputError:
@@ -40,7 +40,7 @@ class Field:
 
     @property
     def missing(self) -> bool:
-        """Tell whether the value is absent or null."""
+        """Whether the value is absent or null."""
         return self.value is None
 
     def mapping(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Field:
         return self.value
 
     def choice(self, options: tuple[str, ...], default: str | None = None) -> str:
-        """Return the value as one of several words."""
+        """Return the value as one of several options."""
         word = self.text(default)
         if word not in options:
             raise self.refuse(f"expected one of {', '.join(options)}")
@@ -115,7 +115,7 @@ class Field:
         return float(self.value)
 
     def quantity(self, *, negative: bool = False) -> quantities.Quantity:
-        """Return the value as a Kubernetes quantity, by default not a negative one."""
+        """Return the value as a Kubernetes quantity, non-negative by default."""
         value = self.value
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise self.refuse("expected a quantity such as 500m or 2Gi")
@@ -130,7 +130,7 @@ class Field:
         return quantity
 
     def quantities(self) -> dict[str, quantities.Quantity]:
-        """Return the value as a list of resources."""
+        """Return the value as a resource list."""
         return {name: member.quantity() for name, member in self.members()}
 
     def texts(self) -> tuple[str, ...]:
@@ -143,5 +143,5 @@ class Field:
 
 
 def _plain(value: str | int | float) -> str:
-    """Write a YAML number the way it would stand in a quantity."""
+    """Format a YAML number as in a quantity."""
     return repr(value) if isinstance(value, float) else str(value)

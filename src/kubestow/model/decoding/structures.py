@@ -1,11 +1,11 @@
-"""Frozen dataclasses out of decoded documents, and the JSON schema that describes them.
+"""Read frozen dataclasses from decoded documents, and generate their JSON schema.
 
-One dataclass is the parser, the schema, the defaults and, with its docstring, the reference page.
-Names are camelCase in documents and snake_case here; keys nobody knows are refused. Types:
+One dataclass defines the parser, the schema, the defaults and, with its docstring, the reference
+page. Names are camelCase in documents and snake_case here; unknown keys are refused. Types:
 ``bool``, ``int``, ``float``, ``str``, ``Quantity``, ``Seconds``, ``X | None``, ``tuple[X, ...]``,
-``dict[str, X]``, ``Any`` for what is read later, other such dataclasses, and ``Annotated`` with
-``Bounds`` or ``OneOf``. A class may have a method ``check(field)`` for rules that span several
-members.
+``dict[str, X]``, ``Any`` for values that are read later, other such dataclasses, and ``Annotated``
+with ``ValueBounds`` or ``OneOf``. A class may have a method ``check(field)`` for rules that span
+several members.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ValueBounds:
     below: float | None = None
 
     def broken_by(self, number: float) -> str | None:
-        """Return what is expected of a number that does not comply; ``None`` if it does."""
+        """Return the violated bound as text; ``None`` if the number complies."""
         if self.least is not None and not number >= self.least:
             return f"must be >= {self.least:g}"
         if self.above is not None and not number > self.above:
@@ -48,14 +48,14 @@ class ValueBounds:
         return None
 
     def schema(self) -> dict[str, Any]:
-        """Return the bounds in the words of JSON schema."""
+        """Return the bounds as JSON schema."""
         words = {
             "minimum": self.least,
             "exclusiveMinimum": self.above,
             "maximum": self.most,
             "exclusiveMaximum": self.below,
         }
-        # 0 and 0.0 are one bound to Python, so that which of them is kept is a matter of luck.
+        # 0 and 0.0 are equal in Python, so that either of them may be kept.
         return {
             word: int(bound) if float(bound).is_integer() else bound
             for word, bound in words.items()
@@ -65,19 +65,19 @@ class ValueBounds:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OneOf:
-    """The words a text may be: some, or those that a function returns when a document is read."""
+    """Allowed values of a text; a function is called when a document is read."""
 
     words: tuple[str, ...] | Callable[[], tuple[str, ...]]
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The words."""
+        """The allowed values."""
         return self.words() if callable(self.words) else self.words
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Duration:
-    """Marks a number of seconds that documents write as a duration."""
+    """Marks seconds that documents contain as a duration."""
 
 
 Seconds = Annotated[float, _Duration()]
@@ -91,7 +91,7 @@ def read_structure(kind: type[Made], field: fields.Field) -> Made:
     """Read a dataclass from a document.
 
     Raises:
-        InputError: With path, value and expectation, for the first thing that is wrong.
+        InputError: With path, value and expectation of the first invalid value.
     """
     made: Made = _read_structure(kind, field)
     return made
@@ -108,7 +108,7 @@ def key_of(name: str) -> str:
 
 
 def write_structure(value: Any) -> Any:
-    """Return a structure as plain values with the keys of documents; members left out are gone."""
+    """Return a structure as plain values with the keys of documents; ``None`` is left out."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         if isinstance(value, quantities.Quantity):
             return str(value)
@@ -142,7 +142,9 @@ def _read_structure(kind: Any, field: fields.Field) -> Any:
     for key, member_field in field.members():
         if key not in members:
             near = difflib.get_close_matches(key, members, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(members)}"
+            hint = (
+                f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(members)}"
+            )
             where = f"{member_field.place}: {member_field.path}"
             raise errors.InputError(where, f"unknown key{hint}")
     values = {}
@@ -173,7 +175,7 @@ def _plain(hint: Any) -> Any:
 
 
 def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return a type and what annotates it; a literal is a text that is one of some."""
+    """Return a type and its annotations; a ``Literal`` is a text with ``OneOf``."""
     if typing.get_origin(hint) is typing.Literal:
         return str, (OneOf(typing.get_args(hint)),)
     if typing.get_origin(hint) is Annotated:
@@ -218,7 +220,7 @@ def _read_number(base: type, field: fields.Field, marks: tuple[Any, ...]) -> flo
     if any(isinstance(mark, _Duration) for mark in marks):
         number = durations.parse_duration(field)
     elif base is int and isinstance(field.value, float) and field.value.is_integer():
-        number = int(field.value)  # 3.0 is an integer to JSON schema, too
+        number = int(field.value)  # as in JSON schema, 3.0 is an integer
     elif base is int:
         number = field.integer()
     else:
@@ -256,7 +258,7 @@ def structure_schema(kind: type) -> dict[str, Any]:
 def _define(kind: Any, definitions: dict[str, Any]) -> None:
     if kind.__name__ in definitions:
         return
-    definitions[kind.__name__] = {}  # holds the place, should it contain itself
+    definitions[kind.__name__] = {}  # placeholder, in case it contains itself
     described = describe_members(kind)
     properties, required = {}, []
     for key, (member, hint) in _members(kind).items():
@@ -297,23 +299,23 @@ def _schema_of(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         return {"type": "boolean"}
     if base in (int, float):
         limits = [mark.schema() for mark in marks if isinstance(mark, ValueBounds)]
-        found = limits[0] if limits else {}
+        bounds = limits[0] if limits else {}
         if any(isinstance(mark, _Duration) for mark in marks):
-            # Bounds hold for bare numbers; for texts the pattern asks for a digit that is not 0.
-            start = "^(?=.*[1-9])" if "exclusiveMinimum" in found else "^"
+            # Bounds apply to bare numbers; for texts the pattern requires a non-zero digit.
+            start = "^(?=.*[1-9])" if "exclusiveMinimum" in bounds else "^"
             pattern = start + _DURATION_PATTERN
-            return {"type": ["string", "number"], "pattern": pattern, "minimum": 0, **found}
-        return {"type": "integer" if base is int else "number", **found}
+            return {"type": ["string", "number"], "pattern": pattern, "minimum": 0, **bounds}
+        return {"type": "integer" if base is int else "number", **bounds}
     _define(base, definitions)
     return {"$ref": f"#/$defs/{base.__name__}"}
 
 
 @functools.cache
 def describe_members(kind: type) -> dict[str, str]:
-    """Return what the ``Attributes`` of a class's docstring say about each member."""
+    """Return the descriptions of members in the ``Attributes`` of a class's docstring."""
     text = inspect.getdoc(kind) or ""
-    _, found, rest = text.partition("Attributes:\n")
-    if not found:
+    _, heading, rest = text.partition("Attributes:\n")
+    if not heading:
         return {}
     described: dict[str, str] = {}
     current = ""
