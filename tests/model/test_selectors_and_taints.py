@@ -73,8 +73,8 @@ def test_tolerations(toleration: Toleration, expected: bool) -> None:
 
 
 def test_only_hard_effects_keep_pods_away() -> None:
-    assert not nodes.keeps_away([Taint("k", "v", nodes.PREFER_NO_SCHEDULE)], ())
-    assert nodes.keeps_away([Taint("k", "v", nodes.NO_EXECUTE)], ())
+    assert not nodes.has_untolerated_taint([Taint("k", "v", nodes.PREFER_NO_SCHEDULE)], ())
+    assert nodes.has_untolerated_taint([Taint("k", "v", nodes.NO_EXECUTE)], ())
 
 
 def owned(kind: str, name: str, labels: dict[str, str] | None = None) -> pods.Pod:

@@ -54,7 +54,7 @@ def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
     return any(toleration.tolerates(taint) for toleration in tolerations)
 
 
-def keeps_away(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> bool:
+def has_untolerated_taint(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> bool:
     """Return whether a NoSchedule or NoExecute taint among these is not tolerated."""
     return any(
         taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations)

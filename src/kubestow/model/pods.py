@@ -123,14 +123,14 @@ class PodSpec:
         return tuple(port for c in (*lasting, *self.containers) for port in c.host_ports)
 
     @property
-    def speaks_of_pods(self) -> bool:
+    def has_pod_affinity(self) -> bool:
         """Whether the pod has any affinity or anti-affinity to other pods."""
         return bool(
             self.required_near or self.preferred_near or self.required_apart or self.preferred_apart
         )
 
     @property
-    def prefers(self) -> bool:
+    def has_preferences(self) -> bool:
         """Whether the pod has preferences among feasible nodes."""
         return bool(
             self.preferred_nodes or self.preferred_near or self.preferred_apart or self.spread

@@ -240,7 +240,7 @@ class ClusterState:
 
     def group_of(self, pod: Pod) -> PodGroup:
         """Return the group of a pod; creates it if needed."""
-        own_terms = pod.spec if pod.spec.speaks_of_pods else None
+        own_terms = pod.spec if pod.spec.has_pod_affinity else None
         key = (
             pod.namespace,
             tuple(sorted(pod.labels.items())),

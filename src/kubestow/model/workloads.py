@@ -70,7 +70,7 @@ TOLERATIONS = (
 def runs_on(spec: pods.PodSpec, node: nodes.Node) -> bool:
     """Return whether a DaemonSet runs a pod on a node."""
     tolerations = (*spec.tolerations, *TOLERATIONS)
-    return spec.admits_node(node.name, node.labels) and not nodes.keeps_away(
+    return spec.admits_node(node.name, node.labels) and not nodes.has_untolerated_taint(
         node.taints, tolerations
     )
 

@@ -161,6 +161,6 @@ def representative(pod: pods.Pod) -> states.PodGroup:
         pod.namespace,
         pod.labels,
         pod.terminating,
-        pod.spec if pod.spec.speaks_of_pods else None,
+        pod.spec if pod.spec.has_pod_affinity else None,
         np.zeros(0, dtype=np.int64),
     )

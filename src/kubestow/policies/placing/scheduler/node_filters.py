@@ -42,13 +42,17 @@ def over_taints(
 def untolerated(cycle: Cycle) -> FilterVerdict:
     """Filter out nodes with a NoSchedule or NoExecute taint that the pod does not tolerate."""
     tolerations = cycle.pod.spec.tolerations
-    kept_away = over_taints(cycle.state, lambda taints: nodes.keeps_away(taints, tolerations))
+    kept_away = over_taints(
+        cycle.state, lambda taints: nodes.has_untolerated_taint(taints, tolerations)
+    )
 
     def explain(row: int) -> str:
         if cycle.features.anonymous_taints:
             return "node(s) had untolerated taint(s)"
         taint = next(
-            t for t in cycle.state.nodes[row].taints if nodes.keeps_away((t,), tolerations)
+            t
+            for t in cycle.state.nodes[row].taints
+            if nodes.has_untolerated_taint((t,), tolerations)
         )
         return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
 

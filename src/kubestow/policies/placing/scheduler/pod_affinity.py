@@ -88,7 +88,7 @@ def _not_repelled(cycle: Cycle) -> arrays.Bools:
 
 def compatible(cycle: Cycle) -> FilterVerdict | None:
     """Filter by the required terms of the incoming pod and of existing pods."""
-    if not cycle.pod.spec.speaks_of_pods and not any(g.spec for g in cycle.state.groups):
+    if not cycle.pod.spec.has_pod_affinity and not any(g.spec for g in cycle.state.groups):
         return None
     near, apart, not_repelled = _near(cycle), _apart(cycle), _not_repelled(cycle)
 

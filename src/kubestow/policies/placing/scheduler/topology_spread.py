@@ -58,7 +58,7 @@ def eligible_nodes(cycle: Cycle, constraint: pods.SpreadConstraint) -> arrays.Bo
         passes &= node_affinity.required_mask(cycle.state, spec)
     if constraint.honor_taints:
         kept_away = node_filters.over_taints(
-            cycle.state, lambda taints: nodes.keeps_away(taints, spec.tolerations)
+            cycle.state, lambda taints: nodes.has_untolerated_taint(taints, spec.tolerations)
         )
         passes &= kept_away == 0
     return passes

@@ -147,7 +147,7 @@ def sent_scores(
         return whole
     most = int(whole.max())
     top = np.flatnonzero(whole == most)
-    if len(top) > 1 and not pod.spec.prefers:
+    if len(top) > 1 and not pod.spec.has_preferences:
         known = np.fmax(scores[top], 0.0)
         best = top[known >= known.max() - _TINY]
         count = state.requested[rows[best], state.columns[resources.PODS]]

@@ -34,7 +34,7 @@ _SPREAD: Final = ("ReplicaSet", "StatefulSet", "ReplicationController")
 
 def has_preferences(pod: pods.Pod) -> bool:
     """Return whether kube-scheduler scores preferences for this pod."""
-    return pod.spec.prefers or (pod.owner is not None and pod.owner.kind in _SPREAD)
+    return pod.spec.has_preferences or (pod.owner is not None and pod.owner.kind in _SPREAD)
 
 
 def pick_shortlist(scores: arrays.Floats) -> Ints:
