@@ -12,7 +12,7 @@ PREDICTED = np.array([[12.0, 17.0, 40.0, 1.1]])
 # errors 2, 3, 0, 1
 
 
-@pytest.fixture(name="found")
+@pytest.fixture(name="result")
 def measure() -> accuracy.Accuracy:
     return accuracy.measure(ACTUAL, PREDICTED, np.array([0.5]))
 

@@ -1,4 +1,4 @@
-"""Autocorrelations by hand and against statsmodels."""
+"""Autocorrelations, computed by hand and against statsmodels."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_progress_is_told() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Peeking:
-    """A model that looks at the whole stretch before it forecasts."""
+    """A model that uses the whole stretch before it forecasts."""
 
     name: ClassVar[str] = "peeking"
     least_points: ClassVar[int] = 1

@@ -12,9 +12,9 @@ PARAMETERS = forecasting_gate.GateParameters(evidence=3, memory=0.5)
 
 
 def run(gate: forecasting_gate.Gate, misses: list[tuple[float, float]]) -> forecasting_gate.Gate:
-    """Judge forecasts that are off by so much, and last values that are."""
+    """Evaluate forecasts with given errors of the model and of persistence."""
     for model, last in misses:
-        gate = gate.expect(10.0 + model, 10.0 + last, 1).judge(10.0, PARAMETERS)
+        gate = gate.expect(10.0 + model, 10.0 + last, 1).evaluate(10.0, PARAMETERS)
     return gate
 
 
@@ -39,15 +39,15 @@ def test_old_errors_count_less() -> None:
 
 
 def test_a_forecast_is_judged_when_its_time_has_come() -> None:
-    gate = forecasting_gate.Gate().expect(5.0, 1.0, 2).judge(99.0, PARAMETERS)
+    gate = forecasting_gate.Gate().expect(5.0, 1.0, 2).evaluate(99.0, PARAMETERS)
     assert gate.judged == 0
-    gate = gate.judge(4.0, PARAMETERS)
+    gate = gate.evaluate(4.0, PARAMETERS)
     assert (gate.judged, gate.model_loss, gate.last_loss, gate.waiting) == (1, 1.0, 3.0, ())
 
 
 def test_several_horizons_wait_side_by_side() -> None:
     gate = forecasting_gate.Gate().expect(1.0, 0.0, 3).expect(2.0, 0.0, 1).expect(3.0, 0.0, 0)
-    gate = gate.judge(2.0, PARAMETERS)
+    gate = gate.evaluate(2.0, PARAMETERS)
     assert (gate.judged, gate.waiting) == (2, ((2, 1.0, 0.0),))
 
 

@@ -1,4 +1,4 @@
-"""Seasons are found where there are some, and nowhere else."""
+"""Seasons are detected where there are some, and nowhere else."""
 
 from __future__ import annotations
 

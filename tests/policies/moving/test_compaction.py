@@ -1,4 +1,4 @@
-"""Emptying nodes that are hardly requested."""
+"""Draining nodes with low requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLENTY = plans.MoveBudget(most=100, allowed={})
 
 
 def cluster(*counts: int, unschedulable: tuple[int, ...] = ()) -> clusters.Cluster:
-    """Return nodes of 10 cores with so many pods of one core each."""
+    """Return nodes of 10 cores with given numbers of pods of one core each."""
     made: list[nodes.Node] = []
     result: list[pods.Pod] = []
     for number, count in enumerate(counts):

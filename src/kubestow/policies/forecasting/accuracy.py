@@ -1,14 +1,14 @@
-"""How far forecasts were off: MAE, MAPE, RMSE, sMAPE, WAPE, MASE, pinball loss, coverage.
+"""Forecast accuracy: MAE, MAPE, RMSE, sMAPE, WAPE, MASE, pinball loss, coverage.
 
 Everything is computed for each series over all its forecasts; shares are fractions, not percent.
-Where the truth is not known (``nan``: it lies behind the end) a forecast does not count.
+A forecast without a known actual value (``nan``: beyond the end) does not count.
 
 - MAPE is undefined at 0 and explodes near it. Values smaller than 1 % of the mean of all absolute
-  values are left out, and how many is told.
+  values are omitted, and their number is reported.
 - MASE divides the MAE by that of the seasonal naive forecast inside the *training part*, one step
   ahead for a season of one step (Hyndman and Koehler, Another look at measures of forecast
   accuracy, 2006). A series that never changed there has no scale, and no MASE.
-- Pinball loss is the mean over the levels asked.
+- Pinball loss is the mean over the given levels.
 - Coverage of 0.9 is the share of values inside the central 90 %: not below the 5 % quantile and
   not above the 95 % quantile.
 """
@@ -24,22 +24,22 @@ from kubestow.model import arrays
 from kubestow.policies.forecasting import seasons
 
 SMALL = 0.01
-"""Share of the mean absolute value below which MAPE leaves a value out."""
+"""Share of the mean absolute value below which MAPE omits a value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Accuracy:
-    """Errors of each series; ``nan`` where an error has no meaning.
+    """Errors of each series; ``nan`` where an error is undefined.
 
     Attributes:
         mae: Mean absolute error.
         mape: Mean absolute error relative to the value.
-        mape_dropped: Values too small for it.
-        rmse: Root of the mean squared error.
-        smape: Mean of twice the absolute error by the sum of the absolute values.
-        wape: Sum of absolute errors by the sum of absolute values.
-        mase: Mean absolute error in units of the naive one.
-        count: Forecasts that count.
+        mape_dropped: Number of values too small for it.
+        rmse: Root mean squared error.
+        smape: Mean of twice the absolute error divided by the sum of the absolute values.
+        wape: Sum of absolute errors divided by the sum of absolute values.
+        mase: Mean absolute error relative to the naive one.
+        count: Number of forecasts that count.
     """
 
     mae: arrays.Floats
@@ -56,8 +56,8 @@ def measure(actual: arrays.Floats, predicted: arrays.Floats, scales: arrays.Floa
     """Return the errors of each series.
 
     Args:
-        actual: What came; the first axis is the series.
-        predicted: What was expected, of the same shape.
+        actual: Actual values; the first axis is the series.
+        predicted: Forecasts, of the same shape.
         scales: Naive error of each series (``scale``).
     """
     truth = actual.reshape(len(actual), -1)
@@ -82,20 +82,20 @@ def measure(actual: arrays.Floats, predicted: arrays.Floats, scales: arrays.Floa
 
 
 def scale(values: arrays.Floats, lengths: arrays.Ints | int = seasons.NONE) -> arrays.Floats:
-    """Return the mean absolute error of the seasonal naive forecast inside a past.
+    """Return the in-sample mean absolute error of the seasonal naive forecast.
 
     Args:
         values: The training part, one row per series.
-        lengths: Steps of a season, for all or for each; 1 for the last value.
+        lengths: Season length in steps, for all or for each series; 1 for the last value.
     """
-    found = np.zeros(len(values))
+    scales = np.zeros(len(values))
     each = np.broadcast_to(np.asarray(lengths, dtype=np.int64), len(values))
     for length in np.unique(each):
         which = each == length
         if length < values.shape[1]:
             changes = np.abs(values[which, length:] - values[which, :-length])
-            found[which] = changes.mean(axis=1)
-    return found
+            scales[which] = changes.mean(axis=1)
+    return scales
 
 
 def pinball(
@@ -104,7 +104,7 @@ def pinball(
     """Return the mean pinball loss of each series, over all forecasts and levels.
 
     Args:
-        actual: What came; the first axis is the series.
+        actual: Actual values; the first axis is the series.
         quantiles: Quantiles, with one more axis for the levels.
         levels: The levels.
     """
@@ -125,7 +125,7 @@ def coverage(
     """Return the share of values inside a central interval, for each series.
 
     Args:
-        actual: What came; the first axis is the series.
+        actual: Actual values; the first axis is the series.
         quantiles: Quantiles, with one more axis for the levels.
         levels: The levels, with both ends of the interval among them.
         central: Width of the interval, e.g. 0.9 for the levels 0.05 and 0.95.
@@ -145,7 +145,7 @@ def _place(levels: Sequence[float], level: float) -> int:
 
 
 def _root_mean_square(errors: arrays.Floats, count: arrays.Ints) -> arrays.Floats:
-    """Return roots of mean squares, scaled so that squares neither vanish nor overflow."""
+    """Return root mean squares, scaled so that squares neither underflow nor overflow."""
     largest = errors.max(axis=1, initial=0.0)
     safe = np.where(largest > 0.0, largest, 1.0)[:, None]
     roots: arrays.Floats = largest * np.sqrt(_divide(((errors / safe) ** 2).sum(axis=1), count))
@@ -155,7 +155,7 @@ def _root_mean_square(errors: arrays.Floats, count: arrays.Ints) -> arrays.Float
 def _divide(
     upper: arrays.Floats | arrays.Ints, lower: arrays.Floats | arrays.Ints
 ) -> arrays.Floats:
-    """Return quotients; ``nan`` where there is nothing to divide by."""
+    """Return quotients; ``nan`` where the denominator is not positive."""
     out = np.full(np.broadcast_shapes(np.shape(upper), np.shape(lower)), np.nan)
     np.divide(upper, lower, out=out, where=np.asarray(lower) > 0)
     return out

@@ -1,7 +1,7 @@
 """Autocorrelations and partial autocorrelations of many series at once.
 
-The first by equation 3.1 of Shi 2023 (sums over all pairs, over the sum of squares), the second by
-Durbin and Levinson's recursion on them. Read by people to see candidates for ARIMA orders, and by
+The former by equation 3.1 of Shi 2023 (sums over all pairs, divided by the sum of squares), the
+latter by the Durbin-Levinson recursion on them. Used to show candidates for ARIMA orders, and by
 ``diagnostics``.
 """
 
@@ -14,7 +14,7 @@ from kubestow.policies.forecasting import histories
 
 
 def correlate(values: Floats, lags: int) -> Floats:
-    """Return the autocorrelations at lags 0 to ``lags``; zero beyond 0 where a series stands still.
+    """Return the autocorrelations at lags 0 to ``lags``; of a constant series 0 beyond lag 0.
 
     Args:
         values: One row per series, more points than lags.
@@ -26,26 +26,26 @@ def correlate(values: Floats, lags: int) -> Floats:
     rows = histories.check(values, lags + 1, "autocorrelations")
     points = rows.shape[1]
     centred = rows - rows.mean(axis=1, keepdims=True)
-    # A common scale cannot change a correlation, but keeps squares of extreme values in range.
+    # Scaling does not change a correlation, but keeps squares of extreme values in range.
     sizes = np.abs(centred).max(axis=1, keepdims=True)
     centred = centred / np.where(sizes > 0.0, sizes, 1.0)
     sums = np.stack(
         [(centred[:, lag:] * centred[:, : points - lag]).sum(axis=1) for lag in range(lags + 1)], 1
     )
-    found = sums / np.where(sums[:, :1] > 0.0, sums[:, :1], 1.0)
-    found[:, 0] = 1.0
-    return found
+    correlations = sums / np.where(sums[:, :1] > 0.0, sums[:, :1], 1.0)
+    correlations[:, 0] = 1.0
+    return correlations
 
 
 def correlate_partially(values: Floats, lags: int) -> Floats:
     """Return the partial autocorrelations at lags 0 to ``lags``, in the shape of ``correlate``."""
-    return take_between(correlate(values, lags))
+    return partial_autocorrelations(correlate(values, lags))
 
 
-def take_between(correlations: Floats) -> Floats:
-    """Return partial autocorrelations of autocorrelations (Durbin-Levinson), lag 0 included.
+def partial_autocorrelations(correlations: Floats) -> Floats:
+    """Return partial autocorrelations from autocorrelations (Durbin-Levinson), including lag 0.
 
-    Where everything is explained before a lag, the lags from there on are zero.
+    Once the variance is fully explained, the remaining lags are 0.
     """
     count, width = correlations.shape
     partials = np.zeros((count, width))

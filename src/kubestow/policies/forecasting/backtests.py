@@ -1,11 +1,11 @@
-"""Back-tests: forecasts made again along the past, each with what was known at its origin.
+"""Back-tests: forecasts along the history, each from the data known at its origin.
 
-The origin rolls over the points behind a first part on which the model is fitted. Parameters stay,
-the state moves on; on demand the model is fitted again after every so many origins. All horizons
-are read off the same looks ahead. Seconds are told by a clock that is handed in.
+The origin rolls over the points after a first part on which the model is fitted. Parameters stay,
+the state is updated; optionally the model is refitted every ``refit_every`` origins. All horizons
+come from the same forecasts. Time is read from a clock argument.
 
-``find_leak`` runs a back-test twice, the second time with another future: what was forecast before
-must not change by a single bit.
+``find_leak`` repeats a back-test with a changed future: earlier forecasts must not change by a
+single bit.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ Clock = Callable[[], float]
 Watch = Callable[[int], None]
 
 _MOST_NUMBERS = 1_000_000
-"""Numbers of one look along the points: 8 MB."""
+"""Maximum numbers of one block of forecasts: 8 MB."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Backtest:
-    """Forecasts along the past.
+    """Forecasts along the history.
 
     Attributes:
         horizons: Steps ahead.
         origins: Points known at each origin.
-        actual: What came, by series, origin and horizon; ``nan`` behind the end.
-        predicted: What was expected, of the same shape.
-        fit_s: Seconds spent on fitting, all fits together.
-        predict_s: Seconds spent on moving on and looking ahead.
-        fits: How often the model was fitted.
+        actual: Actual values, by series, origin and horizon; ``nan`` beyond the end.
+        predicted: Forecasts, of the same shape.
+        fit_s: Total seconds spent on fitting.
+        predict_s: Seconds spent on updating and forecasting.
+        fits: Number of fits.
     """
 
     horizons: tuple[int, ...]
@@ -59,18 +59,18 @@ def run(
     clock: Clock = lambda: 0.0,
     watch: Watch = lambda _: None,
 ) -> Backtest:
-    """Roll a point model over the past.
+    """Roll a point model over the history.
 
     Args:
         forecaster: The model.
         values: One row per series.
-        begin: Points known at the first origin; the first fit takes just these.
+        begin: Points known at the first origin; the first fit uses only these.
         horizons: Steps ahead.
         stride: Points between two origins.
-        refit_every: Origins after which the model is fitted again to all that is known by then;
-            0 for never.
-        clock: Tells seconds.
-        watch: Called with the number of origins that are done.
+        refit_every: Number of origins after which the model is refitted to all points known then; 0
+            for never.
+        clock: Returns the time in seconds.
+        watch: Called with the number of origins done.
     """
     rows = histories.as_rows(values)
     steps, origins = tuple(horizons), place_origins(rows.shape[1], begin, horizons, stride)
@@ -83,9 +83,9 @@ def run(
         fitted = forecaster.fit(rows[:, : origins[first]])
         between = clock()
         part = origins[first : first + block]
-        for looked in _look_ahead(fitted, rows, part, stride, steps):
-            predicted[:, done : done + looked.shape[1]] = looked
-            done += looked.shape[1]
+        for forecasts in _forecast(fitted, rows, part, stride, steps):
+            predicted[:, done : done + forecasts.shape[1]] = forecasts
+            done += forecasts.shape[1]
             watch(done)
         fit_s, predict_s = fit_s + between - started, predict_s + clock() - between
         fits += 1
@@ -94,42 +94,42 @@ def run(
 
 
 def place_origins(points: int, begin: int, horizons: Sequence[int], stride: int = 1) -> arrays.Ints:
-    """Return the origins at which at least the shortest horizon has come true."""
+    """Return the origins for which the value at the shortest horizon is known."""
     return np.arange(begin, points - min(horizons) + 1, stride, dtype=np.int64)
 
 
 def take_actual(
     values: arrays.Floats, origins: arrays.Ints, horizons: Sequence[int]
 ) -> arrays.Floats:
-    """Return what came after each origin at each horizon; ``nan`` behind the end."""
+    """Return the actual value of each origin and horizon; ``nan`` beyond the end."""
     places = origins[:, None] + np.asarray(horizons, dtype=np.int64) - 1
     known = places < values.shape[1]
     return np.where(known, values[:, np.where(known, places, 0)], np.nan)
 
 
-def _look_ahead(
+def _forecast(
     fitted: protocols.PointFitted,
     rows: arrays.Floats,
     origins: arrays.Ints,
     stride: int,
     horizons: tuple[int, ...],
 ) -> list[arrays.Floats]:
-    """Return what is expected from each origin on; the model stands at the first one."""
+    """Return the forecasts from each origin in blocks; the model is at the first one."""
     columns, most = np.asarray(horizons) - 1, max(horizons)
-    found = [fitted.means(most)[:, None, columns]]
-    # Rolling looks ahead after every point, which is waste where origins are far apart.
+    blocks = [fitted.means(most)[:, None, columns]]
+    # Rolling forecasts after every point, which is wasteful where origins are far apart.
     chunk = stride if stride > 1 else max(1, _MOST_NUMBERS // (len(rows) * most))
     here, last = int(origins[0]), int(origins[-1])
     while here < last:
         points = rows[:, here : min(here + chunk, last)]
         if stride > 1:
             fitted = fitted.update(points)
-            found.append(fitted.means(most)[:, None, columns])
+            blocks.append(fitted.means(most)[:, None, columns])
         else:
-            found.append(fitted.roll(points, most)[:, :, columns])
+            blocks.append(fitted.roll(points, most)[:, :, columns])
             fitted = fitted.update(points)
         here += points.shape[1]
-    return found
+    return blocks
 
 
 def find_leak(
@@ -141,15 +141,15 @@ def find_leak(
     *,
     cuts: int = 3,
 ) -> str | None:
-    """Tell where a forecast depends on what came after its origin; ``None`` if nowhere.
+    """Return where a forecast depends on points after its origin; ``None`` if nowhere.
 
     Args:
         forecaster: The model.
-        values: One row per series, with points behind ``begin``.
+        values: One row per series, with points after ``begin``.
         begin: Points known at the first origin.
         horizons: Steps ahead.
-        rng: Draws the other futures.
-        cuts: How many places are tried behind which the future is another one.
+        rng: Draws the changed futures.
+        cuts: Number of positions from which the future is changed.
     """
     before = run(forecaster, values, begin, horizons)
     spread = 1.0 + np.abs(values).max()
@@ -161,16 +161,16 @@ def find_leak(
         differs = (before.predicted[:, known] != after.predicted[:, known]).any(axis=(0, 2))
         if differs.any():
             origin = int(before.origins[known][differs][0])
-            return f"{forecaster.name}: from origin {origin} points at or after {cut} are seen"
+            return f"{forecaster.name}: from origin {origin} points at or after {cut} are used"
     return None
 
 
-"""Quantiles of one look along the points: 8 MB."""
+"""Maximum numbers of one block of quantiles: 8 MB."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalBacktest:
-    """Forecasts along the past, with quantiles.
+    """Forecasts along the history, with quantiles.
 
     Attributes:
         means: The point forecasts.
@@ -193,16 +193,16 @@ def run_with_intervals(
     clock: Clock = lambda: 0.0,
     watch: Watch = lambda _: None,
 ) -> IntervalBacktest:
-    """Roll a model with intervals over the past.
+    """Roll a model with prediction intervals over the history.
 
     Args:
         forecaster: The model.
         values: One row per series.
-        begin: Points known at the first origin; the fit takes just these.
+        begin: Points known at the first origin; the fit uses only these.
         horizons: Steps ahead.
         levels: Levels of the quantiles.
-        clock: Tells seconds.
-        watch: Called with the number of origins that are done.
+        clock: Returns the time in seconds.
+        watch: Called with the number of origins done.
     """
     rows = histories.as_rows(values)
     origins = place_origins(rows.shape[1], begin, horizons)
@@ -220,7 +220,7 @@ def run_with_intervals(
         quantiles.append(rolled.quantiles[:, :, columns])
         fitted = fitted.update(points)
         watch(here + points.shape[1] - begin)
-    found = Backtest(
+    backtest = Backtest(
         tuple(horizons),
         origins,
         take_actual(rows, origins, horizons),
@@ -229,4 +229,4 @@ def run_with_intervals(
         clock() - between,
         1,
     )
-    return IntervalBacktest(found, now.levels, np.concatenate(quantiles, axis=1))
+    return IntervalBacktest(backtest, now.levels, np.concatenate(quantiles, axis=1))

@@ -1,7 +1,7 @@
-"""The models every other one has to beat: the last value, the value one season ago.
+"""Baselines that every other model has to beat, such as the last value or the last season.
 
-Both are read off a tail of the past. A season is given, or found on the training part by
-``seasons``, for each series on its own; a series without one has a season of one step, which makes
+They use only a tail of the history. A season is given, or detected in the training part by
+``seasons``, separately for each series; a series without one has a season of one step, which makes
 the seasonal model the same as persistence.
 """
 
@@ -19,24 +19,24 @@ from kubestow.policies.forecasting import histories, seasons
 
 @dataclass(frozen=True, slots=True)
 class Persistence:
-    """Tomorrow is like now."""
+    """The last value."""
 
     name: ClassVar[str] = "persistence"
     least_points: ClassVar[int] = 1
 
     def fit(self, values: arrays.Floats) -> Repeated:
-        """Remember the last point."""
+        """Keep the last point."""
         rows = histories.check(values, self.least_points, self.name)
         return Repeated(rows[:, -1:].copy(), np.ones(len(rows), dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
 class SeasonalNaive:
-    """The next step is like the same step one season ago.
+    """The value one season ago.
 
     Attributes:
-        season: Steps of a season; ``None`` to find it in the past of each series.
-        hints: Seasons that are likely from the calendar, in steps, tried before others.
+        season: Steps of a season; ``None`` to detect it in the history of each series.
+        hints: Seasons that the calendar suggests, in steps, tried before others.
     """
 
     season: int | None = None
@@ -46,7 +46,7 @@ class SeasonalNaive:
     least_points: ClassVar[int] = 1
 
     def fit(self, values: arrays.Floats) -> Repeated:
-        """Find the seasons and remember the last one."""
+        """Detect the seasons and keep the last one."""
         rows = histories.check(values, self.least_points, self.name)
         lengths = seasons.choose(rows, self.season, self.hints)
         return Repeated(histories.take_tail(rows, int(lengths.max(initial=1))), lengths)
@@ -54,22 +54,22 @@ class SeasonalNaive:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeated:
-    """The last season over and over again.
+    """The last season, repeated.
 
     Attributes:
         tail: The last points, as many as the longest season has.
-        lengths: Steps of a season of each series.
+        lengths: Season length of each series, in steps.
     """
 
     tail: arrays.Floats
     lengths: arrays.Ints
 
     def update(self, points: arrays.Floats) -> Repeated:
-        """Move on by new points."""
+        """Update with new points."""
         return Repeated(histories.extend(self.tail, points), self.lengths)
 
     def restart(self, values: arrays.Floats) -> Repeated:
-        """Return the same model at the end of another past."""
+        """Return the same model at the end of another history."""
         return Repeated(histories.take_tail(values, self.tail.shape[1]), self.lengths)
 
     def means(self, steps: int) -> arrays.Floats:
@@ -78,21 +78,21 @@ class Repeated:
 
     def roll(self, points: arrays.Floats, steps: int) -> arrays.Floats:
         """Repeat the last season after each point."""
-        windows = histories.look_through(self.tail, points)
+        windows = histories.sliding_tails(self.tail, points)
         places = np.broadcast_to(
             self._places(steps)[:, None, :], (*windows.shape[:2], max(0, steps))
         )
         return np.take_along_axis(windows, places, axis=2)
 
     def _places(self, steps: int) -> arrays.Ints:
-        """Return where in the tail the value of each step stands."""
+        """Return the position in the tail of the value of each step."""
         lengths = self.lengths[:, None]
         ahead = np.arange(steps, dtype=np.int64)[None, :]
         return np.int64(self.tail.shape[1]) - lengths + ahead % lengths
 
 
 def fit_line(x: arrays.Floats, y: arrays.Floats) -> tuple[float, float]:
-    """Return slope and intercept of the line of least squares; points of one x have no slope."""
+    """Return slope and intercept of the least-squares line; the slope is 0 if all x are equal."""
     centred = x - x.mean()
     spread = float(centred @ centred)
     slope = float(centred @ (y - y.mean())) / spread if spread > 0.0 else 0.0
@@ -101,36 +101,36 @@ def fit_line(x: arrays.Floats, y: arrays.Floats) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """From the last point on with the mean slope of the whole past."""
+    """Extrapolation from the last point with the mean slope of the whole history."""
 
     name: ClassVar[str] = "drift"
     least_points: ClassVar[int] = 2
 
     def fit(self, values: arrays.Floats) -> Drifting:
-        """Remember first and last point."""
+        """Keep the first and last point."""
         rows = histories.check(values, self.least_points, self.name)
         return Drifting(rows[:, :1].copy(), rows[:, -1:].copy(), rows.shape[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drifting:
-    """First and last point of each series, and how many points there were."""
+    """First and last point of each series, and the number of points."""
 
     first: arrays.Floats
     last: arrays.Floats
     count: int
 
     def update(self, points: arrays.Floats) -> Drifting:
-        """Move on by new points."""
+        """Update with new points."""
         last = histories.extend(self.last, points)
         return Drifting(self.first, last, self.count + points.shape[1])
 
     def restart(self, values: arrays.Floats) -> Drifting:
-        """Return the same model at the end of another past."""
+        """Return the same model at the end of another history."""
         return Drifting(values[:, :1].copy(), values[:, -1:].copy(), values.shape[1])
 
     def means(self, steps: int) -> arrays.Floats:
-        """Follow the line through the first and the last point."""
+        """Extrapolate the line through the first and the last point."""
         slope = (self.last - self.first) / (self.count - 1)
         means: arrays.Floats = self.last + slope * np.arange(1.0, steps + 1.0)
         return means
@@ -166,7 +166,7 @@ class MovingAverage:
 
 @dataclass(frozen=True, slots=True)
 class LineFit:
-    """The line of least squares through the last points, extended.
+    """The least-squares line through the last points, extrapolated.
 
     Attributes:
         window: How many points.
@@ -192,7 +192,7 @@ class LineFit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighted:
-    """Weighted sums of the last points: a level, and a slope from there on.
+    """Weighted sums of the last points: a level and a slope.
 
     Attributes:
         tail: The last points.
@@ -207,12 +207,12 @@ class Weighted:
     reach: float = 0.0
 
     def update(self, points: arrays.Floats) -> Weighted:
-        """Move on by new points."""
+        """Update with new points."""
         tail = histories.extend(self.tail, points)
         return Weighted(tail, self.level, self.slope, self.reach)
 
     def restart(self, values: arrays.Floats) -> Weighted:
-        """Return the same model at the end of another past."""
+        """Return the same model at the end of another history."""
         tail = histories.take_tail(values, self.tail.shape[1])
         return Weighted(tail, self.level, self.slope, self.reach)
 
@@ -222,7 +222,7 @@ class Weighted:
 
     def roll(self, points: arrays.Floats, steps: int) -> arrays.Floats:
         """Follow the line after each point."""
-        return self._ahead(histories.look_through(self.tail, points), steps)
+        return self._ahead(histories.sliding_tails(self.tail, points), steps)
 
     def _ahead(self, windows: arrays.Floats, steps: int) -> arrays.Floats:
         level = windows @ self.level

@@ -1,8 +1,8 @@
-"""Whether the residuals of a fitted model are what they should be: white, normal, of one variance.
+"""Residual diagnostics of a fitted model: white noise, normality, constant variance.
 
-Shi 2023, section 3.2, step 5 asks for three tests and names none; these are the usual ones: Ljung
-and Box (1978) for autocorrelation, Jarque and Bera (1980) for normality, Engle (1982) for variance
-that comes in clusters. All for many series at once; p-values are those of chi-squared.
+Shi 2023, section 3.2, step 5 requires three tests and names none; these are the usual ones: Ljung
+and Box (1978) for autocorrelation, Jarque and Bera (1980) for normality, Engle (1982) for
+volatility clustering. All for many series at once; p-values are those of chi-squared.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy import special
 from kubestow.model.arrays import Floats
 from kubestow.policies.forecasting import autocorrelation, histories
 
-LEAST_POINTS = 8  # fewer leave the regression of the third test without a degree of freedom
+LEAST_POINTS = 8  # fewer leave the regression of the third test no degree of freedom
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,15 +29,15 @@ class TestOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What the residuals of one series look like.
+    """Diagnosis of the residuals of one series.
 
     Attributes:
         points: Number of residuals.
-        lags: Lags the first and the third test look at.
-        autocorrelation_p: Ljung-Box; small if something predictable is left.
-        normality_p: Jarque-Bera; small if quantiles must not be read off a normal distribution.
-        arch_p: Engle's test; small if calm and rough times come in clusters.
-        verdict: One sentence.
+        lags: Lags of the first and the third test.
+        autocorrelation_p: Ljung-Box; small if the residuals are predictable.
+        normality_p: Jarque-Bera; small if normal quantiles must not be used.
+        arch_p: Engle's test; small if volatility is clustered.
+        verdict: Summary in one sentence.
     """
 
     points: int
@@ -49,7 +49,7 @@ class Diagnosis:
 
 
 def choose_lags(points: int) -> int:
-    """Return the usual number of lags: 10, or a fifth of the points if that is less."""
+    """Return the usual number of lags: 10, or a fifth of the points if fewer."""
     return max(1, min(10, points // 5))
 
 
@@ -59,26 +59,26 @@ def check_whiteness(residuals: Floats, lags: int, parameters: int = 0) -> TestOu
     Args:
         residuals: One row per series.
         lags: The highest lag.
-        parameters: Coefficients that were fitted; as many degrees of freedom are lost, but one.
+        parameters: Number of fitted coefficients; reduces the degrees of freedom, down to one.
     """
     points = residuals.shape[1]
-    found = autocorrelation.correlate(residuals, lags)[:, 1:]
+    correlations = autocorrelation.correlate(residuals, lags)[:, 1:]
     weights = 1.0 / (points - np.arange(1, lags + 1))
-    statistics = points * (points + 2.0) * (found**2 * weights).sum(axis=1)
+    statistics = points * (points + 2.0) * (correlations**2 * weights).sum(axis=1)
     return _chi_squared(statistics, max(1, lags - parameters))
 
 
 def check_normality(residuals: Floats) -> TestOutcome:
     """Test skewness and kurtosis together (Jarque-Bera)."""
-    scaled, still = _standardise(residuals)
+    scaled, constant = _standardise(residuals)
     skewness = (scaled**3).mean(axis=1)
     excess = (scaled**4).mean(axis=1) - 3.0
     statistics = residuals.shape[1] / 6.0 * (skewness**2 + excess**2 / 4.0)
-    return _chi_squared(np.where(still, 0.0, statistics), 2)
+    return _chi_squared(np.where(constant, 0.0, statistics), 2)
 
 
 def check_clusters(residuals: Floats, lags: int) -> TestOutcome:
-    """Test whether squares depend on squares before (Engle's Lagrange multiplier test).
+    """Test whether squares depend on earlier squares (Engle's Lagrange multiplier test).
 
     The squares are regressed on a constant and their lags; points times R-squared is chi-squared.
     """
@@ -91,8 +91,8 @@ def check_clusters(residuals: Floats, lags: int) -> TestOutcome:
     shares = np.einsum("sij,si->sj", directions, explained)
     rest = ((explained - np.einsum("sij,sj->si", directions, shares)) ** 2).sum(axis=1)
     total = ((explained - explained.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    still = total <= 1e-20 * (explained**2).sum(axis=1)
-    share = np.where(still, 0.0, 1.0 - rest / np.where(still, 1.0, total))
+    constant = total <= 1e-20 * (explained**2).sum(axis=1)
+    share = np.where(constant, 0.0, 1.0 - rest / np.where(constant, 1.0, total))
     return _chi_squared(points * np.clip(share, 0.0, 1.0), lags)
 
 
@@ -103,9 +103,9 @@ def diagnose(
 
     Args:
         residuals: One row per series.
-        lags: How far back to look; ``None`` for the usual number.
-        parameters: Coefficients that were fitted.
-        level: Below this p-value the verdict objects.
+        lags: Number of lags; ``None`` for the usual number.
+        parameters: Number of fitted coefficients.
+        level: p-value below which a test rejects.
     """
     rows = histories.check(residuals, LEAST_POINTS, "diagnostics")
     points = rows.shape[1]
@@ -114,13 +114,13 @@ def diagnose(
     normal = check_normality(rows).p_values
     calm = check_clusters(rows, count).p_values
     return tuple(
-        Diagnosis(points, count, a, b, c, judge(a, b, c, level))
+        Diagnosis(points, count, a, b, c, summarize(a, b, c, level))
         for a, b, c in zip(white.tolist(), normal.tolist(), calm.tolist(), strict=True)
     )
 
 
-def judge(autocorrelation_p: float, normality_p: float, arch_p: float, level: float) -> str:
-    """Say in one sentence what the p-values mean for who uses the model."""
+def summarize(autocorrelation_p: float, normality_p: float, arch_p: float, level: float) -> str:
+    """Summarize in one sentence what the p-values mean for users of the model."""
     objections = [
         text
         for p_value, text in (
@@ -142,7 +142,7 @@ def _chi_squared(statistics: Floats, freedom: int) -> TestOutcome:
 
 
 def _scale(rows: Floats) -> Floats:
-    """Return rows of size one: squares and fourth powers of extreme values stay in range."""
+    """Scale rows to size 1, so that powers of extreme values stay in range."""
     sizes = np.abs(rows).max(axis=1, keepdims=True)
     return rows / np.where(sizes > 0.0, sizes, 1.0)
 
@@ -151,5 +151,5 @@ def _standardise(residuals: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     scaled = _scale(histories.as_rows(residuals))
     centred = scaled - scaled.mean(axis=1, keepdims=True)
     spread = np.sqrt((centred**2).mean(axis=1, keepdims=True))
-    still = spread <= 1e-12
-    return centred / np.where(still, 1.0, spread), still[:, 0]
+    constant = spread <= 1e-12
+    return centred / np.where(constant, 1.0, spread), constant[:, 0]

@@ -1,16 +1,16 @@
-"""The ensemble behind ``auto``: candidates weighted by how well they did lately.
+"""The ensemble behind ``auto``: candidates weighted by recent accuracy.
 
-Fitting holds back the tail of the past, fits every candidate to what lies before, and rolls it over
-the tail; then all are fitted again to the whole past. The errors on the tail give the first
-weights, for each series and horizon on its own. While the model moves on, errors fade and new ones
-come in, so that weights follow what happens: this is what keeps the ensemble near the best
-candidate at any time (prediction with expert advice; Cesa-Bianchi and Lugosi, 2006). Nothing but
-the past of a forecast has a part in it.
+Fitting holds out the tail of the history, fits every candidate to the part before it, and rolls it
+over the tail; then all are fitted again to the whole history. The errors on the tail give the
+first weights, separately for each series and horizon. With each update old errors are discounted
+and new ones added, so that the weights adapt: this keeps the ensemble near the best candidate at
+any time (prediction with expert advice; Cesa-Bianchi and Lugosi, 2006). A forecast uses only data
+before it.
 
-Errors are absolute ones, so on skewed series the means of the ensemble lie nearer to the median
-than to the mean; who must not run short goes by an upper quantile (``intervals``).
+Errors are absolute, so on skewed series the means of the ensemble are nearer to the median than to
+the mean; if shortage is costly, use an upper quantile (``intervals``).
 
-A series that was never negative is not forecast to be.
+A series that was never negative gets no negative forecasts.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from kubestow.policies import compiling
 from kubestow.policies.forecasting import backtests, histories, protocols
 
 PRIOR = 5.0
-"""Observations of the candidates' common mean error at the beginning."""
+"""Weight of the candidates' common mean error as a prior, in observations."""
 
 
 @compiling.compiled
 def _learn(errors: Floats, total: Floats, k: int, expected: Floats, y: float, fade: float) -> None:
-    """Let errors at one horizon fade and add those of one point; ``nan`` was not expected."""
+    """Discount errors at one horizon and add those of one point; ``nan`` marks no forecast."""
     if not np.isfinite(expected[0, k]):
         return
     total[k] = fade * total[k] + 1.0
@@ -41,7 +41,7 @@ def _learn(errors: Floats, total: Floats, k: int, expected: Floats, y: float, fa
 
 @compiling.compiled
 def weigh(errors: Floats, total: Floats, k: int, power: float, weights: Floats) -> None:
-    """Fill in the weights of one horizon; they add up to one."""
+    """Fill in the weights of one horizon; they sum to 1."""
     common = errors[:, k].mean() / total[k] if total[k] > 0.0 else 0.0
     least = np.inf
     for c in range(len(weights)):
@@ -70,17 +70,17 @@ def learn_errors(
     horizons: Ints,
     fade: float,
 ) -> None:
-    """Learn from points what candidates had expected of them, in place.
+    """Update the candidates' errors with new points, in place.
 
     Args:
         errors: By series, candidate and horizon.
-        totals: Fading number of errors, by series and horizon.
-        expected: By series, origin, candidate and horizon; the first ``before`` origins lie before
-            the points, then there is one per point.
+        totals: Discounted number of errors, by series and horizon.
+        expected: Forecasts by series, origin, candidate and horizon; the first ``before`` origins
+            precede the points, then there is one per point.
         before: Origins before the first point.
         points: One row per series.
         horizons: Steps ahead.
-        fade: How much of an error is left one step later.
+        fade: Discount factor of errors per step.
     """
     for s in range(points.shape[0]):
         for t in range(points.shape[1]):
@@ -104,20 +104,20 @@ def roll_weights(
     rolled: Floats,
     means: Floats,
 ) -> None:
-    """Learn as ``learn`` does and fill in the weighted means after each point.
+    """Update errors like ``learn_errors`` and fill in the weighted means after each point.
 
     Args:
-        errors: By series, candidate and horizon; changed.
-        totals: Fading number of errors; changed.
-        expected: By series, origin, candidate and horizon.
+        errors: By series, candidate and horizon; updated.
+        totals: Discounted number of errors; updated.
+        expected: Forecasts by series, origin, candidate and horizon.
         before: Origins before the first point.
         points: One row per series.
         horizons: Steps ahead.
-        fade: How much of an error is left one step later.
-        power: How sharply weights follow errors.
-        places: The horizon whose weights each step takes.
-        rolled: By candidate, series, point and step.
-        means: By series, point and step, to be filled.
+        fade: Discount factor of errors per step.
+        power: How strongly weights depend on errors.
+        places: Index of the horizon whose weights each step uses.
+        rolled: Forecasts by candidate, series, point and step.
+        means: Filled, by series, point and step.
     """
     weights = np.empty((len(horizons), errors.shape[1]))
     for s in range(points.shape[0]):
@@ -135,7 +135,7 @@ def roll_weights(
 
 
 TAIL = 0.3
-"""Share of the past that is held back for the first weights."""
+"""Share of the history that is held out for the first weights."""
 
 _LONGEST_TAIL = 2000
 _LEAST_TAIL = 4
@@ -143,14 +143,14 @@ _LEAST_TAIL = 4
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """Several candidates, weighted for each series and horizon by fading errors.
+    """Several candidates, weighted for each series and horizon by discounted errors.
 
     Attributes:
-        candidates: The models; those the past is too short for are left out, and the first one
-            takes any past.
-        horizons: Steps ahead at which errors are watched.
-        half_life: Points after which an error counts half.
-        power: How sharply weights follow errors.
+        candidates: The models; those that need a longer history are omitted; the first one must
+            accept any history.
+        horizons: Steps ahead at which errors are tracked.
+        half_life: Number of points after which an error counts half.
+        power: How strongly weights depend on errors.
         name: The name under which it is registered.
     """
 
@@ -162,66 +162,69 @@ class Ensemble:
 
     @property
     def least_points(self) -> int:
-        """With fewer points it cannot be fitted."""
+        """Minimum number of points to fit."""
         return self.candidates[0].least_points
 
     def fit(self, values: arrays.Floats) -> Ensembled:
-        """Try the candidates on the tail of the past, then fit them to all of it."""
+        """Evaluate the candidates on the tail of the history, then fit them to all of it."""
         rows = histories.check(values, self.least_points, self.name)
         steps = tuple(sorted(set(self.horizons)))
         tail = min(int(TAIL * rows.shape[1]), _LONGEST_TAIL)
         begin = rows.shape[1] - tail
-        tried = [one for one in self.candidates if one.least_points <= begin]
-        if tail < _LEAST_TAIL + steps[0] or len(tried) < 2:
-            tried, begin = list(self.candidates[:1]), rows.shape[1]
-        expected = _try(tried, rows, begin, steps)
+        members = [one for one in self.candidates if one.least_points <= begin]
+        if tail < _LEAST_TAIL + steps[0] or len(members) < 2:
+            members, begin = list(self.candidates[:1]), rows.shape[1]
+        expected = _forecast_tail(members, rows, begin, steps)
         fresh = Ensembled(
-            names=tuple(one.name for one in tried),
-            members=tuple(one.fit(rows) for one in tried),
+            names=tuple(one.name for one in members),
+            members=tuple(one.fit(rows) for one in members),
             horizons=np.array(steps, dtype=np.int64),
             fade=0.5 ** (1.0 / self.half_life),
             power=self.power,
-            errors=np.zeros((len(rows), len(tried), len(steps))),
+            errors=np.zeros((len(rows), len(members), len(steps))),
             totals=np.zeros((len(rows), len(steps))),
-            pending=np.full((len(rows), steps[-1], len(tried), len(steps)), np.nan),
+            pending=np.full((len(rows), steps[-1], len(members), len(steps)), np.nan),
             lowest=np.where(rows.min(axis=1) >= 0.0, 0.0, -np.inf),
         )
         return fresh.learn(expected[:, : rows.shape[1] - begin], rows[:, begin:], expected)
 
 
-def _try(
+def _forecast_tail(
     candidates: Sequence[protocols.PointForecaster],
     rows: arrays.Floats,
     begin: int,
     steps: tuple[int, ...],
 ) -> arrays.Floats:
-    """Return what candidates expect from each origin of the tail: series, origin, candidate, step.
+    """Return the candidates' forecasts from each origin of the tail.
 
-    The first origin is the last point before the tail.
+    The axes are series, origin, candidate and step. The first origin is the last point before the
+    tail.
     """
-    found = np.empty((len(rows), rows.shape[1] - begin + 1, len(candidates), len(steps)))
+    forecasts = np.empty((len(rows), rows.shape[1] - begin + 1, len(candidates), len(steps)))
     for c, candidate in enumerate(candidates):
-        # One more point than there is makes the last point of the past an origin, too.
+        # An extra point makes the last point of the history an origin too.
         longer = np.concatenate((rows, rows[:, -1:]), axis=1)
-        found[:, :, c] = backtests.run(candidate, longer, begin, (1, *steps)).predicted[:, :, 1:]
-    return found
+        forecasts[:, :, c] = backtests.run(candidate, longer, begin, (1, *steps)).predicted[
+            :, :, 1:
+        ]
+    return forecasts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ensembled:
-    """Fitted candidates with the errors that weigh them.
+    """Fitted candidates with the errors that determine their weights.
 
     Attributes:
         names: Names of the candidates.
         members: The candidates, fitted.
-        horizons: Steps ahead at which errors are watched.
-        fade: How much of an error is left one step later.
-        power: How sharply weights follow errors.
-        errors: Fading sums of absolute errors, by series, candidate and horizon.
-        totals: Fading numbers of errors, by series and horizon.
-        pending: What was expected from the last origins, oldest first, by series, origin,
-            candidate and horizon; ``nan`` where there was no origin yet.
-        lowest: Least value each series is forecast to have.
+        horizons: Steps ahead at which errors are tracked.
+        fade: Discount factor of errors per step.
+        power: How strongly weights depend on errors.
+        errors: Discounted sums of absolute errors, by series, candidate and horizon.
+        totals: Discounted numbers of errors, by series and horizon.
+        pending: Forecasts from the last origins, oldest first, by series, origin, candidate and
+            horizon; ``nan`` where there was no origin yet.
+        lowest: Lower bound of the forecasts of each series.
     """
 
     names: tuple[str, ...]
@@ -237,12 +240,12 @@ class Ensembled:
     def learn(
         self, expected: arrays.Floats, points: arrays.Floats, pending: arrays.Floats
     ) -> Ensembled:
-        """Return the ensemble after it learnt from points; its members stay where they are.
+        """Return the ensemble with errors updated by points; its members are unchanged.
 
         Args:
-            expected: What was expected, from one origin per point, the first one just before it.
+            expected: Forecasts from one origin per point, the first one just before it.
             points: The points.
-            pending: What is expected from the origins up to now, to be kept.
+            pending: Forecasts from the origins up to now, to be kept.
         """
         errors, totals = self.errors.copy(), self.totals.copy()
         learn_errors(
@@ -258,11 +261,11 @@ class Ensembled:
         return replace(self, errors=errors, totals=totals, pending=kept)
 
     def update(self, points: arrays.Floats) -> Ensembled:
-        """Move candidates on by new points, and learn from how well these were expected."""
+        """Update the candidates with new points, and their errors."""
         rows = histories.as_rows(points)
-        looked = self._expect(self._roll(rows, int(self.horizons[-1])))
+        forecasts = self._expect(self._roll(rows, int(self.horizons[-1])))
         errors, totals = self.errors.copy(), self.totals.copy()
-        joined = np.concatenate((self.pending, looked), axis=1)
+        joined = np.concatenate((self.pending, forecasts), axis=1)
         learn_errors(errors, totals, joined, self._before(), rows, self.horizons, self.fade)
         return replace(
             self,
@@ -273,15 +276,15 @@ class Ensembled:
         )
 
     def means(self, steps: int) -> arrays.Floats:
-        """Return weighted means of what the candidates expect."""
+        """Return weighted means of the candidates' forecasts."""
         weights = self.weights()[:, :, self._places(steps)]
-        found = np.zeros((len(self.errors), steps))
+        means = np.zeros((len(self.errors), steps))
         for c, member in enumerate(self.members):
-            found += weights[:, c] * member.means(steps)
-        return np.maximum(found, self.lowest[:, None])
+            means += weights[:, c] * member.means(steps)
+        return np.maximum(means, self.lowest[:, None])
 
     def roll(self, points: arrays.Floats, steps: int) -> arrays.Floats:
-        """Return weighted means after each point; weights follow the errors along the points."""
+        """Return weighted means after each point, with weights updated along the points."""
         rows = histories.as_rows(points)
         rolled = self._roll(rows, max(steps, int(self.horizons[-1])))
         means = np.empty((*rows.shape, steps))
@@ -301,22 +304,22 @@ class Ensembled:
         return np.maximum(means, self.lowest[:, None, None])
 
     def weights(self) -> arrays.Floats:
-        """Return the present weights, by series, candidate and horizon."""
-        found = np.empty((len(self.errors), len(self.horizons), len(self.names)))
-        weigh_all(self.errors, self.totals, self.power, found)
-        return np.moveaxis(found, 2, 1)
+        """Return the current weights, by series, candidate and horizon."""
+        weights = np.empty((len(self.errors), len(self.horizons), len(self.names)))
+        weigh_all(self.errors, self.totals, self.power, weights)
+        return np.moveaxis(weights, 2, 1)
 
     def _before(self) -> int:
         return int(self.pending.shape[1])
 
     def _places(self, steps: int) -> arrays.Ints:
-        """Return the horizon whose weights a step takes: the next one that is watched."""
-        found = np.searchsorted(self.horizons, np.arange(1, steps + 1))
-        return np.minimum(found, len(self.horizons) - 1)
+        """Return the index of the horizon whose weights a step uses: the next tracked one."""
+        indices = np.searchsorted(self.horizons, np.arange(1, steps + 1))
+        return np.minimum(indices, len(self.horizons) - 1)
 
     def _roll(self, rows: arrays.Floats, steps: int) -> arrays.Floats:
         return np.stack([member.roll(rows, steps) for member in self.members])
 
     def _expect(self, rolled: arrays.Floats) -> arrays.Floats:
-        """Return what is expected at the watched horizons: series, origin, candidate, step."""
+        """Return forecasts at the tracked horizons: series, origin, candidate, step."""
         return np.ascontiguousarray(np.moveaxis(rolled[..., self.horizons - 1], 0, 2))

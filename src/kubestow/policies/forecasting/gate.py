@@ -1,9 +1,9 @@
-"""The gate before decisions: a forecast counts only while it beats the last value.
+"""The gate before decisions: a forecast is used only while it beats persistence.
 
-Every forecast is kept until its time has come, then compared with what was, beside the forecast
-"as it was when this was said". Skill is ``1 - errors of the model / errors of persistence``, older
-errors counting less. Before enough forecasts were judged, or while the skill is not positive, the
-gate is closed, and it says why.
+Every forecast is kept until its time, then compared with the actual value, as is the persistence
+forecast (the last value when it was made). Skill is ``1 - errors of the model / errors of
+persistence``, with older errors discounted. Before enough forecasts were evaluated, or while the
+skill is not positive, the gate is closed and gives the reason.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-Waiting = tuple[int, float, float]  # steps to go, the forecast, the value when it was made
+Waiting = tuple[int, float, float]  # steps left, the forecast, the last value when it was made
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,9 @@ class GateParameters:
     """When the gate opens.
 
     Attributes:
-        evidence: So many forecasts must have been judged.
-        memory: Weight of errors of the step before: 0.98 looks back about 50 forecasts.
-        margin: The skill must be larger than this.
+        evidence: Minimum number of evaluated forecasts.
+        memory: Discount factor of past errors per forecast: 0.98 averages over about 50 forecasts.
+        margin: The skill must exceed this.
     """
 
     evidence: int = 10
@@ -32,13 +32,13 @@ class GateParameters:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What is known of a model's forecasts at one horizon.
+    """Accuracy of a model's forecasts at one horizon.
 
     Attributes:
-        waiting: Forecasts whose time has not come, oldest first.
-        model_loss: Errors of the model, discounted.
-        last_loss: Errors of persistence, discounted.
-        judged: How many forecasts were judged, whole.
+        waiting: Forecasts not yet evaluated, oldest first.
+        model_loss: Discounted absolute errors of the model.
+        last_loss: Discounted absolute errors of persistence.
+        judged: Number of evaluated forecasts, not discounted.
     """
 
     waiting: tuple[Waiting, ...] = ()
@@ -46,8 +46,8 @@ class Gate:
     last_loss: float = 0.0
     judged: int = 0
 
-    def judge(self, value: float, parameters: GateParameters) -> Gate:
-        """Compare what was forecast for now with what is."""
+    def evaluate(self, value: float, parameters: GateParameters) -> Gate:
+        """Compare the forecasts for now with the actual value."""
         waiting = tuple((left - 1, mean, last) for left, mean, last in self.waiting)
         gate = replace(self, waiting=tuple(entry for entry in waiting if entry[0] > 0))
         for left, mean, last in waiting:
@@ -61,20 +61,20 @@ class Gate:
         return gate
 
     def expect(self, mean: float, last: float, steps: int) -> Gate:
-        """Keep a forecast until its time has come."""
+        """Keep a forecast until it can be evaluated."""
         return replace(self, waiting=(*self.waiting, (max(steps, 1), mean, last)))
 
     @property
     def skill(self) -> float | None:
-        """Skill against persistence; ``None`` before anything was judged."""
+        """Skill against persistence; ``None`` before any evaluation."""
         if not self.judged:
             return None
-        if self.last_loss <= 0.0:  # persistence was perfect: at best the model was, too
+        if self.last_loss <= 0.0:  # persistence was perfect: at best the model was too
             return 0.0
         return 1.0 - self.model_loss / self.last_loss
 
     def closed(self, parameters: GateParameters) -> str:
-        """Return why the gate is closed; nothing if it is open."""
+        """Return why the gate is closed; empty if it is open."""
         if self.judged < parameters.evidence:
             return f"{self.judged} of {parameters.evidence} forecasts judged"
         skill = self.skill or 0.0

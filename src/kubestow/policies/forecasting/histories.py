@@ -1,7 +1,7 @@
-"""The past as forecasters take it: rows of finite numbers, long enough, and tails of it.
+"""Histories of series: validation, and the tail that a model keeps.
 
-Every point model calls ``check`` first and keeps no more of the past than it needs: a *tail*, one
-row per series. Rolling along new points is then looking through windows of tail and points.
+Every point model calls ``check`` first and keeps no more of the history than it needs: a *tail*,
+one row per series. Rolling along new points then means sliding a window over tail and points.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from kubestow.model import arrays, errors
 
 
 def check(values: arrays.Floats, least: int, name: str) -> arrays.Floats:
-    """Return the past as contiguous rows of floats.
+    """Return the history as contiguous rows of floats.
 
     Args:
         values: One row per series, one column per point.
-        least: How many points are needed.
-        name: Who needs them, for the message.
+        least: Minimum number of points.
+        name: Name of the model, for the message.
 
     Raises:
         InputError: If there are too few points, or one is not a finite number.
@@ -32,13 +32,13 @@ def check(values: arrays.Floats, least: int, name: str) -> arrays.Floats:
         raise errors.InputError(
             name,
             f"series {series}, point {point}: {rows[series, point]} is not a finite number; "
-            "expected gaps to be closed before",
+            "expected gaps to be filled before",
         )
     return rows
 
 
 def as_rows(values: arrays.Floats) -> arrays.Floats:
-    """Return points as contiguous rows of floats, without looking at them."""
+    """Return points as contiguous rows of floats, without checking their values."""
     rows = np.ascontiguousarray(values, dtype=np.float64)
     if rows.ndim != 2:
         raise ValueError(f"expected one row per series, got an array of shape {rows.shape}")
@@ -46,18 +46,18 @@ def as_rows(values: arrays.Floats) -> arrays.Floats:
 
 
 def extend(tail: arrays.Floats, points: arrays.Floats) -> arrays.Floats:
-    """Return the tail moved on by new points, as long as before."""
+    """Return the tail after new points, with the same length."""
     return np.concatenate((tail, as_rows(points)), axis=1)[:, -tail.shape[1] :]
 
 
 def take_tail(values: arrays.Floats, length: int) -> arrays.Floats:
-    """Return the last points; where the past is shorter its first point is repeated."""
+    """Return the last points; a shorter history is padded with its first point."""
     missing = max(0, length - values.shape[1])
     padding = np.repeat(values[:, :1], missing, axis=1)
     return np.concatenate((padding, values[:, values.shape[1] - (length - missing) :]), axis=1)
 
 
-def look_through(tail: arrays.Floats, points: arrays.Floats) -> arrays.Floats:
-    """Return what the tail would be after each point: one entry per series, point and place."""
+def sliding_tails(tail: arrays.Floats, points: arrays.Floats) -> arrays.Floats:
+    """Return the tail after each point: one entry per series, point and position."""
     joined = np.concatenate((tail, as_rows(points)), axis=1)
     return np.lib.stride_tricks.sliding_window_view(joined, tail.shape[1], axis=1)[:, 1:]

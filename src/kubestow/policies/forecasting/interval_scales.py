@@ -1,8 +1,8 @@
-"""What errors are measured in: plain units, the level of a series, or how much it changed lately.
+"""The scale of errors: none, the level of a series, or its recent absolute change.
 
-A scale is a state that moves along with the points. Level and change are exponential means of the
-absolute values and of the absolute changes; a hundredth of what is usual in the past is always
-added, so that a still series does not make errors endless.
+A scale is a state that is updated with the points. Level and change are exponential means of the
+absolute values and of the absolute changes; 1 % of the historical mean is always added, so that a
+constant series does not make scaled errors infinite.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FLOOR = 0.01
 
 
 class ScaleKind(enum.StrEnum):
-    """What errors are measured in."""
+    """Kind of scale of errors."""
 
     NONE = "none"
     LEVEL = "level"
@@ -35,10 +35,10 @@ class Scale:
     """The scale at a point.
 
     Attributes:
-        kind: What it measures.
+        kind: Kind of scale.
         means: Exponential mean of each series.
         last: The last point of each series.
-        floors: What is always added; positive.
+        floors: Positive amount that is always added.
     """
 
     kind: ScaleKind
@@ -47,13 +47,13 @@ class Scale:
     floors: arrays.Floats
 
     def size(self) -> arrays.Floats:
-        """Return the scale of each series now."""
+        """Return the current scale of each series."""
         if self.kind is ScaleKind.NONE:
             return np.ones(len(self.means))
         return self.means + self.floors
 
     def update(self, points: arrays.Floats) -> Scale:
-        """Move on by new points."""
+        """Update with new points."""
         if not points.shape[1]:
             return self
         means = self._means(points)[:, -1]
@@ -67,16 +67,16 @@ class Scale:
 
     def _means(self, points: arrays.Floats) -> arrays.Floats:
         rows = histories.as_rows(points)
-        found = np.empty(rows.shape)
-        _average(rows, self.means, self.last, self.kind is ScaleKind.CHANGE, found)
-        return found
+        means = np.empty(rows.shape)
+        _average(rows, self.means, self.last, self.kind is ScaleKind.CHANGE, means)
+        return means
 
 
 def begin(kind: ScaleKind, values: arrays.Floats) -> Scale:
-    """Return the scale at the end of a past."""
+    """Return the scale at the end of a history."""
     rows = histories.as_rows(values)
-    moved = np.abs(np.diff(rows, axis=1)) if kind is ScaleKind.CHANGE else np.abs(rows)
-    usual = moved.mean(axis=1) if moved.shape[1] else np.zeros(len(rows))
+    sizes = np.abs(np.diff(rows, axis=1)) if kind is ScaleKind.CHANGE else np.abs(rows)
+    usual = sizes.mean(axis=1) if sizes.shape[1] else np.zeros(len(rows))
     floors = np.where(usual > 0.0, _FLOOR * usual, 1.0)
     return Scale(kind, usual, rows[:, 0].copy(), floors).update(rows)
 
@@ -87,13 +87,13 @@ def _average(
     means: arrays.Floats,
     last: arrays.Floats,
     changes: bool,
-    found: arrays.Floats,
+    averages: arrays.Floats,
 ) -> None:
     """Fill in the exponential means after each point."""
     for s in range(rows.shape[0]):
         mean, before = means[s], last[s]
         for t in range(rows.shape[1]):
-            moved = abs(rows[s, t] - before) if changes else abs(rows[s, t])
-            mean += (moved - mean) / SPAN
+            size = abs(rows[s, t] - before) if changes else abs(rows[s, t])
+            mean += (size - mean) / SPAN
             before = rows[s, t]
-            found[s, t] = mean
+            averages[s, t] = mean

@@ -1,16 +1,15 @@
-"""Quantiles around any point model, from the errors it made lately at each step ahead.
+"""Prediction intervals around any point model, from its recent errors at each step ahead.
 
-A model is rolled over the past, and the errors of its forecasts, step by step ahead, fill a ring
-per series and step. Quantiles are the point forecast plus quantiles of the ring, corrected for
-small samples (``interval_kernels``). New points push new errors into the rings, so that intervals
-follow what happens. Where errors for the rings come from depends on the model: one with a few
-parameters is fitted once and rolled over the past it was fitted to; any other is fitted to the
-first part of the past and rolled over the rest, and then fitted again to all of it.
+A model is rolled over the history, and the errors of its forecasts fill a ring buffer per series
+and step ahead. Quantiles are the point forecast plus quantiles of the ring, corrected for small
+samples. New points add errors to the rings, so that intervals adapt. A model with a few parameters
+is fitted once and rolled over the history it was fitted to; any other is fitted to the first part
+of the history, rolled over the rest, and then fitted again to all of it.
 
-Errors can be measured in a *scale* that moves with the series: its level, or how much it changed
-lately. Intervals then widen and narrow at once, not only after the ring has filled.
+Errors can be divided by a *scale* that varies with the series: its level, or its recent change.
+Intervals then widen and narrow at once, not only after the ring has filled.
 
-Where the past was never negative, means and quantiles are not, either.
+If the history was never negative, neither are means and quantiles.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from kubestow.policies.forecasting import histories, interval_scales, protocols
 
 @compiling.compiled
 def _place(ordered: Floats, count: int, value: float) -> int:
-    """Return before how many of the first sorted numbers a value stands."""
+    """Return the insertion position of a value in the first ``count`` sorted numbers."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -42,10 +41,10 @@ def _place(ordered: Floats, count: int, value: float) -> int:
 
 @compiling.compiled
 def _insert(ordered: Floats, count: int, value: float) -> None:
-    place = _place(ordered, count, value)
-    for i in range(count, place, -1):
+    position = _place(ordered, count, value)
+    for i in range(count, position, -1):
         ordered[i] = ordered[i - 1]
-    ordered[place] = value
+    ordered[position] = value
 
 
 @compiling.compiled
@@ -55,34 +54,34 @@ def _remove(ordered: Floats, count: int, value: float) -> None:
 
 
 @compiling.compiled
-def _read(ordered: Floats, count: int, levels: Floats, found: Floats) -> None:
-    """Fill in the quantiles of sorted errors; without any, zeros."""
+def _read(ordered: Floats, count: int, levels: Floats, quantiles: Floats) -> None:
+    """Fill in the quantiles of sorted errors; 0 without errors."""
     for i in range(len(levels)):
-        found[i] = 0.0
+        quantiles[i] = 0.0
         if count > 0:
-            place = min(max(levels[i] * (count + 1) - 1.0, 0.0), count - 1.0)
-            below = int(place)
+            position = min(max(levels[i] * (count + 1) - 1.0, 0.0), count - 1.0)
+            below = int(position)
             above = min(below + 1, count - 1)
-            found[i] = ordered[below] + (place - below) * (ordered[above] - ordered[below])
+            quantiles[i] = ordered[below] + (position - below) * (ordered[above] - ordered[below])
 
 
 @compiling.compiled
-def read_all(rings: Floats, counts: Ints, levels: Floats, found: Floats) -> None:
+def read_all(rings: Floats, counts: Ints, levels: Floats, quantiles: Floats) -> None:
     """Fill in quantiles of the rings: by series, step and level."""
     for s in range(rings.shape[0]):
         for h in range(rings.shape[1]):
             count = min(counts[s, h], rings.shape[2])
-            _read(np.sort(rings[s, h, :count]), count, levels, found[s, h])
+            _read(np.sort(rings[s, h, :count]), count, levels, quantiles[s, h])
 
 
 @compiling.compiled
 def push(rings: Floats, counts: Ints, errors: Floats) -> None:
-    """Add errors to the rings, in place; the oldest give way.
+    """Add errors to the rings, in place; the oldest are overwritten.
 
     Args:
-        rings: By series, step and place.
-        counts: How many errors ever came, by series and step.
-        errors: By series, step and point, oldest first; ``nan`` is passed over.
+        rings: By series, step and position.
+        counts: Number of errors ever added, by series and step.
+        errors: By series, step and point, oldest first; ``nan`` is skipped.
     """
     size = rings.shape[2]
     for s in range(errors.shape[0]):
@@ -94,15 +93,17 @@ def push(rings: Floats, counts: Ints, errors: Floats) -> None:
 
 
 @compiling.compiled
-def roll_errors(rings: Floats, counts: Ints, errors: Floats, levels: Floats, found: Floats) -> None:
+def roll_errors(
+    rings: Floats, counts: Ints, errors: Floats, levels: Floats, quantiles: Floats
+) -> None:
     """Add errors one by one, in place, and fill in the quantiles after each.
 
     Args:
-        rings: By series, step and place.
-        counts: How many errors ever came, by series and step.
+        rings: By series, step and position.
+        counts: Number of errors ever added, by series and step.
         errors: By series, step and point.
         levels: Levels of the quantiles.
-        found: By series, point, step and level, to be filled.
+        quantiles: Filled, by series, point, step and level.
     """
     size = rings.shape[2]
     for s in range(errors.shape[0]):
@@ -121,37 +122,37 @@ def roll_errors(rings: Floats, counts: Ints, errors: Floats, levels: Floats, fou
                     count += 1
                     ring[counts[s, h] % size] = error
                     counts[s, h] += 1
-                _read(ordered, count, levels, found[s, t, h])
+                _read(ordered, count, levels, quantiles[s, t, h])
 
 
 HELD_OUT = 0.3
-"""Share of the past whose errors fill the rings of models with many parameters."""
+"""Share of the history whose errors fill the rings of models with many parameters."""
 
 _BEGUN = 0.25
-"""Share of the past before the first error of models with few parameters."""
+"""Share of the history before the first error of models with few parameters."""
 
 
 @runtime_checkable
 class Restarting(Protocol):
-    """A fitted model that can stand at the end of another past with the same parameters."""
+    """A fitted model that can move to the end of another history with the same parameters."""
 
     def restart(self, values: arrays.Floats) -> protocols.PointFitted:
-        """Return the same model at the end of another past."""
+        """Return the same model at the end of another history."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """A point model with quantiles around it.
+    """A point model with prediction intervals.
 
     Attributes:
         point: The model.
-        steps: Steps ahead whose errors are watched; further ones are as wide as random walks make
-            them, by the root of the distance.
-        few: Whether the model has only a few parameters, so that it may be tried on the past it was
-            fitted to.
+        steps: Steps ahead whose errors are tracked; beyond them the width grows with the square
+            root of the distance, as for a random walk.
+        few: Whether the model has only a few parameters, so that errors may come from the history
+            it was fitted to.
         ring: Errors kept per series and step.
-        scaling: What errors are measured in.
+        scaling: Scale of the errors.
     """
 
     point: protocols.PointForecaster
@@ -166,13 +167,13 @@ class Intervals:
         return self.point.name
 
     def fit(self, values: arrays.Floats) -> Interval:
-        """Fit the model and learn its errors."""
+        """Fit the model and collect its errors."""
         rows = histories.check(values, self.point.least_points, self.name)
         fitted = self.point.fit(rows)
-        tried, begin = self._try(fitted, rows)
+        earlier, begin = self._start(fitted, rows)
         count = len(rows)
         fresh = Interval(
-            point=tried,
+            point=earlier,
             scale=interval_scales.begin(self.scaling, rows[:, : max(begin, 1)]),
             rings=np.zeros((count, self.steps, self.ring)),
             counts=np.zeros((count, self.steps), dtype=np.int64),
@@ -182,12 +183,12 @@ class Intervals:
         ).stand()
         return replace(fresh.update(rows[:, begin:]), point=fitted)
 
-    def _try(
+    def _start(
         self, fitted: protocols.PointFitted, rows: arrays.Floats
     ) -> tuple[protocols.PointFitted, int]:
-        """Return a model that stands somewhere in the past, and where."""
+        """Return a model at some point of the history, and the number of points before it."""
         least, count = max(1, self.point.least_points), rows.shape[1]
-        # More errors than the rings hold would be forgotten at once.
+        # More errors than the rings hold would be overwritten at once.
         earliest = max(least, count - self.ring - self.steps)
         if self.few and isinstance(fitted, Restarting):
             begin = min(max(earliest, int(_BEGUN * count)), count)
@@ -211,12 +212,12 @@ class Interval:
 
     Attributes:
         point: The model.
-        scale: What errors are measured in, at the last point.
-        rings: Errors in that scale, by series, step and place.
-        counts: How many errors ever came, by series and step.
-        pending: Means looked ahead from the last origins, oldest first, by series, origin and step.
+        scale: Scale of the errors at the last point.
+        rings: Scaled errors, by series, step and position.
+        counts: Number of errors ever added, by series and step.
+        pending: Means forecast from the last origins, oldest first, by series, origin and step.
         sizes: The scale at these origins.
-        lowest: Least value each series is forecast to have.
+        lowest: Lower bound of the forecasts of each series.
     """
 
     point: protocols.PointFitted
@@ -228,33 +229,33 @@ class Interval:
     lowest: arrays.Floats
 
     def stand(self) -> Interval:
-        """Return the model with what it expects now as the last of what is pending."""
-        looked = self.point.means(self.steps)[:, None, :]
+        """Return the model with its current forecast appended to the pending ones."""
+        forecast = self.point.means(self.steps)[:, None, :]
         return replace(
             self,
-            pending=_shift(self.pending, looked),
+            pending=_shift(self.pending, forecast),
             sizes=_shift(self.sizes, self.scale.size()[:, None]),
         )
 
     @property
     def steps(self) -> int:
-        """Steps ahead whose errors are watched."""
+        """Steps ahead whose errors are tracked."""
         return int(self.rings.shape[1])
 
     def update(self, points: arrays.Floats) -> Interval:
-        """Move on by new points and learn from how far they were from what was expected."""
+        """Update with new points and their forecast errors."""
         rows = histories.as_rows(points)
-        looked = self.point.roll(rows, self.steps)
+        forecasts = self.point.roll(rows, self.steps)
         sizes = self.scale.roll(rows)
         rings, counts = self.rings.copy(), self.counts.copy()
-        push(rings, counts, self._errors(rows, looked, sizes))
+        push(rings, counts, self._errors(rows, forecasts, sizes))
         return replace(
             self,
             point=self.point.update(rows),
             scale=self.scale.update(rows),
             rings=rings,
             counts=counts,
-            pending=_shift(self.pending, looked),
+            pending=_shift(self.pending, forecasts),
             sizes=_shift(self.sizes, sizes),
         )
 
@@ -269,28 +270,28 @@ class Interval:
         return protocols.Forecast(means, rising, np.maximum(means[:, :, None] + wide, lowest))
 
     def roll(self, points: arrays.Floats, steps: int, levels: Sequence[float] = ()) -> Rolled:
-        """Return means and quantiles after each of some points, learning along them."""
+        """Return means and quantiles after each point, updating the errors along the points."""
         rows, rising = histories.as_rows(points), check_levels(levels)
-        looked = self.point.roll(rows, max(steps, self.steps))
+        forecasts = self.point.roll(rows, max(steps, self.steps))
         sizes = self.scale.roll(rows)
         offsets = np.empty((*rows.shape, self.steps, len(rising)))
         roll_errors(
             self.rings.copy(),
             self.counts.copy(),
-            self._errors(rows, looked[..., : self.steps], sizes),
+            self._errors(rows, forecasts[..., : self.steps], sizes),
             np.array(rising),
             offsets,
         )
-        means = np.maximum(looked[..., :steps], self.lowest[:, None, None])
+        means = np.maximum(forecasts[..., :steps], self.lowest[:, None, None])
         wide = self._widen(offsets, steps) * sizes[:, :, None, None]
         quantiles = np.maximum(means[..., None] + wide, self.lowest[:, None, None, None])
         return Rolled(means, rising, quantiles)
 
     def _errors(
-        self, rows: arrays.Floats, looked: arrays.Floats, sizes: arrays.Floats
+        self, rows: arrays.Floats, forecasts: arrays.Floats, sizes: arrays.Floats
     ) -> arrays.Floats:
-        """Return how far points were from what was expected, by series, step and point."""
-        expected = np.concatenate((self.pending, looked), axis=1)
+        """Return scaled forecast errors of points, by series, step and point."""
+        expected = np.concatenate((self.pending, forecasts), axis=1)
         scale = np.concatenate((self.sizes, sizes), axis=1)
         errors = np.empty((len(rows), self.steps, rows.shape[1]))
         for h in range(1, self.steps + 1):
@@ -299,7 +300,7 @@ class Interval:
         return errors
 
     def _widen(self, offsets: arrays.Floats, steps: int) -> arrays.Floats:
-        """Return offsets for so many steps; behind the last one they grow with the root."""
+        """Return offsets for ``steps`` steps; beyond the tracked ones they grow with the root."""
         ahead = np.arange(1, steps + 1)
         near = offsets[..., np.minimum(ahead, self.steps) - 1, :]
         widths = np.sqrt(np.maximum(ahead / self.steps, 1.0))
@@ -308,7 +309,7 @@ class Interval:
 
 
 def check_levels(levels: Sequence[float]) -> tuple[float, ...]:
-    """Return levels in rising order.
+    """Return levels in ascending order.
 
     Raises:
         ValueError: If one is not between 0 and 1.
@@ -320,5 +321,5 @@ def check_levels(levels: Sequence[float]) -> tuple[float, ...]:
 
 
 def _shift(kept: arrays.Floats, new: arrays.Floats) -> arrays.Floats:
-    """Return the last of what is kept and what is new, as many as were kept."""
+    """Return the last of the kept and new entries, as many as were kept."""
     return np.concatenate((kept, new), axis=1)[:, -kept.shape[1] :]

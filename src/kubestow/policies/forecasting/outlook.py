@@ -1,20 +1,20 @@
-"""A forecaster that learns with every point: what demand will be when new pods are ready.
+"""An online forecaster: what demand will be when new pods are ready.
 
-It is meant for decisions every few seconds, so nothing is fitted anew. Four parts, each judged by
-its own errors at the horizon that matters:
+It is meant for decisions every few seconds, so nothing is refitted. It has four parts, each
+evaluated by its own errors at the relevant horizon:
 
 - *level*: exponential smoothing with several constants, and the last value itself (persistence);
-  the one with the smallest squared error at the horizon counts. A jump beyond the usual spread
+  the one with the smallest squared error at the horizon is used. A jump beyond the usual spread
   resets all of them, so that smooth levels do not lag behind a change.
-- *trend*: least-squares lines over the last points, the shortest window first; only a slope that
-  stands out of the noise counts, damped, and only while its *skill* is clearly positive:
+- *trend*: least-squares lines over the last points, the shortest window first; only a significant
+  slope counts, damped, and only while its *skill* is clearly positive:
   ``1 - |errors of the trend| / |errors of persistence|`` over past forecasts at the horizon. Falls
-  are judged in the same way, and followed to the next look, not to the horizon.
-- *excess*: by how much the largest value until the horizon exceeded the forecast, in the past. Its
-  quantile is the upper end of the forecast: a conformal band for the maximum of a window.
-- *season*: the same quantile over the past values at this phase of a period (half an hour, an
-  hour), which sees bursts that come by the clock. It counts only while its pinball loss is below
-  the one of the quantile without a season.
+  are evaluated in the same way, but extrapolated only to the next sync, not to the horizon.
+- *excess*: by how much the maximum until the horizon exceeded past forecasts. Its quantile gives
+  the upper end of the forecast: a conformal band for the maximum of a window.
+- *season*: the same quantile over past excesses at this phase of a period (half an hour, an hour),
+  which captures bursts that recur at fixed times. It is used only while its pinball loss is below
+  that of the quantile without a season.
 
 All state is in one frozen object of plain arrays; ``advance`` returns the next one.
 """
@@ -37,34 +37,34 @@ CONSTANTS = np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0])
 _WINDOWS = np.array([12, 20, 32])
 # Rows of the tracks.
 VALUE, MEAN, RISE, FALL, EXCESS, FLAT, SEASON = range(7)
-# Places of the sums; lines have three each: losses of the line, losses of persistence, a count.
+# Positions in the sums; lines have three each: loss of the line, loss of persistence, count.
 _SPREAD, _SPREAD_N, _FLAT_LOSS, _SEASON_LOSS, _SEASON_N = range(5)
 _RISES, _FALLS, _SUMS = 5, 8, 11
-# Falls nobody has judged yet must stand out so many times more than rises: pods that are gone are
-# missed, pods too many only cost.
+# Falls without known skill must be this many times more significant than rises: missing pods hurt,
+# surplus pods only cost.
 _FALL_DOUBT = 1.5
-# A fall is followed to this share of the newest value at most.
+# A fall is extrapolated down to this share of the newest value at most.
 _DEEPEST = 0.85
-_KEPT = 96  # levels are kept this long: the longest horizon in steps
+_KEPT = 96  # length of the history of levels: the longest horizon in steps
 
 
 @dataclass(frozen=True, slots=True)
 class OutlookParameters:
-    """What the outlook goes by.
+    """Parameters of the outlook.
 
     Attributes:
-        risk: Share of moments at which demand may exceed the upper end of the forecast.
-        history_s: How far back excesses count for the season.
-        recent_s: How far back they count without a season.
-        periods_s: Periods by which bursts may come.
-        significance: So many standard errors a slope must have to be a trend.
-        doubt: So many it must have as long as no skill is known.
-        margin: Skill above which a trend counts: a rise that is foretold only a little better than
-            by persistence orders pods for nothing too often.
-        damping: Each further step of a trend counts this much of the one before.
-        jump: A value further from the level than so many usual distances is a jump.
-        evidence: So many forecasts are judged before a skill is believed.
-        memory: Weight of what was learnt before, per step.
+        risk: Share of time in which demand may exceed the upper end of the forecast.
+        history_s: How far back excesses count for the season, in seconds.
+        recent_s: How far back they count without a season, in seconds.
+        periods_s: Periods at which bursts may recur, in seconds.
+        significance: Minimum slope of a trend, in standard errors.
+        doubt: Minimum slope while no skill is known, in standard errors.
+        margin: Minimum skill of a trend: one that is only slightly better than persistence orders
+            unnecessary pods too often.
+        damping: Factor by which each further step of a trend is damped.
+        jump: A value further from the level than this many usual distances is a jump.
+        evidence: Number of evaluated forecasts before a skill is used.
+        memory: Discount factor of past errors, per step.
     """
 
     risk: float = 0.1
@@ -82,14 +82,14 @@ class OutlookParameters:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutlookState:
-    """What has been seen and learnt of one series.
+    """The learnt state of one series.
 
     Attributes:
         tracks: One row each for values, forecasts of the mean, of the trend, excesses, and the two
             upper quantiles; one column per point, oldest first.
         levels: Past levels by smoothing constant, newest last.
         losses: Discounted squared errors by smoothing constant.
-        sums: Further discounted sums.
+        sums: Other discounted sums.
     """
 
     tracks: Floats
@@ -98,7 +98,7 @@ class OutlookState:
     sums: Floats
 
     def as_json(self) -> dict[str, Any]:
-        """Return the state as plain values; what is not known is ``None``."""
+        """Return the state as plain values; unknown values are ``None``."""
         return {
             name: [[None if np.isnan(v) else float(v) for v in row] for row in np.atleast_2d(part)]
             for name, part in (
@@ -112,30 +112,30 @@ class OutlookState:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> OutlookState:
         """Return the state that ``as_json`` wrote."""
-        found = {name: np.array(value[name], dtype=np.float64) for name in value}
+        parts = {name: np.array(value[name], dtype=np.float64) for name in value}
         count = len(CONSTANTS)
         return cls(
-            tracks=found["tracks"].reshape(SEASON + 1, -1),
-            levels=found["levels"].reshape(count, -1),
-            losses=found["losses"].reshape(count),
-            sums=found["sums"].reshape(_SUMS),
+            tracks=parts["tracks"].reshape(SEASON + 1, -1),
+            levels=parts["levels"].reshape(count, -1),
+            losses=parts["losses"].reshape(count),
+            sums=parts["sums"].reshape(_SUMS),
         )
 
 
 class Outlook(NamedTuple):
-    """What is to be expected at the horizon.
+    """The forecast for the horizon.
 
     Attributes:
-        level: Demand now, noise smoothed away.
-        mean: Expected demand at the horizon; at present while demand falls.
-        upper: What demand until the horizon stays below but for the risk.
+        level: Smoothed current demand.
+        mean: Expected demand at the horizon; at the next sync while demand falls.
+        upper: Level that demand until the horizon exceeds only with probability ``risk``.
         trend: Forecast of the trend; NaN if there is none.
         skill: Skill of trends against persistence; NaN before there is any evidence.
-        judged: How many trends were judged, older ones counting less.
-        trending: The trend drives the mean.
-        falling: Demand goes down, and such falls have been foretold well.
-        seasonal: The season drives the upper end.
-        smoothing: Smoothing constant that was best; 1 is persistence.
+        evaluated: Discounted number of evaluated trends.
+        trending: Whether the trend determines the mean.
+        falling: Whether demand falls and falls have been forecast well.
+        seasonal: Whether the season determines the upper end.
+        smoothing: Best smoothing constant; 1 is persistence.
     """
 
     level: float
@@ -143,7 +143,7 @@ class Outlook(NamedTuple):
     upper: float
     trend: float
     skill: float
-    judged: float
+    evaluated: float
     trending: bool
     falling: bool
     seasonal: bool
@@ -151,7 +151,7 @@ class Outlook(NamedTuple):
 
 
 def begin() -> OutlookState:
-    """Return the state before anything was seen."""
+    """Return the initial state."""
     return OutlookState(
         tracks=np.empty((SEASON + 1, 0)),
         levels=np.empty((len(CONSTANTS), 0)),
@@ -169,18 +169,18 @@ def advance(
     window_s: float = 0.0,
     until_s: float = 0.0,
 ) -> tuple[Outlook, OutlookState]:
-    """Take in a value and look ahead.
+    """Update the state with a value and forecast.
 
     Args:
-        state: What was learnt before.
+        state: State before.
         value: The newest value.
-        horizon: How many steps to look ahead.
-        step_s: Length of a step.
-        parameters: What to go by.
-        window_s: Over how long a value was measured; windows longer than a step overlap, so that
-            neighbours are alike and slopes look surer than they are.
-        until_s: From the middle of what was measured to the next look; a fall is followed so far,
-            not beyond, for pods go at once.
+        horizon: Forecast horizon in steps.
+        step_s: Length of a step in seconds.
+        parameters: Parameters.
+        window_s: Averaging window of a value in seconds; windows longer than a step overlap, so
+            that neighbouring values are correlated and slopes seem more significant than they are.
+        until_s: Seconds from the middle of the measurement to the next sync; a fall is extrapolated
+            that far and no further, because pods are removed at once.
     """
     ahead = min(max(horizon, 1), _KEPT - 1)
     most = max(round(parameters.history_s / step_s), 2 * _KEPT)
@@ -189,42 +189,42 @@ def advance(
     levels = _longer(state.levels, _KEPT)
     losses, sums = state.losses.copy(), state.sums.copy()
     periods = np.array([round(p / step_s) for p in parameters.periods_s], dtype=np.int64)
-    alike = max(window_s / step_s, 1.0) ** 0.5
+    inflation = max(window_s / step_s, 1.0) ** 0.5
     numbers = _advance(
         tracks, levels, losses, sums, ahead, until_s / step_s, 1.0 - parameters.risk,
         max(round(parameters.recent_s / step_s), 20), periods[periods > 2 * ahead],
-        parameters.significance * alike, parameters.doubt * alike, parameters.margin,
+        parameters.significance * inflation, parameters.doubt * inflation, parameters.margin,
         parameters.damping,
         parameters.jump, float(parameters.evidence), parameters.memory,
     )  # fmt: skip
     level, mean, upper, trend, skill, trending, falling, seasonal, best = numbers
-    found = Outlook(
+    outlook = Outlook(
         level=level,
         mean=mean,
         upper=upper,
         trend=trend,
         skill=skill,
-        judged=float(sums[_RISES + 2]),
+        evaluated=float(sums[_RISES + 2]),
         trending=trending > 0.0,
         falling=falling > 0.0,
         seasonal=seasonal > 0.0,
         smoothing=float(CONSTANTS[int(best)]),
     )
-    return found, OutlookState(tracks, levels, losses, sums)
+    return outlook, OutlookState(tracks, levels, losses, sums)
 
 
-def follow(found: Outlook, ahead: int, steps: int, parameters: OutlookParameters) -> Floats:
-    """Return the expected demand of the next steps: level, and the damped trend if it counts.
+def follow(outlook: Outlook, ahead: int, steps: int, parameters: OutlookParameters) -> Floats:
+    """Return the expected demand of the next steps: the level plus the damped trend, if used.
 
     Args:
-        found: What is to be expected.
-        ahead: The horizon it was worked out for, in steps.
-        steps: How many steps are asked for.
-        parameters: What it goes by.
+        outlook: The forecast.
+        ahead: Its horizon, in steps.
+        steps: Number of steps to return.
+        parameters: Its parameters.
     """
     reach = np.cumsum(parameters.damping ** np.arange(1.0, max(steps, ahead) + 1.0))
-    rise = found.mean - found.level if found.trending else 0.0
-    path: Floats = found.level + rise * reach[:steps] / reach[ahead - 1]
+    rise = outlook.mean - outlook.level if outlook.trending else 0.0
+    path: Floats = outlook.level + rise * reach[:steps] / reach[ahead - 1]
     return path
 
 
@@ -236,7 +236,7 @@ def excesses(state: OutlookState, count: int) -> Floats:
 
 
 def _longer(rows: Floats, most: int) -> Floats:
-    """Return a copy with one more column, without the oldest where it would be too long."""
+    """Return a copy with one more column, dropping the oldest beyond ``most``."""
     kept = rows[:, -(most - 1) :] if rows.shape[1] else rows
     longer = np.empty((rows.shape[0], kept.shape[1] + 1))
     longer[:, :-1] = kept
@@ -263,7 +263,7 @@ def _advance(
     evidence: float,
     memory: float,
 ) -> tuple[float, float, float, float, float, float, float, float, float]:
-    """Do one step on arrays whose last column is to be filled in."""
+    """Advance one step; the last column of the arrays is filled in."""
     now = tracks.shape[1] - 1
     best = _smooth(tracks[VALUE], levels, losses, sums, ahead, jump, memory)
     level = levels[best, levels.shape[1] - 1]
@@ -271,15 +271,15 @@ def _advance(
     trend = line if strength > 0.0 else np.nan
     tracks[RISE, now] = trend
     tracks[FALL, now] = line if strength < 0.0 else np.nan
-    skill = _judge(tracks, RISE, sums, _RISES, ahead, memory)
-    fall_skill = _judge(tracks, FALL, sums, _FALLS, ahead, memory)
+    skill = _update_skill(tracks, RISE, sums, _RISES, ahead, memory)
+    fall_skill = _update_skill(tracks, FALL, sums, _FALLS, ahead, memory)
     known, fall_known = sums[_RISES + 2] >= evidence, sums[_FALLS + 2] >= evidence
     trending = trend > level and (skill > margin if known else strength > doubtful)
     sure = fall_skill > 0.0 if fall_known else strength < -_FALL_DOUBT * doubtful
     falling = strength < 0.0 and sure
     mean = trend if trending else level
     if falling and present < mean:
-        # A line does not know when a fall ends: no further below what was seen than this.
+        # A line does not show when a fall ends: limit how far below the last value it goes.
         mean = min(mean, max(present, _DEEPEST * tracks[VALUE, now]))
     tracks[MEAN, now] = mean
     _learn_excess(tracks, sums, ahead, tau)
@@ -305,7 +305,7 @@ def _smooth(
     jump: float,
     memory: float,
 ) -> int:
-    """Move all levels on, judge them at the horizon, and return the best one's row."""
+    """Update all levels, evaluate them at the horizon, and return the row of the best one."""
     last = levels.shape[1] - 1
     value = values[len(values) - 1]
     for row in range(len(CONSTANTS)):
@@ -324,8 +324,8 @@ def _smooth(
     if distance > jump * usual:
         for row in range(len(CONSTANTS)):
             levels[row, last] = value
-    # An outlier must not make the usual distance so large that the next one passes for usual; but
-    # a series that has been still (or persistence, whose distance is none) leaves nothing usual.
+    # An outlier must not inflate the usual distance so much that the next one seems usual; but a
+    # constant series (or persistence, whose distance is 0) has no usual distance.
     counted = min(distance, 3.0 * usual) if usual > 0.0 else distance
     sums[_SPREAD] = memory * sums[_SPREAD] + counted * counted
     sums[_SPREAD_N] = memory * sums[_SPREAD_N] + 1.0
@@ -336,10 +336,10 @@ def _smooth(
 def _line(
     values: Floats, ahead: int, lag: float, significance: float, damping: float
 ) -> tuple[float, float, float]:
-    """Follow the shortest significant line.
+    """Extrapolate the shortest significant line.
 
     Returns:
-        Its value at the horizon, its slope in standard errors, and its value at present.
+        Its value at the horizon, its slope in standard errors, and its value at the next sync.
     """
     reach, share = 0.0, 1.0
     for _ in range(ahead):
@@ -347,7 +347,7 @@ def _line(
         reach += share
     end = len(values)
     for window in _WINDOWS:
-        # The first points tell of the start (windows that fill, queues that begin), not of demand.
+        # The first points show the start-up (filling windows, first queues), not demand.
         if window > end - ahead:
             break
         mean, slope, error = _fit(values[end - window :])
@@ -361,7 +361,7 @@ def _line(
 
 @compiled
 def _fit(values: Floats) -> tuple[float, float, float]:
-    """Fit a line by least squares; return mean, slope per point and the slope's error."""
+    """Fit a line by least squares; return mean, slope per point and its standard error."""
     count = len(values)
     half = (count - 1) / 2.0
     mean = values.mean()
@@ -377,24 +377,26 @@ def _fit(values: Floats) -> tuple[float, float, float]:
 
 
 @compiled
-def _judge(tracks: Floats, row: int, sums: Floats, place: int, ahead: int, memory: float) -> float:
-    """Compare the line that was foretold for now with persistence; return the skill so far."""
+def _update_skill(
+    tracks: Floats, row: int, sums: Floats, position: int, ahead: int, memory: float
+) -> float:
+    """Compare the line that was forecast for now with persistence; return the skill so far."""
     now = tracks.shape[1] - 1
     if now >= ahead and not np.isnan(tracks[row, now - ahead]):
         value = tracks[VALUE, now]
         line_loss = abs(value - tracks[row, now - ahead])
         last_loss = abs(value - tracks[VALUE, now - ahead])
-        sums[place] = memory * sums[place] + line_loss
-        sums[place + 1] = memory * sums[place + 1] + last_loss
-        sums[place + 2] = memory * sums[place + 2] + 1.0
-    if sums[place + 1] <= 0.0:
+        sums[position] = memory * sums[position] + line_loss
+        sums[position + 1] = memory * sums[position + 1] + last_loss
+        sums[position + 2] = memory * sums[position + 2] + 1.0
+    if sums[position + 1] <= 0.0:
         return np.nan
-    return float(1.0 - sums[place] / sums[place + 1])
+    return float(1.0 - sums[position] / sums[position + 1])
 
 
 @compiled
 def _learn_excess(tracks: Floats, sums: Floats, ahead: int, tau: float) -> None:
-    """Work out the excess over the forecast whose window has just ended, and judge quantiles."""
+    """Compute the excess over the forecast whose window has just ended; update quantile losses."""
     origin = tracks.shape[1] - 1 - ahead
     if origin < 0:
         return
@@ -403,7 +405,7 @@ def _learn_excess(tracks: Floats, sums: Floats, ahead: int, tau: float) -> None:
     flat, season = tracks[FLAT, origin], tracks[SEASON, origin]
     if np.isnan(flat) or np.isnan(season):
         return
-    # Losses of a day and more count, for bursts are rare.
+    # Losses of a day and more count, because bursts are rare.
     sums[_FLAT_LOSS] = 0.9995 * sums[_FLAT_LOSS] + _pinball(excess - max(flat, 0.0), tau)
     sums[_SEASON_LOSS] = 0.9995 * sums[_SEASON_LOSS] + _pinball(excess - max(season, 0.0), tau)
     sums[_SEASON_N] += 1.0
@@ -416,11 +418,11 @@ def _pinball(miss: float, tau: float) -> float:
 
 @compiled
 def _recent_quantile(excess: Floats, end: int, recent: int, tau: float) -> float:
-    """Return the quantile of the latest excesses; NaN while there are too few."""
+    """Return the quantile of the latest excesses; NaN if there are too few."""
     begin = max(end - recent, 0)
     known = excess[begin : max(end, 0)]
     known = known[~np.isnan(known)]
-    # Below this the quantile would be the largest value seen: split conformal needs 1 / (1 - tau).
+    # Below this the quantile would be the largest excess: split conformal needs 1 / (1 - tau).
     if len(known) < 8.0 / (1.0 - tau):
         return np.nan
     return float(np.quantile(known, tau))
@@ -431,7 +433,7 @@ def _phase_quantile(
     excess: Floats, now: int, ahead: int, periods: NDArray[np.int64], tau: float
 ) -> float:
     """Return the largest quantile of the excesses at this phase of a period; NaN if unknown."""
-    found = np.nan
+    largest = np.nan
     for period in periods:
         cycles = now // period
         peaks = np.empty(cycles)
@@ -447,6 +449,6 @@ def _phase_quantile(
                 count += 1
         if count >= 6:
             quantile = np.quantile(peaks[:count], tau)
-            if not quantile <= found:
-                found = quantile
-    return found
+            if not quantile <= largest:
+                largest = quantile
+    return largest

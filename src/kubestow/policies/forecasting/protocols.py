@@ -1,10 +1,10 @@
-"""What every forecaster keeps: fit once, take new points without fitting again, look ahead.
+"""Protocols of forecasters: fit once, update with new points without refitting, forecast.
 
-All shapes begin with the series: many series of equal length are one array, and a single series is
-an array of one row. Steps are equally long; who has gaps closes them first (``sources``). A model
-comes in two halves. A *point model* knows means only and can run along a stretch of points
-(``roll``), which is what back-tests, residuals and gates are made of; ``intervals`` puts quantiles
-around any point model. Everything a forecast at one point uses lies at or before that point.
+The first axis is always the series: many series of equal length are one array, and a single
+series is an array of one row. Steps are equally long; gaps must be filled first (``sources``). A
+model has two parts. A *point model* forecasts means only and can produce rolling forecasts along
+a stretch of points (``roll``), which back-tests, residuals and gates use; ``intervals`` adds
+quantiles to any point model. A forecast at one point uses only data at or before that point.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from kubestow.model.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forecast:
-    """What is expected in the steps to come.
+    """A forecast of the next steps.
 
     Attributes:
         mean: Means, one row per series and one column per step.
-        levels: Levels of the quantiles, rising, each between 0 and 1.
-        quantiles: One per series, step and level; never falling along the levels.
+        levels: Levels of the quantiles, ascending, each between 0 and 1.
+        quantiles: One per series, step and level; non-decreasing along the levels.
     """
 
     mean: Floats
@@ -32,10 +32,10 @@ class Forecast:
 
 
 class PointFitted(Protocol):
-    """A fitted model of means, with the state it has reached."""
+    """A fitted model of means with its current state."""
 
     def update(self, points: Floats) -> PointFitted:
-        """Return the model with its state moved on by new points; parameters stay.
+        """Return the model with its state updated by new points; parameters stay.
 
         Args:
             points: One row per series, one column per new point, oldest first.
@@ -47,7 +47,7 @@ class PointFitted(Protocol):
         ...
 
     def roll(self, points: Floats, steps: int) -> Floats:
-        """Return the means looked ahead after each of some new points, moving along them.
+        """Return rolling forecasts of the mean, one after each new point.
 
         ``roll(points, steps)[:, k]`` equals ``update(points[:, : k + 1]).means(steps)``.
 
@@ -67,19 +67,19 @@ class PointForecaster(Protocol):
 
     @property
     def least_points(self) -> int:
-        """With fewer points it cannot be fitted."""
+        """Minimum number of points to fit."""
         ...
 
     def fit(self, values: Floats) -> PointFitted:
-        """Fit to the past: one row per series, one column per point, oldest first."""
+        """Fit to a history: one row per series, one column per point, oldest first."""
         ...
 
 
 class Fitted(Protocol):
-    """A fitted model that knows how sure it is."""
+    """A fitted model with prediction intervals."""
 
     def update(self, points: Floats) -> Fitted:
-        """Return the model moved on by new points; parameters stay, errors are learnt from."""
+        """Return the model updated by new points; parameters stay, error statistics are updated."""
         ...
 
     def predict(self, steps: int, levels: Sequence[float] = ()) -> Forecast:
@@ -88,7 +88,7 @@ class Fitted(Protocol):
 
 
 class Forecaster(Protocol):
-    """A model with intervals that can be fitted."""
+    """A model with prediction intervals that can be fitted."""
 
     @property
     def name(self) -> str:
@@ -96,5 +96,5 @@ class Forecaster(Protocol):
         ...
 
     def fit(self, values: Floats) -> Fitted:
-        """Fit to the past: one row per series, one column per point, oldest first."""
+        """Fit to a history: one row per series, one column per point, oldest first."""
         ...

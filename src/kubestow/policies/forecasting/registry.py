@@ -1,7 +1,7 @@
-"""Forecasters by name, for command line, scalers and studies alike.
+"""Forecasters by name, for command line, scalers and studies.
 
-A model is made for a *task*: the length of a step, which tells the seasons the calendar suggests,
-and how many steps ahead matter.
+A model is created for a *task*: the length of a step, which determines the seasons that the
+calendar suggests, and the number of steps ahead.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _KNOTS = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300)
 
 @dataclass(frozen=True, slots=True)
 class ForecastTask:
-    """What a model is made for.
+    """The task of a model.
 
     Attributes:
-        step_s: Length of a step.
-        steps: How many steps ahead it will be asked for.
-        horizons: Steps ahead that matter; some of all those up to ``steps`` if left out.
-        season: Steps of a season; ``None`` to find it in the past of each series.
+        step_s: Length of a step in seconds.
+        steps: Number of steps ahead to forecast.
+        horizons: Steps ahead to optimise for; defaults to a selection up to ``steps``.
+        season: Steps of a season; ``None`` to detect it in the history of each series.
     """
 
     step_s: float
@@ -51,9 +51,9 @@ class ForecastTask:
         return (*(k for k in _KNOTS if k < self.steps), self.steps)
 
     def hints(self) -> tuple[int, ...]:
-        """Return the seasons the calendar suggests, in whole steps: day, week, hour."""
-        found = (period_s / self.step_s for period_s in (DAY_S, WEEK_S, HOUR_S))
-        return tuple(round(steps) for steps in found if steps >= 2.0)
+        """Return the seasons that the calendar suggests, in whole steps: day, week, hour."""
+        lengths = (period_s / self.step_s for period_s in (DAY_S, WEEK_S, HOUR_S))
+        return tuple(round(steps) for steps in lengths if steps >= 2.0)
 
 
 Make = Callable[[ForecastTask], protocols.PointForecaster]
@@ -61,14 +61,14 @@ Make = Callable[[ForecastTask], protocols.PointForecaster]
 
 @dataclass(frozen=True, slots=True)
 class ForecasterEntry:
-    """A forecaster that can be chosen by name.
+    """A registered forecaster.
 
     Attributes:
         name: Its name.
-        summary: One line for lists.
-        make: Makes it for a task.
-        few: Whether it has only a few parameters, so that intervals may learn from the past it was
-            fitted to.
+        summary: One line for listings.
+        make: Creates it for a task.
+        few: Whether it has only a few parameters, so that intervals may use errors on the history
+            it was fitted to.
     """
 
     name: str
@@ -77,7 +77,7 @@ class ForecasterEntry:
     few: bool = False
 
     def make_intervals(self, task: ForecastTask) -> intervals.Intervals:
-        """Return the model for a task, with quantiles around it."""
+        """Return the model for a task, with prediction intervals."""
         return intervals.Intervals(self.make(task), task.steps, self.few)
 
 
@@ -156,23 +156,23 @@ _LIGHT = (
     ),
     ForecasterEntry(
         "regression-floating",
-        "the same without a mean, drawn to the last value",
+        "the same without a mean, shrunk towards the last value",
         _regression("regression-floating", 100.0, anchored=False),
     ),
     ForecasterEntry(
         "regression-log-floating",
-        "the same on logarithms without a mean, drawn to the last value",
+        "the same on logarithms without a mean, shrunk towards the last value",
         _regression("regression-log-floating", 100.0, logarithmic=True, anchored=False),
     ),
 )
 
-# A line through a few points runs away at far horizons, and Holt's method says the same damped.
+# A line through a few points diverges at far horizons; Holt's method is its damped form.
 CANDIDATES = tuple(entry.name for entry in _LIGHT if entry.name != "line")
-"""What ``auto`` weighs; each takes milliseconds."""
+"""Candidates of ``auto``; each takes milliseconds."""
 
 
 def make_auto(task: ForecastTask, candidates: Sequence[str] = CANDIDATES) -> ensemble.Ensemble:
-    """Return the ensemble of some candidates; the first one has to take any past."""
+    """Return the ensemble of some candidates; the first one must accept any history."""
     return ensemble.Ensemble(
         tuple(FORECASTERS.get(name).make(task) for name in candidates), task.knots(), name=AUTO
     )
@@ -189,7 +189,7 @@ _HEAVY = (
     ForecasterEntry("gru", "a gated recurrent network", lambda task: gru.Gru(_network(task))),
     ForecasterEntry(
         "arima-gru",
-        "a network on what ARIMA leaves",
+        "a network on the residuals of ARIMA",
         lambda task: gru.ArimaGru(gru.HybridOptions(gru=_network(task))),
     ),
 )
@@ -200,7 +200,7 @@ FORECASTERS = registries.Registry(
     (
         *_LIGHT,
         *_HEAVY,
-        ForecasterEntry(AUTO, "all light models, weighted by how well they did lately", make_auto),
+        ForecasterEntry(AUTO, "all light models, weighted by recent accuracy", make_auto),
     ),
     group="kubestow.forecasters",
 )

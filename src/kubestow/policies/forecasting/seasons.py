@@ -1,12 +1,12 @@
-"""How long a season is, found by autocorrelation in the past of each series on its own.
+"""Season lengths, detected by autocorrelation in the history of each series.
 
-A season shows as a peak of the autocorrelation function (theses of time-series scaling call it
-pattern matching). A peak counts if it is high, stands clearly above a trough before it (without
-one, high values are only the slow decay of a smooth series), exceeds the limit of chance of the
-seasonality test of the M4 competition's benchmarks (one-sided 90 %, Bartlett's variance), and if
-the past holds at least ``CYCLES`` such seasons. Of several peaks nearly as high as the highest the
-shortest counts: all multiples of a season are peaks, too. Seasons the calendar suggests (a day, a
-week) need not be peaks of their own nor exceed chance: height and trough are enough.
+A season appears as a peak of the autocorrelation function (theses on time-series scaling call it
+pattern matching). A peak counts if it is high, clearly above a preceding trough (without one, high
+values are only the slow decay of a smooth series), significant by the seasonality test of the M4
+competition's benchmarks (one-sided 90 %, Bartlett's variance), and if the history holds at least
+``CYCLES`` such seasons. Of several peaks nearly as high as the highest, the shortest is chosen,
+because all multiples of a season are peaks too. Seasons that the calendar suggests (a day, a week)
+need not be peaks nor significant: height and trough are enough.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from kubestow.model import arrays
 from kubestow.model.arrays import Ints
 
 NONE = 1
-"""The season of a series that has none: each step is like the one before."""
+"""The season length of a series without a season."""
 
 CYCLES = 3
-"""Whole seasons the past must hold."""
+"""Minimum number of whole seasons in the history."""
 
 HEIGHT = 0.3
-"""Least autocorrelation of a peak."""
+"""Minimum autocorrelation of a peak."""
 
 RISE = 0.15
-"""Least distance between a peak and the deepest trough before it."""
+"""Minimum distance between a peak and the deepest trough before it."""
 
 NEARLY = 0.92
-"""A shorter season wins if its peak reaches this share of the highest."""
+"""A shorter season is chosen if its peak reaches this share of the highest."""
 
 _CHANCE = 1.645
 _HINTED = 0.98
-_BESIDE = 0.05
+_NEARBY = 0.05
 _SHORTEST = 2
 
 
 def choose(values: arrays.Floats, season: int | None, hints: Sequence[int] = ()) -> Ints:
-    """Return the season that was given, or the one found for each series.
+    """Return the given season, or the one detected for each series.
 
-    A given season of which the past does not even hold one counts as none.
+    A given season that is longer than the history counts as none.
     """
     if season is None:
         return find(values, hints)
@@ -57,7 +57,7 @@ def find(values: arrays.Floats, hints: Sequence[int] = ()) -> Ints:
 
     Args:
         values: One row per series.
-        hints: Likely seasons in steps, likeliest first.
+        hints: Likely seasons in steps, most likely first.
     """
     longest = values.shape[1] // CYCLES
     if longest < _SHORTEST:
@@ -67,30 +67,30 @@ def find(values: arrays.Floats, hints: Sequence[int] = ()) -> Ints:
     best = heights.max(axis=1, initial=-1.0)
     first = np.argmax(heights >= NEARLY * best[:, None], axis=1)
     lags = np.arange(heights.shape[1])
-    # A broad peak is jagged: its top is the highest within a quarter of the lag.
+    # A broad peak is jagged: its top is the highest value within a quarter of the lag.
     near = (lags >= first[:, None]) & (lags <= 1.25 * first[:, None])
     top = np.argmax(np.where(near, heights, -1.0), axis=1)
-    found = np.where(best > 0.0, top, NONE).astype(np.int64)
-    return _prefer(found, correlations, hints)
+    lengths = np.where(best > 0.0, top, NONE).astype(np.int64)
+    return _prefer(lengths, correlations, hints)
 
 
-def _prefer(found: Ints, correlations: arrays.Floats, hints: Sequence[int]) -> Ints:
-    """Return hints where no season was found and they pass, or the one found is no better."""
+def _prefer(lengths: Ints, correlations: arrays.Floats, hints: Sequence[int]) -> Ints:
+    """Return hints where they pass and no season was detected, or the detected one is no better."""
     trough = np.minimum.accumulate(correlations, axis=1)
-    height = np.take_along_axis(correlations, found[:, None], axis=1)[:, 0]
+    height = np.take_along_axis(correlations, lengths[:, None], axis=1)[:, 0]
     for hint in reversed(hints):
         if not _SHORTEST <= hint < correlations.shape[1] - 1:
             continue
         here = correlations[:, hint]
         passes = (here >= HEIGHT) & (here - trough[:, hint] >= RISE)
-        beside = np.abs(found - hint) <= _BESIDE * hint
-        lacking = (found == NONE) | (here >= np.where(beside, NEARLY, _HINTED) * height)
-        found = np.where(passes & lacking, np.int64(hint), found)
-    return found
+        nearby = np.abs(lengths - hint) <= _NEARBY * hint
+        lacking = (lengths == NONE) | (here >= np.where(nearby, NEARLY, _HINTED) * height)
+        lengths = np.where(passes & lacking, np.int64(hint), lengths)
+    return lengths
 
 
 def correlate(values: arrays.Floats, most: int) -> arrays.Floats:
-    """Return autocorrelations at lags from 0 to a largest one; of constants they are 0.
+    """Return autocorrelations at lags from 0 to ``most``; 0 for constant series.
 
     The sums are divided by the number of their terms, so that long lags are not damped.
     """
@@ -106,19 +106,19 @@ def correlate(values: arrays.Floats, most: int) -> arrays.Floats:
 
 
 def _level(values: arrays.Floats) -> arrays.Floats:
-    """Return the series without their lines of best fit, scaled so that squares stay finite."""
+    """Return the detrended series, scaled so that squares stay finite."""
     size = np.abs(values).max(axis=1, keepdims=True)
     scaled = values / np.where(size > 0.0, size, 1.0)
     times = np.arange(values.shape[1]) - (values.shape[1] - 1) / 2
     centred = scaled - scaled.mean(axis=1, keepdims=True)
     level = centred - (centred @ times / (times @ times))[:, None] * times
-    # What is left of a line or a constant is rounding, and rounding has no seasons.
+    # The residual of a line or a constant is rounding error, which has no seasons.
     noise = np.abs(level).max(axis=1, keepdims=True) <= 1e-12
     return np.where(noise, 0.0, level)
 
 
 def _peaks(correlations: arrays.Floats) -> NDArray[np.bool_]:
-    """Tell which lags are peaks that count; the last lag has no right neighbour and is none."""
+    """Return which lags are valid peaks; the last lag has no right neighbour and is none."""
     inner = correlations[:, 1:-1]
     peaks = np.zeros(correlations.shape, dtype=np.bool_)
     tops = (inner >= correlations[:, :-2]) & (inner > correlations[:, 2:])
@@ -130,7 +130,7 @@ def _peaks(correlations: arrays.Floats) -> NDArray[np.bool_]:
 
 
 def _chances(correlations: arrays.Floats) -> arrays.Floats:
-    """Return the limits of chance: Bartlett's variance of a lag grows with the lags before it."""
+    """Return significance limits: Bartlett's variance of a lag grows with the lags before it."""
     squares = np.cumsum(correlations**2, axis=1) - 1.0
     before = np.concatenate((np.zeros((len(squares), 1)), squares[:, :-1]), axis=1)
     count = CYCLES * correlations.shape[1]

@@ -33,7 +33,7 @@ MOVERS = registries.Registry(
     (
         MoverEntry(
             compaction.NAME,
-            "Empties nodes that are hardly requested, if their pods fit elsewhere.",
+            "Drains nodes with low requests, if their pods fit elsewhere.",
             compaction.CompactParameters,
             compaction.Compact,
         ),

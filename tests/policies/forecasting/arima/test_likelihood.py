@@ -153,7 +153,7 @@ def test_first_guesses_are_near_the_truth_and_always_inside() -> None:
 
 def test_coefficients_outside_are_drawn_inside() -> None:
     free = np.zeros(2)
-    starting_values.draw_inside(np.array([1.5, 0.4]), 2, free)
+    starting_values.shrink_to_stationary(np.array([1.5, 0.4]), 2, free)
     assert np.all(np.abs(free) < polynomials.FREE_LIMIT)
     assert np.any(free != 0.0)
 
@@ -235,7 +235,7 @@ def test_predictions_are_those_of_the_covariance_matrix(seed: int, d: int, seen:
     )
     states = arima_states.make_states(1, 4)
     arima_states.advance(path[None, : seen + d], models, states)
-    result = arima_states.look_ahead_all(3, models, states)
+    result = arima_states.forecast_all(3, models, states)
     assert result[0] == pytest.approx(path[seen + d :], abs=1e-8)
 
 
@@ -302,5 +302,5 @@ def test_rolling_is_advancing_and_looking_ahead() -> None:
     assert not start.counts.any()
     for k in range(60):
         arima_states.advance(points[:, k : k + 1], models, start)
-        assert np.array_equal(arima_states.look_ahead_all(4, models, start), rolled[:, k])
+        assert np.array_equal(arima_states.forecast_all(4, models, start), rolled[:, k])
     assert start.counts.tolist() == [[60, 1]]

@@ -18,7 +18,7 @@ def test_two_steps_by_hand() -> None:
     kernels.advance(states, constants, seasons, 0, np.array([[14.0]]))
     np.testing.assert_allclose(states, [[12.9, 2.24, 0.0]])
     means = np.empty((1, 2))
-    kernels.look_ahead(states, constants, seasons, 1, means)
+    kernels.forecast(states, constants, seasons, 1, means)
     # 12.9 + 0.9 * 2.24, and 12.9 + (0.9 + 0.81) * 2.24
     np.testing.assert_allclose(means, [[14.916, 16.7304]])
 

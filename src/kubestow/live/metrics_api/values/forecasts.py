@@ -109,7 +109,7 @@ def take(
             window_s,
             window_s / 2.0 + rule.step_s,
         )
-        gate = gate.judge(value, _GATE).expect(found.mean, value, horizon)
+        gate = gate.evaluate(value, _GATE).expect(found.mean, value, horizon)
         ahead = found.mean if rule.quantile is None else found.upper
     return Learnt(state, gate, time_s, ahead)
 

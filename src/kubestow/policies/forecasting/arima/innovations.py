@@ -1,10 +1,10 @@
-"""The exact innovations of an ARMA model, compiled: one pass, no matrix of the size of the series.
+"""Compiled exact innovations of an ARMA model, in one pass and without large matrices.
 
-The innovations algorithm for ARMA processes (Brockwell and Davis 1991, section 5.3): the process
-is followed as itself for its first max(p, q) points and through its moving-average part after
-them, so each point needs at most max(p, q) coefficients. These converge to the moving-average
-coefficients; from there on a point costs p + q products. The result is the exact Gaussian
-likelihood at the price of a conditional sum of squares, for short and for long series.
+The innovations algorithm for ARMA processes (Brockwell and Davis 1991, section 5.3) uses the
+process itself for its first max(p, q) points and its moving-average part after them, so each point
+needs at most max(p, q) coefficients. These converge to the moving-average coefficients; from there
+on a point costs p + q products. The result is the exact Gaussian likelihood at the cost of a
+conditional sum of squares, for short and for long series.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ import numpy as np
 from kubestow.model.arrays import Floats
 from kubestow.policies.compiling import compiled
 
-# Coefficients this close to their limits are taken as converged: the likelihood moves by less than
-# its own rounding, and numerical derivatives do not see the switch.
+# Coefficients this close to their limits count as converged: the likelihood changes by less than
+# its rounding error, and the switch does not affect numerical derivatives.
 CONVERGED = 1e-11
-# In exact arithmetic no variance is below that of the innovations; below this one digits are lost.
+# In exact arithmetic no variance is below that of the innovations; below this, digits are lost.
 LEAST_VARIANCE = 1.0 - 1e-6
 
 
 @compiled
 def push_row(i: int, p: int, q: int, edges: Floats, rows: Floats, variances: Floats) -> float:
-    """Compute the coefficients for one point from those of the points before.
+    """Compute the coefficients of one point from those of the points before.
 
     Args:
         i: Number of the point, from 1.
         p: Order of the autoregression.
         q: Order of the moving average.
         edges: From ``arma_polynomials.write_edges``.
-        rows: Coefficients of the last points, newest first; moved on by one.
-        variances: Variances of the last points' errors, newest first; moved on by one.
+        rows: Coefficients of the last points, newest first; shifted by one.
+        variances: Variances of the last points' errors, newest first; shifted by one.
 
     Returns:
         The variance of this point's prediction error, in units of the innovations' variance.
@@ -60,11 +60,11 @@ def push_row(i: int, p: int, q: int, edges: Floats, rows: Floats, variances: Flo
 
 @compiled
 def is_steady(i: int, p: int, q: int, theta: Floats, rows: Floats, variances: Floats) -> bool:
-    """Tell whether the coefficients of the point just done are the moving-average ones."""
-    apart = abs(variances[0] - 1.0)
+    """Return whether the coefficients of the last point have converged to the moving average's."""
+    distance = abs(variances[0] - 1.0)
     for j in range(q):
-        apart = max(apart, abs(rows[0, j] - theta[j]))
-    return i > max(p, q) and bool(apart <= CONVERGED)
+        distance = max(distance, abs(rows[0, j] - theta[j]))
+    return i > max(p, q) and bool(distance <= CONVERGED)
 
 
 @compiled
@@ -83,7 +83,7 @@ def filter_start(
         out: Rows of errors of the series, of a series of ones, and variances.
 
     Returns:
-        How many points were done, or -1 if the model is too close to the unit circle to compute.
+        The number of points done, or -1 if the model is too close to the unit circle to compute.
     """
     m = max(p, q)
     rows, variances = np.zeros((m + 1, m + 1)), np.ones(m + 1)
@@ -117,7 +117,7 @@ def filter_rest(
         constant -= phi[j]
     for t in range(begin, n):
         errors[t] = w[t]
-    # One lag at a time runs over the whole series without waiting for the step before.
+    # One lag at a time has no dependency between points, so the loop vectorizes.
     for j in range(p):
         a = phi[j]
         for t in range(begin, n):
@@ -137,7 +137,7 @@ def write_innovations(
     """Fill errors, their response to a constant, and variances, for the whole series.
 
     Returns:
-        Whether it could be done; see ``filter_start``.
+        Whether it succeeded; see ``filter_start``.
     """
     done = filter_start(w, p, q, phi, theta, edges, out)
     if done < 0:
@@ -148,10 +148,10 @@ def write_innovations(
 
 @compiled
 def concentrate(out: Floats, with_mean: bool, scaled: Floats) -> tuple[float, float, float]:
-    """Take the best mean out of the errors and scale them for least squares.
+    """Remove the best mean from the errors and scale them for least squares.
 
-    The exact likelihood, with variance and mean at their best, falls with the sum of squares of the
-    scaled errors: e(t) / sqrt(v(t)), times the geometric mean of the sqrt(v).
+    The exact likelihood, with variance and mean concentrated out, decreases with the sum of squares
+    of the scaled errors: e(t) / sqrt(v(t)), times the geometric mean of the sqrt(v).
 
     Args:
         out: From ``write_innovations``.
@@ -189,5 +189,5 @@ def log_likelihood(n: int, total: float) -> float:
         n: Number of points.
         total: Sum of squares of the scaled errors, from ``concentrate``.
     """
-    # The logarithms of v are in the scale already: n ln(total / n) = n ln(variance) + sum of them.
+    # The scale includes the logarithms of v: n ln(total / n) = n ln(variance) + their sum.
     return -0.5 * n * (math.log(2.0 * math.pi * max(total, 1e-300) / n) + 1.0)

@@ -1,9 +1,9 @@
-"""Fitting one ARMA model by exact maximum likelihood, compiled.
+"""Compiled fit of one ARMA model by exact maximum likelihood.
 
-With variance and mean at their best, the likelihood falls with one sum of squares
-(``arma_filters.concentrate``), so Levenberg and Marquardt's method finds its maximum in a few
-steps, over free variables that keep the model stationary and invertible (``arma_polynomials``).
-Called by ``arima_searches``, which finds where to start and which order to keep.
+With variance and mean concentrated out, the likelihood decreases with one sum of squares
+(``innovations.concentrate``), so the Levenberg-Marquardt method finds its maximum in a few steps,
+over free variables that keep the model stationary and invertible (``polynomials``). Called by
+``search``, which chooses starting points and orders.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ write_coefficients = polynomials.write_coefficients
 write_edges = polynomials.write_edges
 write_innovations = innovations.write_innovations
 
-_STEP = 1e-6  # of a numerical derivative, in free variables of order one
-_REJECTED = 6  # steps in a row that do not improve before giving up
-# Beyond this the sum of squares is of no use; also what a model that cannot be computed gets.
-HOPELESS = math.inf
+_STEP = 1e-6  # of a numerical derivative, in free variables of size about 1
+_REJECTED = 6  # consecutive steps without improvement before giving up
+# Sum of squares of a model that cannot be computed.
+UNUSABLE = math.inf
 
 
 class LikelihoodWork(NamedTuple):
-    """Room for the intermediate arrays of one series.
+    """Buffers for the intermediate arrays of one series.
 
     Attributes:
         partials: Partial autocorrelations, of the autoregression and of the moving average.
         phi: Autoregressive coefficients.
         theta: Moving-average coefficients.
-        edges: Covariances, see ``arma_polynomials.write_edges``.
-        out: Errors, responses and variances, see ``arma_filters``.
+        edges: Covariances, see ``polynomials.write_edges``.
+        out: Errors, responses and variances, see ``innovations``.
         scaled: Scaled errors at the best point so far.
-        moved: Scaled errors somewhere else.
+        moved: Scaled errors at a trial point.
         slopes: Derivatives of the scaled errors, one row per free variable.
     """
 
@@ -56,7 +56,7 @@ class LikelihoodWork(NamedTuple):
 
 @compiled
 def make_work(n: int, most: int) -> LikelihoodWork:
-    """Return room for a series of ``n`` points and orders up to ``most``."""
+    """Return buffers for a series of ``n`` points and orders up to ``most``."""
     return LikelihoodWork(
         np.zeros((2, most + 1)),
         np.zeros(most + 1),
@@ -71,14 +71,14 @@ def make_work(n: int, most: int) -> LikelihoodWork:
 
 @compiled
 def copy_numbers(source: Floats, target: Floats, count: int) -> None:
-    """Copy the first numbers (an assignment of slices takes seconds to compile)."""
+    """Copy the first ``count`` numbers (slice assignment takes seconds to compile)."""
     for k in range(count):
         target[k] = source[k]
 
 
 @compiled
 def set_coefficients(free: Floats, p: int, q: int, work: LikelihoodWork) -> None:
-    """Write the coefficients of free variables: those of phi, then those of minus theta."""
+    """Write the coefficients from free variables: those of phi, then those of minus theta."""
     for k in range(p):
         work.partials[0, k] = to_partial(free[k])
     for k in range(q):
@@ -97,24 +97,24 @@ def measure(
     set_coefficients(free, p, q, work)
     write_edges(p, q, work.partials[0], work.phi, work.theta, work.edges)
     if not write_innovations(w, p, q, work.phi, work.theta, work.edges, work.out):
-        return HOPELESS
+        return UNUSABLE
     total = concentrate(work.out, with_mean, scaled)[1]
-    return total if math.isfinite(total) else HOPELESS
+    return total if math.isfinite(total) else UNUSABLE
 
 
 @compiled
 def differentiate(
     w: Floats, free: Floats, p: int, q: int, with_mean: bool, work: LikelihoodWork
 ) -> tuple[Floats, Floats]:
-    """Return the products of the errors' derivatives, with each other and with the errors."""
+    """Return the products of the errors' derivatives: with each other and with the errors."""
     size, n = p + q, len(w)
     for k in range(size):
-        # Towards zero, so that no step leaves the limits.
+        # Towards 0, so that no step leaves the limits.
         step = -_STEP if free[k] > 0.0 else _STEP
         step *= max(1.0, abs(free[k]))
         kept = free[k]
         free[k] = kept + step
-        usable = measure(w, free, p, q, with_mean, work, work.moved) < HOPELESS
+        usable = measure(w, free, p, q, with_mean, work, work.moved) < UNUSABLE
         free[k] = kept
         for t in range(n):
             work.slopes[k, t] = (work.moved[t] - work.scaled[t]) / step if usable else 0.0
@@ -131,7 +131,7 @@ def differentiate(
 def try_step(
     free: Floats, curvature: Floats, gradient: Floats, damping: float, trial: Floats
 ) -> bool:
-    """Write the damped step from a point; false if there is none."""
+    """Write the point after a damped step; false if the system cannot be solved."""
     size = len(gradient)
     matrix, right = curvature.copy(), -gradient
     for k in range(size):
@@ -157,7 +157,7 @@ def climb(
 ) -> float:
     """Move free variables to the maximum of the likelihood; return the sum of squares there."""
     total = measure(w, free, p, q, with_mean, work, work.scaled)
-    if p + q == 0 or total == HOPELESS:
+    if p + q == 0 or total == UNUSABLE:
         return total
     trial = np.empty(p + q)
     damping, done = 1e-3, 0.0
@@ -167,9 +167,9 @@ def climb(
         before = total
         for _ in range(_REJECTED):
             if try_step(free, curvature, gradient, damping, trial):
-                there = measure(w, trial, p, q, with_mean, work, work.moved)
-                if there < total:
-                    total = there
+                trial_total = measure(w, trial, p, q, with_mean, work, work.moved)
+                if trial_total < total:
+                    total = trial_total
                     copy_numbers(trial, free, p + q)
                     copy_numbers(work.moved, work.scaled, len(w))
                     damping = max(damping * 0.1, 1e-9)

@@ -1,12 +1,12 @@
 """ARIMA models of many series: d by unit-root tests, p and q by AIC and SC, maximum likelihood.
 
-Shi 2023, section 3.2 (steps 1 to 6). ``Arima.fit`` scales each series, finds its differences
-(``stationarity``), fits all orders in one compiled loop (``arima_searches``) and keeps the best
-(``arima_orders``). A fitted model moves along new points with fixed parameters
-(``arima_states``). Nothing is clipped: means may leave the range of the past.
+Shi 2023, section 3.2 (steps 1 to 6). ``Arima.fit`` scales each series, chooses d
+(``stationarity``), fits all orders in one compiled loop and keeps the best (``search``,
+``orders``). A fitted model is updated with new points at fixed parameters (``states``). Nothing is
+clipped: means may leave the range of the history.
 
-A series that stands still is taken as a random walk: its best forecast is its last value, and if it
-begins to move the forecast follows. One that moves along a line goes on along it.
+A constant series is modelled as a random walk: its forecast is its last value, also after it begins
+to change. A series on a straight line is extrapolated along it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Arima:
     """Autoregressive integrated moving averages, one model per series.
 
     Attributes:
-        options: How orders are found.
+        options: How orders are chosen.
     """
 
     options: ArimaOptions = field(default_factory=ArimaOptions)
@@ -40,7 +40,7 @@ class Arima:
     least_points: ClassVar[int] = stationarity.LEAST_POINTS + stationarity.MOST_DIFFERENCES
 
     def fit(self, values: Floats) -> FittedArima:
-        """Find orders and parameters of each series."""
+        """Choose orders and fit parameters of each series."""
         rows = histories.check(values, self.least_points, self.name)
         differences = self._differences(rows)
         frame = make_frame(rows, differences)
@@ -85,12 +85,12 @@ class Arima:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """Where each series lies and how large it is, so that models work on numbers of order one.
+    """Location and scale of each series, so that models work on numbers of size about 1.
 
     Attributes:
-        places: Mean of the past.
-        scales: Standard deviation of the differenced past; one where it stands still.
-        flat: Which series stand still.
+        places: Mean of the history.
+        scales: Standard deviation of the differenced history; 1 where it is constant.
+        flat: Which series are constant.
     """
 
     places: Floats
@@ -102,19 +102,19 @@ class Frame:
         return (values - self.places[:, None]) / self.scales[:, None]
 
     def scale_up(self, means: Floats) -> Floats:
-        """Return means in the units of the series, whatever axes follow the series."""
+        """Return means in the units of the series, for any axes after the series."""
         shape = (-1,) + (1,) * (means.ndim - 1)
         return means * self.scales.reshape(shape) + self.places.reshape(shape)
 
 
 def make_frame(rows: Floats, differences: Ints) -> Frame:
-    """Return place and scale of each series from its past."""
+    """Return location and scale of each series from its history."""
     places = rows.mean(axis=1)
     scales = np.zeros(len(rows))
     for times in np.unique(differences):
         chosen = differences == times
         differenced = np.diff(rows[chosen], n=int(times), axis=1)
-        # The spread around zero where there may be no mean to take the rest.
+        # The spread around 0 if the model may have no mean.
         middle = differenced.mean(axis=1, keepdims=True) if times == 0 else 0.0
         scales[chosen] = np.sqrt(((differenced - middle) ** 2).mean(axis=1))
     flat = scales <= stationarity.FLAT * np.abs(rows).max(axis=1)
@@ -129,7 +129,7 @@ class Quality:
         points: Points after differencing.
         parameters: Coefficients, the variance, and the mean if there is one.
         variances: Variance of the innovations.
-        likelihoods: Exact Gaussian log-likelihood; zero where a series stands still.
+        likelihoods: Exact Gaussian log-likelihood; 0 where a series is constant.
         tables: Log-likelihoods by p and q; minus infinity where none was fitted.
     """
 
@@ -140,7 +140,7 @@ class Quality:
     tables: Floats
 
     def in_units_of(self, frame: Frame) -> Quality:
-        """Return the likelihoods of the series as they came, not as they were scaled."""
+        """Return the likelihoods in the units of the original series instead of the scaled ones."""
         shift = np.where(frame.flat, 0.0, self.points * np.log(frame.scales))
         return replace(
             self,
@@ -151,13 +151,13 @@ class Quality:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedArima:
-    """ARIMA models with fixed parameters, somewhere along their series.
+    """ARIMA models with fixed parameters and their current states.
 
     Attributes:
         models: Orders and coefficients.
-        states: What they remember.
-        frame: Places and scales of the series.
-        quality: How well they fit the past.
+        states: Their states.
+        frame: Locations and scales of the series.
+        quality: How well they fit the history.
     """
 
     models: arima_states.Models
@@ -182,7 +182,7 @@ class FittedArima:
         return self.quality.parameters * weights - 2.0 * self.quality.likelihoods
 
     def candidates(self, series: int = 0) -> tuple[arima_orders.ArimaCandidate, ...]:
-        """Return the orders that were tried for a series, by rising AIC."""
+        """Return the orders that were tried for a series, by ascending AIC."""
         p, _, q = self.orders[series]
         extra = int(self.quality.parameters[series] - p - q)
         return arima_orders.list_candidates(
@@ -190,31 +190,31 @@ class FittedArima:
         )
 
     def update(self, points: Floats) -> FittedArima:
-        """Move on by new points; parameters stay."""
+        """Update with new points; parameters stay."""
         states = arima_states.copy_states(self.states)
         arima_states.advance(self._scaled(points), self.models, states)
         return replace(self, states=states)
 
     def restart(self, values: Floats) -> FittedArima:
-        """Return the same models at the end of another past, nothing else remembered."""
+        """Return the same models at the end of another history, without the previous state."""
         states = arima_states.make_states(len(self.models.means), self.models.phi.shape[1] - 1)
         return replace(self, states=states).update(values)
 
     def means(self, steps: int) -> Floats:
         """Return the means of the next steps."""
-        scaled = arima_states.look_ahead_all(steps, self.models, self.states)
+        scaled = arima_states.forecast_all(steps, self.models, self.states)
         return self.frame.scale_up(scaled)
 
     def roll(self, points: Floats, steps: int) -> Floats:
-        """Return the means looked ahead after each new point, in one pass."""
+        """Return the means forecast after each new point, in one pass."""
         states = arima_states.copy_states(self.states)
         scaled = arima_states.roll_all(self._scaled(points), steps, self.models, states)
         return self.frame.scale_up(scaled)
 
     def residuals(self, values: Floats) -> Floats:
-        """Return the one-step errors along a past, each predicted from the points before it.
+        """Return the one-step errors along a history, each predicted from the points before it.
 
-        The first ``d`` points have no prediction; their residuals are zero.
+        The first ``d`` points have no prediction; their residuals are 0.
         """
         rows = histories.as_rows(values)
         ahead = self.restart(rows[:, :1]).roll(rows[:, 1:], 1)[:, :-1, 0]
@@ -241,7 +241,7 @@ def log_likelihood(
         values: The series, one row of points.
         order: p, d and q.
         ar: Autoregressive coefficients, stationary.
-        ma: Moving-average coefficients, in the convention of ``arma_polynomials``.
+        ma: Moving-average coefficients, in the convention of ``polynomials``.
         mean: Mean of the differenced series.
         variance: Variance of the innovations.
     """

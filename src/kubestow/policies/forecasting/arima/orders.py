@@ -1,10 +1,10 @@
-"""How ARIMA orders are searched and chosen: options, criteria, and the table of candidates.
+"""Selection of ARIMA orders: options, criteria, and the table of candidates.
 
-Shi 2023 (equations 3.3 and 3.4) chooses p and q by the least AIC and SC, and leaves the range and
-what to do when they differ open. The rule here: all orders up to ``most_p`` and ``most_q`` are
-fitted by exact maximum likelihood; among those within ``slack`` units of the least AIC the one with
-the least SC is taken, of equals the one with fewer coefficients. A slack of 0 is AIC alone, an
-infinite one SC alone.
+Shi 2023 (equations 3.3 and 3.4) chooses p and q by the lowest AIC and SC, but does not define the
+range or what to do when they differ. The rule here: all orders up to ``most_p`` and ``most_q`` are
+fitted by exact maximum likelihood; among those within ``slack`` units of the lowest AIC the one
+with the lowest SC is chosen, on a tie the one with fewer coefficients. A slack of 0 is AIC alone,
+an infinite one SC alone.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from kubestow.model import errors
 from kubestow.model.arrays import Floats
 from kubestow.policies.forecasting.arima import stationarity
 
-_MOST_ORDER = 10  # coefficients come in small arrays; longer memories are not what ARIMA is for
+_MOST_ORDER = 10  # coefficients are kept in small arrays; ARIMA is not meant for longer memories
 
 
 @dataclass(frozen=True, slots=True)
 class ArimaOptions:
-    """How an ARIMA model is found.
+    """How an ARIMA model is chosen.
 
     Attributes:
-        order: (p, d, q) if it is known; ``None`` to search it.
+        order: (p, d, q) if known; ``None`` to search it.
         most_p: Highest order of the autoregression tried; 0 to 5 is the common range for series
-            without a season (Hyndman and Khandakar 2008 stop at 5, too).
+            without a season (Hyndman and Khandakar 2008 also stop at 5).
         most_q: Highest order of the moving average tried.
-        most_d: Most differences, at most 2.
-        level: Significance level of the unit-root test that finds d.
+        most_d: Maximum number of differences, at most 2.
+        level: Significance level of the unit-root test that determines d.
         slack: Units of AIC within which orders count as equal and SC decides. Models within 2 units
             have equal support, from 4 on considerably less (Burnham and Anderson 2002, section
-            2.6); with 36 candidates the least AIC is often below the true order's by chance: on
+            2.6); with 36 candidates the lowest AIC is often below the true order's by chance: on
             synthetic series of 300 points 4 units find the true order in 60 to 85 % of the cases,
             2 units in 43 to 63 %.
-        drift: Whether a series differenced once has a mean. Off: a trend that goes on for ever is
-            seldom what load does. Without differences there always is a mean.
+        drift: Whether a series differenced once has a mean. Off by default: load seldom has a trend
+            that continues for ever. Without differences there always is a mean.
     """
 
     order: tuple[int, int, int] | None = None
@@ -84,17 +84,17 @@ class ArimaCandidate:
 
 
 def list_candidates(log_likelihoods: Floats, points: int, extra: int) -> tuple[ArimaCandidate, ...]:
-    """Return the orders fitted, by rising AIC.
+    """Return the fitted orders, by ascending AIC.
 
     Args:
         log_likelihoods: By p and q; minus infinity where none was fitted.
         points: Number of points after differencing.
         extra: Parameters besides the coefficients: the variance, and the mean if there is one.
     """
-    found = []
+    candidates = []
     for (p, q), value in np.ndenumerate(log_likelihoods):
         if math.isfinite(value):
             k = p + q + extra
             aic, sc = 2.0 * k - 2.0 * value, k * math.log(points) - 2.0 * value
-            found.append(ArimaCandidate(p, q, float(value), float(aic), float(sc)))
-    return tuple(sorted(found, key=lambda candidate: (candidate.aic, candidate.sc)))
+            candidates.append(ArimaCandidate(p, q, float(value), float(aic), float(sc)))
+    return tuple(sorted(candidates, key=lambda candidate: (candidate.aic, candidate.sc)))

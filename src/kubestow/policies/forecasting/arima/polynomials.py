@@ -1,9 +1,9 @@
-"""Coefficients of ARMA models and what follows from them: covariances and weights, compiled.
+"""Compiled conversions of ARMA coefficients: partial autocorrelations and covariances.
 
 The convention is that of the libraries: w(t) = phi1 w(t-1) + ... + e(t) + theta1 e(t-1) + ...
 Stationary and invertible models are reached through partial autocorrelations, each between -1 and
 1 (Jones 1980, Monahan 1984): every such tuple gives one stationary polynomial and no other does.
-Called by ``arma_filters`` and ``arima_kernels``.
+Called by ``states``, ``likelihood`` and ``starting_values``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubestow.model.arrays import Floats
 from kubestow.policies.compiling import compiled
 
 # The free variable is u = r / sqrt(1 - r^2); at 100 the partial autocorrelation r is 0.99995, close
-# enough to the unit circle for a likelihood, and far enough for the covariances to have digits.
+# enough to the unit circle for a likelihood, and far enough for accurate covariances.
 FREE_LIMIT = 100.0
 
 
@@ -58,7 +58,7 @@ def write_partials(coefficients: Floats, order: int, partials: Floats) -> bool:
     """Write the partial autocorrelations of autoregressive coefficients.
 
     Returns:
-        Whether the polynomial is stationary; if not, what is written means nothing.
+        Whether the polynomial is stationary; if not, the output is meaningless.
     """
     for k in range(order):
         partials[k] = coefficients[k]
@@ -83,8 +83,8 @@ def write_partials(coefficients: Floats, order: int, partials: Floats) -> bool:
 def write_autocovariances(partials: Floats, order: int, phi: Floats, out: Floats) -> None:
     """Write the autocovariances of an autoregression with unit innovations, lags from 0 on.
 
-    Built up order by order, which keeps its digits near the unit circle where a linear system
-    would lose them.
+    Computed order by order, which stays accurate near the unit circle where a linear system would
+    not.
     """
     variance = 1.0
     for k in range(order):

@@ -1,8 +1,8 @@
-"""Searching ARMA orders, compiled: all orders of a series, all series of a batch.
+"""Compiled search of ARMA orders: all orders of a series, all series of a batch.
 
-An order starts from the best of Hannan and Rissanen's guess and the two models one order smaller
-with a zero put behind, so more parameters never fit worse; the order that is kept is finished from
-all of these starts. Called by ``arimas``.
+Each order starts from the best of the Hannan-Rissanen estimate and the two models one order
+smaller with an appended zero, so more parameters never fit worse; the chosen order is refined from
+all of these starts. Called by ``models``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubestow.model.arrays import Floats, Ints
 from kubestow.policies.compiling import compiled
 from kubestow.policies.forecasting.arima import innovations, likelihood, starting_values
 
-HOPELESS = likelihood.HOPELESS
+UNUSABLE = likelihood.UNUSABLE
 Work = likelihood.LikelihoodWork
 climb = likelihood.climb
 concentrate = innovations.concentrate
@@ -27,18 +27,18 @@ make_work = likelihood.make_work
 measure = likelihood.measure
 tabulate_products = starting_values.tabulate_products
 
-# Steps, and the log-likelihood below which one more is not worth it: orders are told apart by whole
-# units of AIC, the one chosen is finished properly.
-# Rounds are no integers, or the compiler would make one version of the method for each.
+# Maximum rounds, and the gain in log-likelihood below which to stop: orders differ by whole units
+# of AIC, and the chosen one is refined properly. Rounds are floats, or numba would specialise the
+# method for each constant.
 _SEARCH_ROUNDS, _SEARCH_GAIN = 12.0, 1e-2
 _FINAL_ROUNDS, _FINAL_GAIN = 100.0, 1e-7
 
 
 @compiled
 def start_from(which: int, p: int, q: int, table: Floats, solutions: Floats) -> Floats:
-    """Return a point to start an order from: the guess (0), or a smaller model (1 and 2).
+    """Return a starting point of an order: the estimate (0), or a smaller model (1 and 2).
 
-    A smaller model that does not exist is left at zeros.
+    A smaller model that does not exist gives zeros.
     """
     free = np.zeros(p + q)
     if which == 0:
@@ -55,7 +55,7 @@ def start_from(which: int, p: int, q: int, table: Floats, solutions: Floats) -> 
 def start(
     w: Floats, p: int, q: int, with_mean: bool, table: Floats, solutions: Floats, work: Work
 ) -> Floats:
-    """Return the best point to start an order from."""
+    """Return the best starting point of an order."""
     best = start_from(0, p, q, table, solutions)
     least = measure(w, best, p, q, with_mean, work, work.scaled)
     for which in range(1, 3):
@@ -71,7 +71,7 @@ def start(
 def finish(
     w: Floats, p: int, q: int, with_mean: bool, table: Floats, solutions: Floats, work: Work
 ) -> Floats:
-    """Return the highest point of one order that is reached from any start."""
+    """Return the best maximum of one order reached from any start."""
     best = np.zeros(p + q)
     copy_numbers(solutions[p, q], best, p + q)
     least = climb(w, best, p, q, with_mean, _FINAL_ROUNDS, _FINAL_GAIN, work)
@@ -86,7 +86,7 @@ def finish(
 
 @compiled
 def most_parameters(n: int) -> int:
-    """Return how many coefficients a series of ``n`` points bears: one in four points."""
+    """Return the maximum number of coefficients for ``n`` points: one per four points."""
     return max(0, (n - 2) // 4)
 
 
@@ -96,7 +96,7 @@ def search(
 ) -> Floats:
     """Fit every order and fill the log-likelihoods by p and q.
 
-    Orders with more than ``size`` coefficients are left as they are.
+    Orders with more than ``size`` coefficients are skipped.
 
     Returns:
         The free variables by p and q.
@@ -110,14 +110,14 @@ def search(
             free = start(w, p, q, with_mean, table, solutions, work)
             total = climb(w, free, p, q, with_mean, _SEARCH_ROUNDS, _SEARCH_GAIN, work)
             copy_numbers(free, solutions[p, q], p + q)
-            if total < HOPELESS:
+            if total < UNUSABLE:
                 likelihoods[p, q] = log_likelihood(len(w), total)
     return solutions
 
 
 @compiled
 def choose(likelihoods: Floats, n: int, extra: int, slack: float) -> tuple[int, int]:
-    """Choose an order: least SC among those within some units of the least AIC.
+    """Choose an order: lowest SC among those within ``slack`` units of the lowest AIC.
 
     Args:
         likelihoods: Log-likelihoods by p and q.
@@ -126,7 +126,7 @@ def choose(likelihoods: Floats, n: int, extra: int, slack: float) -> tuple[int, 
         slack: Units of AIC within which orders count as equal.
 
     Returns:
-        p and q; of equals the one with fewer coefficients, then with the smaller p.
+        p and q; on a tie the one with fewer coefficients, then with the smaller p.
     """
     least = math.inf
     for p in range(likelihoods.shape[0]):
@@ -141,7 +141,7 @@ def choose(likelihoods: Floats, n: int, extra: int, slack: float) -> tuple[int, 
             twice = 2.0 * likelihoods[p, q]
             within = 2.0 * (size + extra) - twice <= least + slack
             criterion = math.log(n) * (size + extra) - twice
-            # A difference in the last digits is no difference.
+            # Ignore differences due to rounding.
             if within and criterion < best - 1e-9:
                 best_p, best_q, best = p, q, criterion
     return best_p, best_q
@@ -155,8 +155,8 @@ def fit_one(
 
     Args:
         w: The series, differenced and scaled.
-        orders: p and q, replaced by those chosen.
-        fixed: Whether they are given; otherwise they are the highest to try.
+        orders: p and q; replaced by the chosen ones.
+        fixed: Whether they are given; otherwise they are the maximum to try.
         with_mean: Whether there is a mean.
         slack: See ``choose``.
         results: Filled with mean, variance of the innovations and log-likelihood.
@@ -169,7 +169,7 @@ def fit_one(
     work = make_work(n, max(p, q))
     likelihoods = np.full((p + 1, q + 1), -math.inf)
     table = tabulate_products(w - w.mean() if with_mean else w, max(p, q))
-    # A given order is reached through the smaller ones, too: that is what finds its maximum.
+    # A given order is also reached through the smaller ones, which helps to find its maximum.
     size = p + q if fixed else most_parameters(n)
     solutions = search(w, table, size, with_mean, work, likelihoods)
     if not fixed:
@@ -186,7 +186,7 @@ def fit_one(
 
 @compiled
 def difference(y: Floats, times: int) -> Floats:
-    """Return a series differenced some times; it gets shorter by as many points."""
+    """Return a series differenced ``times`` times; it gets shorter by as many points."""
     w = y.copy()
     for k in range(times):
         for t in range(len(w) - 1, k, -1):
@@ -207,12 +207,12 @@ def fit_batch(
     """Fit all series, one after the other.
 
     Args:
-        scaled: One row per series, of order one.
+        scaled: One row per series, scaled to size 1.
         differences: How often each is differenced.
-        most: p and q, given or the highest.
+        most: p and q, given or the maximum.
         fixed: Whether they are given.
         with_means: Whether each has a mean.
-        flat: Series that do not move after differencing: left at p = q = 0 and zeros.
+        flat: Series that are constant after differencing: p = q = 0 and zeros.
         slack: See ``choose``.
 
     Returns:

@@ -1,8 +1,9 @@
-"""First guesses of ARMA coefficients by Hannan and Rissanen (1982), compiled.
+"""Compiled starting values of ARMA coefficients by Hannan and Rissanen (1982).
 
 A long autoregression gives estimates of the innovations; a regression on lags of the series and of
-those estimates gives the coefficients. One table of products serves all orders of a search. What
-is not stationary or invertible is drawn towards zero until it is. Called by ``arima_kernels``.
+those estimates gives the coefficients. One table of products serves all orders of a search.
+Coefficients that are not stationary or invertible are shrunk towards 0 until they are. Called by
+``search``.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ to_free = polynomials.to_free
 write_partials = polynomials.write_partials
 
 _SHRINK = 0.95  # of the roots, per try
-_TRIES = 60  # 0.95^60 = 0.05: any polynomial of bounded coefficients is inside by then
-_START_LIMIT = 0.98  # of a partial autocorrelation: starts keep off the edge
+_TRIES = 60  # 0.95^60 = 0.05: any polynomial with bounded coefficients is stationary by then
+_START_LIMIT = 0.98  # of a partial autocorrelation: starts stay away from the boundary
 _RIDGE = 1e-8  # of the diagonal: keeps collinear lags solvable
 
 
 @compiled
 def solve_positive(matrix: Floats, right: Floats, size: int) -> bool:
-    """Solve a small positive definite system in place (Cholesky); false if it is not one."""
+    """Solve a small system in place by Cholesky; false if it is not positive definite."""
     for i in range(size):
         for j in range(i + 1):
             value = matrix[i, j]
@@ -51,7 +52,7 @@ def solve_positive(matrix: Floats, right: Floats, size: int) -> bool:
 
 @compiled
 def long_order(n: int) -> int:
-    """Return the order of the long autoregression: ln(n) to the power 1.5, a tenth of n at most."""
+    """Return the order of the long autoregression: ln(n) to the power 1.5, at most n / 10."""
     return max(1, min(int(math.log(n) ** 1.5), n // 10))
 
 
@@ -112,8 +113,8 @@ def tabulate_products(w: Floats, most: int) -> Floats:
 
 
 @compiled
-def draw_inside(coefficients: Floats, order: int, free: Floats) -> None:
-    """Write free variables of coefficients, drawn towards zero until they are stationary."""
+def shrink_to_stationary(coefficients: Floats, order: int, free: Floats) -> None:
+    """Write free variables of coefficients, shrunk towards 0 until they are stationary."""
     partials = np.empty(max(order, 1))
     for _ in range(_TRIES):
         inside = write_partials(coefficients, order, partials)
@@ -133,20 +134,20 @@ def draw_inside(coefficients: Floats, order: int, free: Floats) -> None:
 
 @compiled
 def guess(table: Floats, p: int, q: int, free: Floats) -> None:
-    """Write first free variables of an order: those of phi, then those of minus theta."""
+    """Write initial free variables of an order: those of phi, then those of minus theta."""
     most, size = (len(table) - 1) // 2, p + q
-    places = np.empty(size, dtype=np.int64)
+    columns = np.empty(size, dtype=np.int64)
     for k in range(size):
-        places[k] = 1 + k if k < p else 1 + most + k - p
+        columns[k] = 1 + k if k < p else 1 + most + k - p
     matrix, right = np.empty((size, size)), np.empty(size)
     for i in range(size):
-        right[i] = table[places[i], 0]
+        right[i] = table[columns[i], 0]
         for j in range(size):
-            matrix[i, j] = table[places[i], places[j]]
+            matrix[i, j] = table[columns[i], columns[j]]
         matrix[i, i] *= 1.0 + _RIDGE
     if not solve_positive(matrix, right, size):
         for k in range(size):
             free[k] = 0.0
         return
-    draw_inside(right[:p], p, free[:p])
-    draw_inside(-right[p:], q, free[p:size])
+    shrink_to_stationary(right[:p], p, free[:p])
+    shrink_to_stationary(-right[p:], q, free[p:size])

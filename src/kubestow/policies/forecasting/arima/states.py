@@ -1,9 +1,9 @@
-"""Fitted ARIMA models moving along new points, compiled: parameters stay, the state moves.
+"""Compiled state updates and forecasts of fitted ARIMA models; parameters stay fixed.
 
-A state is what the innovations algorithm needs of the past (``arma_filters``): the last points and
-errors, and the coefficients of the last points until they have converged. Predictions of several
-steps are exact, too: coefficients depend on the number of points, not on their values, and are
-moved on into the future. Called by ``arimas``.
+A state is what the innovations algorithm needs of the history (``innovations``): the last points
+and errors, and the coefficients of the last points until they have converged. Multi-step forecasts
+are exact too: coefficients depend on the number of points, not on their values, and can be computed
+for future points. Called by ``models``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Models(NamedTuple):
         phi: Autoregressive coefficients.
         theta: Moving-average coefficients.
         means: Mean of the differenced series, in its scale.
-        edges: Covariances, see ``arma_polynomials.write_edges``.
+        edges: Covariances, see ``polynomials.write_edges``.
     """
 
     orders: Ints
@@ -41,10 +41,10 @@ class Models(NamedTuple):
 
 
 class States(NamedTuple):
-    """How far many series have got; each array has one entry per series.
+    """States of many series; each array has one entry per series.
 
     Attributes:
-        counts: Points seen, and whether the coefficients have converged (0 or 1).
+        counts: Points so far, and whether the coefficients have converged (0 or 1).
         levels: Last value of the series and of its first difference.
         points: Last points of the differenced series without its mean, newest first.
         errors: Their prediction errors, newest first.
@@ -61,7 +61,7 @@ class States(NamedTuple):
 
 
 def make_states(count: int, most: int) -> States:
-    """Return the states of series of which nothing has been seen."""
+    """Return the initial states of series without points."""
     return States(
         np.zeros((count, 2), dtype=np.int64),
         np.zeros((count, 2)),
@@ -73,7 +73,7 @@ def make_states(count: int, most: int) -> States:
 
 
 def copy_states(states: States) -> States:
-    """Return states that can be moved without moving the given ones."""
+    """Return a copy of states."""
     return States(
         states.counts.copy(),
         states.levels.copy(),
@@ -97,10 +97,10 @@ def make_edges(orders: Ints, phi: Floats, theta: Floats) -> Floats:
 
 
 @compiled
-def take_difference(levels: Floats, seen: int, d: int, value: float) -> float:
-    """Move the last values on and return the newest point of the differenced series."""
-    change = value - levels[0] if seen > 0 else 0.0
-    second = change - levels[1] if seen > 1 else 0.0
+def take_difference(levels: Floats, count: int, d: int, value: float) -> float:
+    """Update the last values and return the newest point of the differenced series."""
+    change = value - levels[0] if count > 0 else 0.0
+    second = change - levels[1] if count > 1 else 0.0
     levels[0], levels[1] = value, change
     if d == 0:
         return value
@@ -123,14 +123,14 @@ def predict_next(s: int, i: int, models: Models, states: States, row: Floats) ->
 
 @compiled
 def step(s: int, value: float, models: Models, states: States) -> None:
-    """Move one series on by one point, in its scale."""
+    """Update one series with one point, in its scale."""
     p, d, q = models.orders[s, 0], models.orders[s, 1], models.orders[s, 2]
-    seen = states.counts[s, 0]
-    w = take_difference(states.levels[s], seen, d, value) - models.means[s]
-    states.counts[s, 0] = seen + 1
-    if seen < d:
+    count = states.counts[s, 0]
+    w = take_difference(states.levels[s], count, d, value) - models.means[s]
+    states.counts[s, 0] = count + 1
+    if count < d:
         return
-    i = seen - d + 1
+    i = count - d + 1
     row = models.theta[s]
     if states.counts[s, 1] == 0:
         push_row(i, p, q, models.edges[s], states.rows[s], states.variances[s])
@@ -145,22 +145,22 @@ def step(s: int, value: float, models: Models, states: States) -> None:
 
 
 @compiled
-def look_ahead(s: int, steps: int, models: Models, states: States, out: Floats) -> None:
+def forecast(s: int, steps: int, models: Models, states: States, out: Floats) -> None:
     """Fill the means of the next steps of one series, in its scale.
 
     Args:
         s: The series.
-        steps: How many.
+        steps: Number of steps.
         models: The parameters.
-        states: The states; left as they are.
-        out: Filled.
+        states: The states; not changed.
+        out: Filled with the means.
     """
     p, d, q = models.orders[s, 0], models.orders[s, 1], models.orders[s, 2]
-    m, seen = max(p, q), max(states.counts[s, 0] - d, 0)
+    m, count = max(p, q), max(states.counts[s, 0] - d, 0)
     moving = states.counts[s, 1] == 0
     rows, variances = states.rows[s].copy(), states.variances[s].copy()
     for h in range(1, steps + 1):
-        i = seen + h
+        i = count + h
         if moving and h <= m:
             push_row(i, p, q, models.edges[s], rows, variances)
         value = 0.0
@@ -178,7 +178,7 @@ def look_ahead(s: int, steps: int, models: Models, states: States, out: Floats) 
 
 @compiled
 def integrate(d: int, mean: float, levels: Floats, out: Floats) -> None:
-    """Turn predictions of a differenced series into those of the series, in place."""
+    """Integrate forecasts of a differenced series to those of the series, in place."""
     level, change = levels[0], levels[1]
     for h in range(len(out)):
         value = out[h] + mean
@@ -193,27 +193,27 @@ def integrate(d: int, mean: float, levels: Floats, out: Floats) -> None:
 
 @compiled
 def advance(points: Floats, models: Models, states: States) -> None:
-    """Move all series on by new points, in their scales."""
+    """Update all series with new points, in their scales."""
     for s in range(len(points)):
         for t in range(points.shape[1]):
             step(s, points[s, t], models, states)
 
 
 @compiled
-def look_ahead_all(steps: int, models: Models, states: States) -> Floats:
+def forecast_all(steps: int, models: Models, states: States) -> Floats:
     """Return the means of the next steps of all series, in their scales."""
     means = np.zeros((len(models.means), steps))
     for s in range(len(means)):
-        look_ahead(s, steps, models, states, means[s])
+        forecast(s, steps, models, states, means[s])
     return means
 
 
 @compiled
 def roll_all(points: Floats, steps: int, models: Models, states: States) -> Floats:
-    """Return the means looked ahead after each new point, moving the states along."""
+    """Return the means forecast after each new point, updating the states."""
     means = np.zeros((points.shape[0], points.shape[1], steps))
     for s in range(points.shape[0]):
         for t in range(points.shape[1]):
             step(s, points[s, t], models, states)
-            look_ahead(s, steps, models, states, means[s, t])
+            forecast(s, steps, models, states, means[s, t])
     return means

@@ -1,12 +1,12 @@
-"""Whether a series is stationary, and how often to difference it until it is.
+"""Stationarity tests, and how often to difference a series until it is stationary.
 
-The augmented Dickey-Fuller test with a constant asks whether there is a unit root; lags of the
-change are chosen by AIC up to Schwert's bound (1989). P-values come from MacKinnon's response
-surfaces: "Approximate asymptotic distribution functions for unit-root and cointegration tests",
-Journal of Business and Economic Statistics 12 (1994), tables 3 and 4, one variable, constant; the
-critical values from "Critical values for cointegration tests", Queen's Economics Department working
-paper 1227 (2010), table 1. The KPSS test (Kwiatkowski et al. 1992, table 1) asks the other way
-round and is reported beside it. Called by ``arimas`` before orders are chosen.
+The augmented Dickey-Fuller test with a constant tests for a unit root; the number of lags is chosen
+by AIC up to Schwert's bound (1989). P-values come from MacKinnon's response surfaces: "Approximate
+asymptotic distribution functions for unit-root and cointegration tests", Journal of Business and
+Economic Statistics 12 (1994), tables 3 and 4, one variable, constant; the critical values from
+"Critical values for cointegration tests", Queen's Economics Department working paper 1227 (2010),
+table 1. The KPSS test (Kwiatkowski et al. 1992, table 1) has the opposite null hypothesis and is
+reported as well. Called by ``models`` before orders are chosen.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kubestow.model.arrays import Bools, Floats, Ints
 from kubestow.policies.compiling import compiled
 from kubestow.policies.forecasting import histories
 
-# A column whose length falls below this share when made orthogonal depends on those before it.
+# A column whose length falls below this share when orthogonalised depends on those before it.
 _DEPENDENT = 1e-10
 
 
 @compiled
 def write_columns(y: Floats, lags: int, begin: int, columns: Floats) -> None:
-    """Fill the regression's columns: constant, lags of the change, then level, then change.
+    """Fill the columns of the regression: constant, level, lags of the change, and the change.
 
     Args:
         y: The series.
@@ -46,12 +46,12 @@ def write_columns(y: Floats, lags: int, begin: int, columns: Floats) -> None:
 
 @compiled
 def orthogonalise(columns: Floats, count: int, products: Floats) -> None:
-    """Make columns orthogonal to those before them, the last one (explained) included.
+    """Orthogonalise columns against those before them, including the last one (the response).
 
     Args:
-        columns: Replaced by their orthogonal parts, of length one; dependent ones by zeros.
-        count: How many of them explain; column ``count`` is explained.
-        products: Filled with the explained column's share along each.
+        columns: Replaced by their orthogonal parts of length 1; dependent ones by zeros.
+        count: Number of regressors; column ``count`` is the response.
+        products: Filled with the response's component along each regressor.
     """
     for i in range(count):
         before = math.sqrt(np.dot(columns[i], columns[i]))
@@ -66,7 +66,7 @@ def orthogonalise(columns: Floats, count: int, products: Floats) -> None:
 
 @compiled
 def subtract(column: Floats, direction: Floats) -> float:
-    """Take a direction of length one out of a column; return how much of it there was."""
+    """Remove the component of a column along a direction of length 1; return that component."""
     share = float(np.dot(column, direction))
     for t in range(len(column)):
         column[t] -= share * direction[t]
@@ -75,7 +75,7 @@ def subtract(column: Floats, direction: Floats) -> float:
 
 @compiled
 def choose_lags(y: Floats, most: int) -> int:
-    """Return the number of lags of the change with the least AIC, on the sample of the most."""
+    """Return the number of lags with the lowest AIC, on the sample of the largest number."""
     n = len(y) - 1 - most
     columns, products = np.empty((most + 3, n)), np.zeros(most + 2)
     write_columns(y, most, most, columns)
@@ -87,7 +87,7 @@ def choose_lags(y: Floats, most: int) -> int:
         rest -= products[used] * products[used]
         if used == 0:
             continue
-        # Where all is explained the last digits decide; they are no ground for more lags.
+        # With a perfect fit only rounding would decide; that must not add lags.
         variance = max(rest, 1e-14 * total) / n
         criterion = n * (math.log(2.0 * math.pi * max(variance, 1e-300)) + 1.0) + 2.0 * (used + 1)
         if criterion < least:
@@ -99,13 +99,13 @@ def choose_lags(y: Floats, most: int) -> int:
 def level_ratio(y: Floats, lags: int) -> float:
     """Return the level's coefficient over its standard error: the statistic of the test.
 
-    NaN if the level depends on the other columns or plays no part where all is explained; infinite
-    if it does.
+    NaN if the level depends on the other columns, or contributes nothing to a perfect fit; infinite
+    if it does contribute to one.
     """
     n, count = len(y) - 1 - lags, lags + 2
     columns, products = np.empty((lags + 3, n)), np.zeros(count)
     write_columns(y, lags, lags, columns)
-    # The level goes last: its share is then what it explains beyond the others.
+    # The level goes last: its component is then what it explains beyond the others.
     for t in range(n):
         level = columns[1, t]
         for k in range(1, lags + 1):
@@ -125,12 +125,12 @@ def level_ratio(y: Floats, lags: int) -> float:
 
 @compiled
 def run_all(rows: Floats, most: int, search: bool) -> tuple[Floats, Ints]:
-    """Return statistics and lags of many series, each of order one.
+    """Return statistics and lags of many series, each scaled to size 1.
 
     Args:
         rows: One row per series.
-        most: The number of lags, or the most to try.
-        search: Whether the number is chosen.
+        most: The number of lags, or the maximum to try.
+        search: Whether the number is chosen by AIC.
     """
     statistics, lags = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.int64)
     for s in range(len(rows)):
@@ -140,9 +140,9 @@ def run_all(rows: Floats, most: int, search: bool) -> tuple[Floats, Ints]:
 
 
 MOST_DIFFERENCES = 2
-# With fewer points no regression of the test has a degree of freedom to spare.
+# With fewer points the regression of the test has no degree of freedom left.
 LEAST_POINTS = 8
-# A series that moves by less than this share of its size stands still but for rounding.
+# A series that varies by less than this share of its size is constant up to rounding.
 FLAT = 1e-12
 
 # MacKinnon 1994: below the bend a quadratic, above it a cubic; outside the ends 0 and 1.
@@ -155,7 +155,7 @@ _CRITICAL = {
     0.05: (-2.86154, -2.8903, -4.234, -40.04),
     0.1: (-2.56677, -1.5384, -2.809),
 }
-# KPSS 1992: critical values of the level test; the p-value is read off in between.
+# KPSS 1992: critical values of the level test; p-values are interpolated.
 _KPSS_VALUES = (0.347, 0.463, 0.574, 0.739)
 _KPSS_LEVELS = (0.1, 0.05, 0.025, 0.01)
 
@@ -165,10 +165,10 @@ class UnitRoots:
     """Results of the augmented Dickey-Fuller test, one entry per series.
 
     Attributes:
-        statistics: The level's coefficient over its standard error; NaN where the series stands
-            still or is explained without remainder.
+        statistics: The level's coefficient over its standard error; NaN where the series is
+            constant or fitted perfectly.
         p_values: Probability of a smaller statistic if there is a unit root; 1 where the statistic
-            is NaN, as nothing speaks against one.
+            is NaN, as there is no evidence against one.
         lags: Lags of the change in the regression.
     """
 
@@ -182,7 +182,7 @@ class Levels:
     """Results of the KPSS test, one entry per series.
 
     Attributes:
-        statistics: Large if the series wanders off.
+        statistics: Large if the series is not level-stationary.
         p_values: Probability of a larger statistic if the series is stationary, between 0.01 and
             0.1, the ends of the published table.
         lags: Lags in the long-run variance.
@@ -194,12 +194,12 @@ class Levels:
 
 
 def schwert_lags(points: int) -> int:
-    """Return Schwert's bound on lags, ceil(12 (n / 100)^(1/4)), as far as the points bear it."""
+    """Return Schwert's bound on lags, ceil(12 (n / 100)^(1/4)), limited by the points."""
     return max(0, min(math.ceil(12.0 * math.pow(points / 100.0, 0.25)), points // 2 - 2))
 
 
 def scale_rows(values: Floats) -> tuple[Floats, Bools]:
-    """Return series with mean 0 and size 1, and which of them stand still."""
+    """Return series with mean 0 and size 1, and which of them are constant."""
     centred = values - values.mean(axis=1, keepdims=True)
     sizes = np.abs(centred).max(axis=1, keepdims=True)
     flat = sizes <= FLAT * np.abs(values).max(axis=1, keepdims=True)
@@ -257,8 +257,8 @@ def measure_levels(values: Floats, lags: int | None = None) -> Levels:
         weight = 2.0 * (1.0 - lag / (count + 1.0))
         variance = variance + weight * (errors[:, lag:] * errors[:, :-lag]).sum(axis=1)
     walked = (np.cumsum(errors, axis=1) ** 2).sum(axis=1)
-    still = variance <= 0.0
-    statistics = np.where(still, 0.0, walked / (points * np.where(still, 1.0, variance)))
+    degenerate = variance <= 0.0
+    statistics = np.where(degenerate, 0.0, walked / (points * np.where(degenerate, 1.0, variance)))
     return Levels(statistics, np.interp(statistics, _KPSS_VALUES, _KPSS_LEVELS), count)
 
 
@@ -267,12 +267,12 @@ def count_differences(
 ) -> Ints:
     """Return how often to difference each series: until the test rejects a unit root.
 
-    A series that stands still needs no more differences, unless it stands still away from zero and
-    there is no constant to say so: then one more.
+    A constant series needs no more differences, unless it is constant at a nonzero value and the
+    model has no constant: then one more.
 
     Args:
         values: One row per series.
-        most: The most differences.
+        most: Maximum number of differences.
         level: Significance level of the test.
         drift: Whether differenced series have a constant.
     """

@@ -5,8 +5,8 @@
     c = tanh(r * (U h) + W x)           candidate; the reset comes after the product
     h = (1 - z) * c + z * h
 
-The thesis prints no biases; they are there if asked for. This is the readable form and the shape in
-which weights are kept: plain arrays. ``gru_kernels`` computes the same compiled, ``gru_modules``
+The thesis prints no biases; they are optional. This is the readable form and the format in which
+weights are kept: plain arrays. ``run_compiled`` computes the same in compiled code, ``training``
 the same differentiably.
 """
 
@@ -42,14 +42,14 @@ class Weights(NamedTuple):
 def draw_weights(
     channels: int, units: int, outputs: int, rng: np.random.Generator, *, silent: bool
 ) -> Weights:
-    """Draw first weights: uniform within 1 / sqrt(units), as is usual for recurrent layers.
+    """Draw initial weights: uniform within 1 / sqrt(units), as is usual for recurrent layers.
 
     Args:
         channels: Input channels.
         units: Units of the cell.
         outputs: Outputs.
         rng: Randomness.
-        silent: Whether the last layer starts at zero, so that the untrained network says nothing.
+        silent: Whether the last layer starts at 0, so that the untrained network outputs 0.
     """
     bound = 1.0 / np.sqrt(units)
     last = rng.uniform(-bound, bound, size=(units, outputs))
@@ -74,7 +74,7 @@ def step(weights: Weights, inputs: Floats, states: Floats) -> Floats:
 
 
 def run(weights: Weights, windows: Floats) -> Floats:
-    """Return the outputs after whole windows: one entry per sequence, step and channel given."""
+    """Return the outputs after whole windows of shape sequence, step, channel."""
     states = np.zeros((windows.shape[0], weights.states.shape[0]))
     for t in range(windows.shape[1]):
         states = step(weights, windows[:, t], states)
@@ -102,7 +102,7 @@ def add_product(row: Floats, matrix: Floats, out: Floats) -> None:
 
 @compiled
 def step_compiled(weights: Weights, x: Floats, state: Floats, given: Floats, held: Floats) -> None:
-    """Move the state of one sequence by one step."""
+    """Update the state of one sequence by one step."""
     units = len(state)
     for c in range(3 * units):
         given[c], held[c] = weights.biases[c], 0.0
@@ -117,10 +117,10 @@ def step_compiled(weights: Weights, x: Floats, state: Floats, given: Floats, hel
 
 @compiled
 def run_compiled(weights: Weights, windows: Floats) -> Floats:
-    """Return the outputs after whole windows: one entry per sequence, step and channel given."""
+    """Return the outputs after whole windows of shape sequence, step, channel."""
     count, points = windows.shape[0], windows.shape[1]
     units, outputs = weights.outputs.shape
-    found = np.empty((count, outputs))
+    results = np.empty((count, outputs))
     given, held, state = np.empty(3 * units), np.empty(3 * units), np.empty(units)
     for i in range(count):
         for u in range(units):
@@ -128,6 +128,6 @@ def run_compiled(weights: Weights, windows: Floats) -> Floats:
         for t in range(points):
             step_compiled(weights, windows[i, t], state, given, held)
         for c in range(outputs):
-            found[i, c] = weights.levels[c]
-        add_product(state, weights.outputs, found[i])
-    return found
+            results[i, c] = weights.levels[c]
+        add_product(state, weights.outputs, results[i])
+    return results

@@ -1,12 +1,12 @@
-"""ARIMA for the linear part of a series, a network for what it leaves: Shi 2023, 3.9 to 3.12.
+"""ARIMA for the linear part of a series, a network for its residuals: Shi 2023, 3.9 to 3.12.
 
     T'(t) = L'(t) + N'(t),   N'(t) = f(e(t-1), ..., e(t-n)),   e(t) = T(t) - L'(t)
 
-L' comes from ``arimas``, with parameters fixed after fitting; e are its one-step errors. The thesis
-leaves several steps ahead open. Here the network is trained on ARIMA's errors *of each step ahead*,
-sees the level and the last change beside the errors, and says nothing where it does not help on the
-end of the past, nor beyond its horizon: the forecast is then ARIMA's. ``strict`` is the letter of
-the thesis: errors alone, one step, always added, and fed back to look further.
+L' comes from ``arima``, with parameters fixed after fitting; e are its one-step errors. The thesis
+does not define forecasts of several steps. Here the network is trained on ARIMA's errors *of each
+step ahead*, with the level and the last change as further inputs. It is not used where it does not
+help on the end of the history, nor beyond its horizon: the forecast is then ARIMA's. ``strict``
+follows the thesis literally: errors alone, one step, always added, and fed back for further steps.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from kubestow.policies.forecasting.gru import models, networks, options
 
 @dataclass(frozen=True, slots=True)
 class HybridOptions:
-    """How the two models are found and joined.
+    """Options of the two models.
 
     Attributes:
-        arima: How the linear part is found.
-        gru: Shape and training of the network; ``relative`` and, if strict, ``horizon`` and
-            ``gated`` play no part.
-        strict: Whether to keep to the letter of the thesis.
+        arima: Options of the linear part.
+        gru: Architecture and training of the network; ``relative`` and, if strict, ``horizon`` and
+            ``gated`` are ignored.
+        strict: Whether to follow the thesis literally.
     """
 
     arima: ArimaOptions = field(default_factory=ArimaOptions)
@@ -39,7 +39,7 @@ class HybridOptions:
 
     @property
     def network(self) -> options.GruOptions:
-        """The network's options as they are used."""
+        """The effective options of the network."""
         return replace(self.gru, horizon=1, gated=False) if self.strict else self.gru
 
 
@@ -48,7 +48,7 @@ class ArimaGru:
     """A network on the residuals of ARIMA.
 
     Attributes:
-        options: How the two are found and joined.
+        options: Options of the two models.
     """
 
     options: HybridOptions = field(default_factory=HybridOptions)
@@ -65,8 +65,8 @@ class ArimaGru:
         residuals = linear.residuals(rows)
         scales = measure_scales(rows, residuals, ahead, strict=self.options.strict)
         network = networks.train(
-            scales.see(residuals, rows, np.diff(rows, axis=1, prepend=rows[:, :1])),
-            scales.aim(rows, ahead),
+            scales.to_inputs(residuals, rows, np.diff(rows, axis=1, prepend=rows[:, :1])),
+            scales.to_targets(rows, ahead),
             window,
             self.options.network,
             self.name,
@@ -82,13 +82,13 @@ class ArimaGru:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HybridScales:
-    """Sizes of residuals and series, from the past.
+    """Scales of residuals and series, from the history.
 
     Attributes:
-        series: Place and sizes of the series.
+        series: Location and scales of the series.
         residuals: Root mean square of the one-step residuals.
         aims: Root mean square of the residuals by series and step ahead.
-        strict: Whether residuals alone are seen.
+        strict: Whether residuals are the only input.
     """
 
     series: models.Scales
@@ -96,31 +96,31 @@ class HybridScales:
     aims: Floats
     strict: bool
 
-    def see(self, residuals: Floats, values: Floats, changes: Floats) -> Floats:
-        """Return what the network sees: one entry per series, further axes, and channel."""
+    def to_inputs(self, residuals: Floats, values: Floats, changes: Floats) -> Floats:
+        """Return the inputs of the network: one entry per series, further axes, and channel."""
         scaled = residuals / self.residuals.reshape((-1,) + (1,) * (residuals.ndim - 1))
         if self.strict:
             return scaled[..., None]
-        return np.concatenate((scaled[..., None], self.series.see(values, changes)), axis=-1)
+        return np.concatenate((scaled[..., None], self.series.to_inputs(values, changes)), axis=-1)
 
-    def aim(self, rows: Floats, ahead: Floats) -> Floats:
-        """Return ARIMA's errors of each step ahead at each point; zeros where not known."""
+    def to_targets(self, rows: Floats, ahead: Floats) -> Floats:
+        """Return ARIMA's scaled errors of each step ahead at each point; 0 where not known."""
         return errors_ahead(rows, ahead) / self.aims[:, None, :]
 
 
 def errors_ahead(rows: Floats, ahead: Floats) -> Floats:
-    """Return what came minus what was expected, by series, origin and step; zeros at the end."""
-    found = np.zeros_like(ahead)
+    """Return actual minus forecast values, by series, origin and step; 0 at the end."""
+    errors = np.zeros_like(ahead)
     for h in range(1, ahead.shape[2] + 1):
-        found[:, :-h, h - 1] = rows[:, h:] - ahead[:, :-h, h - 1]
-    return found
+        errors[:, :-h, h - 1] = rows[:, h:] - ahead[:, :-h, h - 1]
+    return errors
 
 
 def measure_scales(rows: Floats, residuals: Floats, ahead: Floats, *, strict: bool) -> HybridScales:
-    """Return the sizes of residuals and series."""
-    found = errors_ahead(rows, ahead)
+    """Return the scales of residuals and series."""
+    errors = errors_ahead(rows, ahead)
     horizon = ahead.shape[2]
-    aims = [models.spread(found[:, : rows.shape[1] - h, h - 1]) for h in range(1, horizon + 1)]
+    aims = [models.spread(errors[:, : rows.shape[1] - h, h - 1]) for h in range(1, horizon + 1)]
     return HybridScales(
         models.measure_scales(rows, 1, relative=True),
         models.spread(residuals),
@@ -131,12 +131,12 @@ def measure_scales(rows: Floats, residuals: Floats, ahead: Floats, *, strict: bo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedArimaGru:
-    """Both models, somewhere along their series.
+    """Both fitted models with their current states.
 
     Attributes:
         linear: ARIMA.
         network: The network on its residuals.
-        scales: Sizes of residuals and series.
+        scales: Scales of residuals and series.
         residuals: The last one-step residuals: a window.
         tail: The last points: a window, and one more for the first change.
     """
@@ -148,7 +148,7 @@ class FittedArimaGru:
     tail: Floats
 
     def update(self, points: Floats) -> FittedArimaGru:
-        """Move on by new points; parameters and weights stay."""
+        """Update with new points; parameters and weights stay."""
         rows = histories.as_rows(points)
         residuals = self._residuals(rows, self.linear.roll(rows, 1))
         return replace(
@@ -165,33 +165,33 @@ class FittedArimaGru:
 
     def parts(self, steps: int) -> tuple[Floats, Floats]:
         """Return the two parts of the means: L' and N'."""
-        said = self._say(self.residuals[:, None, :], self.tail[:, None, :], steps)
-        return self.linear.means(steps), said[:, 0]
+        corrections = self._correct(self.residuals[:, None, :], self.tail[:, None, :], steps)
+        return self.linear.means(steps), corrections[:, 0]
 
     def roll(self, points: Floats, steps: int) -> Floats:
-        """Return the means looked ahead after each new point."""
+        """Return the means forecast after each new point."""
         rows = histories.as_rows(points)
         linear = self.linear.roll(rows, max(steps, 1))
         residuals = self._residuals(rows, linear)
-        said = self._say(
-            histories.look_through(self.residuals, residuals),
-            histories.look_through(self.tail, rows),
+        corrections = self._correct(
+            histories.sliding_tails(self.residuals, residuals),
+            histories.sliding_tails(self.tail, rows),
             steps,
         )
-        return linear[..., :steps] + said
+        return linear[..., :steps] + corrections
 
     def _residuals(self, rows: Floats, ahead: Floats) -> Floats:
-        """Return the one-step errors of new points, given what was looked ahead after each."""
+        """Return the one-step errors of new points, given the forecasts after each."""
         expected = np.concatenate((self.linear.means(1), ahead[:, :-1, 0]), axis=1)
         return rows - expected[:, : rows.shape[1]]
 
-    def _say(self, residuals: Floats, tails: Floats, steps: int) -> Floats:
+    def _correct(self, residuals: Floats, tails: Floats, steps: int) -> Floats:
         """Return the network's part from many windows: one entry per series, origin and step."""
-        said = np.zeros((*tails.shape[:2], steps))
+        corrections = np.zeros((*tails.shape[:2], steps))
         for k in range(steps if self.scales.strict else 1):
-            seen = self.scales.see(residuals, tails[..., 1:], np.diff(tails, axis=2))
-            found = self.network.run(seen) * self.scales.aims[:, None, :]
-            width = min(found.shape[2], steps - k)
-            said[..., k : k + width] = found[..., :width]
-            residuals = np.concatenate((residuals[..., 1:], found[..., :1]), axis=2)
-        return said
+            inputs = self.scales.to_inputs(residuals, tails[..., 1:], np.diff(tails, axis=2))
+            outputs = self.network.run(inputs) * self.scales.aims[:, None, :]
+            width = min(outputs.shape[2], steps - k)
+            corrections[..., k : k + width] = outputs[..., :width]
+            residuals = np.concatenate((residuals[..., 1:], outputs[..., :1]), axis=2)
+        return corrections

@@ -1,9 +1,9 @@
-"""A network that looks at the last points of a series and says the next ones.
+"""A network that predicts the next points of a series from the last ones.
 
-The network of ``gru_cells``, trained over all series of a batch in one go (``gru_networks``). By
-default it says the change since the last point, in the scale of such changes, and is silent where
-it does not help on the end of the past: the forecast is then the last value. ``strict`` options
-(``gru_options.strict``) predict levels, always.
+The network of ``cells``, trained over all series of a batch at once (``networks``). By default it
+predicts the change since the last point, in the scale of such changes, and is not used where it
+does not help on the end of the history: the forecast is then the last value. ``strict`` options
+(``options.strict``) always predict levels.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Gru:
     """A gated recurrent unit over windows, with direct outputs for several steps.
 
     Attributes:
-        options: Its shape and training.
+        options: Its architecture and training.
     """
 
     options: Options = field(default_factory=Options)
@@ -38,21 +38,21 @@ class Gru:
         rows = histories.check(values, self.least_points, self.name)
         window, horizon = networks.fit_shape(rows.shape[1], self.options)
         scales = measure_scales(rows, horizon, relative=self.options.relative)
-        channels = scales.see(rows, np.diff(rows, axis=1, prepend=rows[:, :1]))
-        targets = scales.aim(rows)
+        channels = scales.to_inputs(rows, np.diff(rows, axis=1, prepend=rows[:, :1]))
+        targets = scales.to_targets(rows)
         network = networks.train(channels, targets, window, self.options, self.name)
         return FittedGru(network, scales, histories.take_tail(rows, window + 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scales:
-    """Place and sizes of each series, from its past.
+    """Location and scales of each series, from its history; scales are 1 where they would be 0.
 
     Attributes:
         places: Mean.
-        sizes: Standard deviation; one where the series stands still.
-        changes: Standard deviation of the change from point to point, likewise.
-        aims: Standard deviation of what is predicted, by series and step ahead, likewise.
+        sizes: Standard deviation.
+        changes: Standard deviation of the change from point to point.
+        aims: Standard deviation of the targets, by series and step ahead.
         relative: Whether changes since the last point are predicted.
     """
 
@@ -62,35 +62,35 @@ class Scales:
     aims: Floats
     relative: bool
 
-    def see(self, values: Floats, changes: Floats) -> Floats:
-        """Return what the network sees: one entry per series, further axes, and channel."""
+    def to_inputs(self, values: Floats, changes: Floats) -> Floats:
+        """Return the inputs of the network: one entry per series, further axes, and channel."""
         shape = (-1,) + (1,) * (values.ndim - 1)
         level = (values - self.places.reshape(shape)) / self.sizes.reshape(shape)
         if not self.relative:
             return level[..., None]
         return np.stack((level, changes / self.changes.reshape(shape)), axis=-1)
 
-    def aim(self, rows: Floats) -> Floats:
-        """Return what it should say at each point; zeros where the future is not known."""
-        found = np.zeros((*rows.shape, self.aims.shape[1]))
+    def to_targets(self, rows: Floats) -> Floats:
+        """Return the targets at each point; 0 where the future is not known."""
+        targets = np.zeros((*rows.shape, self.aims.shape[1]))
         for h in range(1, self.aims.shape[1] + 1):
             base = rows[:, :-h] if self.relative else self.places[:, None]
-            found[:, :-h, h - 1] = (rows[:, h:] - base) / self.aims[:, h - 1 : h]
-        return found
+            targets[:, :-h, h - 1] = (rows[:, h:] - base) / self.aims[:, h - 1 : h]
+        return targets
 
-    def tell(self, said: Floats, last: Floats) -> Floats:
-        """Return means of what the network says: one entry per series, origin and step.
+    def to_means(self, outputs: Floats, last: Floats) -> Floats:
+        """Return means from the outputs of the network: one entry per series, origin and step.
 
         Args:
-            said: In the scale of the network.
+            outputs: Outputs of the network.
             last: The last point before each origin, by series and origin.
         """
         base = last if self.relative else np.broadcast_to(self.places[:, None], last.shape)
-        return base[..., None] + said * self.aims[:, None, :]
+        return base[..., None] + outputs * self.aims[:, None, :]
 
 
 def measure_scales(rows: Floats, horizon: int, *, relative: bool) -> Scales:
-    """Return place and sizes of series."""
+    """Return location and scales of series."""
     sizes = spread(rows - rows.mean(axis=1, keepdims=True))
     if relative:
         aims = np.stack([spread(rows[:, h:] - rows[:, :-h]) for h in range(1, horizon + 1)], axis=1)
@@ -100,18 +100,18 @@ def measure_scales(rows: Floats, horizon: int, *, relative: bool) -> Scales:
 
 
 def spread(errors: Floats) -> Floats:
-    """Return the root mean square of rows; one where it is zero or lost in rounding."""
+    """Return the root mean square of rows; 1 where it is 0 or negligible."""
     largest = np.abs(errors).max(axis=1, initial=0.0)
     usable = largest > 0.0
     scaled = errors / np.where(usable, largest, 1.0)[:, None]
     sizes = np.sqrt((scaled**2).mean(axis=1)) * largest
-    # The smallest normal number has no reciprocal to scale by.
+    # The reciprocal of a smaller number could overflow.
     return np.where(sizes > 1e-290, sizes, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedGru:
-    """A trained network, somewhere along its series.
+    """A trained network with its current state.
 
     Attributes:
         network: Weights and gates.
@@ -124,30 +124,30 @@ class FittedGru:
     tail: Floats
 
     def update(self, points: Floats) -> FittedGru:
-        """Move on by new points; weights stay."""
+        """Update with new points; weights stay."""
         return replace(self, tail=histories.extend(self.tail, points))
 
     def restart(self, values: Floats) -> FittedGru:
-        """Return the same network at the end of another past."""
+        """Return the same network at the end of another history."""
         return replace(self, tail=histories.take_tail(values, self.tail.shape[1]))
 
     def means(self, steps: int) -> Floats:
         """Return the means of the next steps."""
-        return self._look(self.tail[:, None, :], steps)[:, 0]
+        return self._forecast(self.tail[:, None, :], steps)[:, 0]
 
     def roll(self, points: Floats, steps: int) -> Floats:
-        """Return the means looked ahead after each new point, all windows in one call."""
-        return self._look(histories.look_through(self.tail, points), steps)
+        """Return the means forecast after each new point, all windows in one call."""
+        return self._forecast(histories.sliding_tails(self.tail, points), steps)
 
-    def _look(self, tails: Floats, steps: int) -> Floats:
-        """Look ahead from many tails: one entry per series, origin and point.
+    def _forecast(self, tails: Floats, steps: int) -> Floats:
+        """Forecast from many tails: one entry per series, origin and point.
 
-        Beyond the horizon the network goes on from its own means.
+        Beyond the horizon the network continues from its own means.
         """
         parts: list[Floats] = [np.zeros((*tails.shape[:2], 0))]
         while sum(part.shape[2] for part in parts) < steps:
-            seen = self.scales.see(tails[..., 1:], np.diff(tails, axis=2))
-            means = self.scales.tell(self.network.run(seen), tails[..., -1])
+            inputs = self.scales.to_inputs(tails[..., 1:], np.diff(tails, axis=2))
+            means = self.scales.to_means(self.network.run(inputs), tails[..., -1])
             parts.append(means)
             tails = np.concatenate((tails, means), axis=2)[..., -tails.shape[2] :]
         return np.concatenate(parts, axis=2)[..., :steps]

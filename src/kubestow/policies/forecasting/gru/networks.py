@@ -1,8 +1,8 @@
-"""Networks over the windows of many series: cutting windows, training, and where they may speak.
+"""Networks over windows of many series: cutting windows, training, and gates.
 
-One network is trained over the rows of a batch, each in its own scale, so many series cost one
-training. The end of the past is held out: training stops by it, and gates are set by it. Used by
-``grus`` (on the series) and ``arima_grus`` (on residuals).
+One network is trained over all rows of a batch, each in its own scale, so many series cost one
+training. The end of the history is held out for early stopping and for the gates. Used by
+``models`` (on the series) and ``hybrid`` (on residuals).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EXTRA = ("jax", "jaxlib", "equinox", "optax")
 
 
 class Trainer(Protocol):
-    """What the module behind the door offers."""
+    """Interface of the optional training module."""
 
     def train(
         self,
@@ -33,15 +33,15 @@ class Trainer(Protocol):
         options: options.GruOptions,
         rng: np.random.Generator,
     ) -> cells.Weights:
-        """Return the weights of the epoch that did best on the held-out windows."""
+        """Return the weights of the epoch with the lowest loss on the held-out windows."""
         ...
 
 
 def open_trainer(model: str) -> Trainer:
-    """Return the training module.
+    """Import the training module.
 
     Args:
-        model: Name of the model that asks, for the message.
+        model: Name of the model, for the message.
 
     Raises:
         InputError: If the extra is not installed.
@@ -56,9 +56,9 @@ def open_trainer(model: str) -> Trainer:
         raise
 
 
-# With fewer points there are not a few windows to learn from and one to stop by.
+# Fewer points do not give a few training windows and one for early stopping.
 LEAST_POINTS = 24
-_MOST_HELD_OUT = 4096  # windows that training is stopped by, spread evenly: more cost time only
+_MOST_HELD_OUT = 4096  # windows for early stopping, evenly spaced: more only cost time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,8 +67,8 @@ class Network:
 
     Attributes:
         weights: The weights.
-        window: Points it looks back.
-        gates: How much of each output counts, by series and output: 0 where it does not help.
+        window: Number of last points in its input.
+        gates: Factor of each output, by series and output: 0 where it does not help.
     """
 
     weights: cells.Weights
@@ -77,7 +77,7 @@ class Network:
 
     @property
     def horizon(self) -> int:
-        """Steps it predicts at once."""
+        """Number of steps it predicts at once."""
         return len(self.weights.levels)
 
     def run(self, windows: Floats) -> Floats:
@@ -88,12 +88,12 @@ class Network:
         """
         count, origins = windows.shape[:2]
         flat = np.ascontiguousarray(windows.reshape(count * origins, *windows.shape[2:]))
-        found = cells.run_compiled(self.weights, flat).reshape(count, origins, self.horizon)
-        return found * self.gates[:, None, :]
+        outputs = cells.run_compiled(self.weights, flat).reshape(count, origins, self.horizon)
+        return outputs * self.gates[:, None, :]
 
 
 def fit_shape(points: int, options: options.GruOptions) -> tuple[int, int]:
-    """Return window and horizon that a past bears: a quarter and a sixth of it at most."""
+    """Return window and horizon, limited to a quarter and a sixth of the history."""
     return min(options.window, points // 4), min(options.horizon, points // 6)
 
 
@@ -111,21 +111,21 @@ def cut_windows(channels: Floats, window: int) -> Floats:
     return np.moveaxis(views, -1, 2)
 
 
-def set_gates(found: Floats, targets: Floats, gain: float) -> Floats:
-    """Return how much of each output counts: what would have been best on held-out windows.
+def set_gates(outputs: Floats, targets: Floats, gain: float) -> Floats:
+    """Return the factor of each output that is best on held-out windows.
 
-    That share lies between 0 and 1; it is 0 where the squared error falls by less than ``gain``.
+    It lies between 0 and 1; it is 0 where the squared error decreases by less than ``gain``.
 
     Args:
-        found: One entry per series, origin and output.
-        targets: What they should have been.
+        outputs: One entry per series, origin and output.
+        targets: The targets of the outputs.
         gain: Share of the squared error.
     """
-    size = (found**2).sum(axis=1)
-    along = (found * targets).sum(axis=1)
+    size = (outputs**2).sum(axis=1)
+    along = (outputs * targets).sum(axis=1)
     shares = np.clip(along / np.where(size > 0.0, size, 1.0), 0.0, 1.0)
     before = (targets**2).sum(axis=1)
-    after = ((targets - shares[:, None] * found) ** 2).sum(axis=1)
+    after = ((targets - shares[:, None] * outputs) ** 2).sum(axis=1)
     return np.where(after < (1.0 - gain) * before, shares, 0.0)
 
 
@@ -135,19 +135,19 @@ def train(
     """Train a network over many series.
 
     Args:
-        channels: What it sees: one entry per series, point and channel, of order one.
-        targets: What it should say at each point: one entry per series, point and output. The last
-            points have none, being as many as there are outputs; theirs are not read.
-        window: Points it looks back.
-        options: How to train.
-        model: Name of the model that asks, for messages.
+        channels: Inputs: one entry per series, point and channel, of size about 1.
+        targets: Targets at each point: one entry per series, point and output. The last points, as
+            many as there are outputs, have none; theirs are not read.
+        window: Number of last points in its input.
+        options: Training options.
+        model: Name of the model, for messages.
     """
     trainer = open_trainer(model)
     rng = np.random.default_rng(options.seed)
     series, points, horizon = targets.shape
     held = max(math.ceil(options.held_out * points), horizon)
     windows = cut_windows(channels, window)
-    # Origins are counted from the first full window. A target reaches ``horizon`` points on, so
+    # Origins are counted from the first full window. A target extends ``horizon`` points ahead, so
     # those between the two parts belong to neither.
     stop, begin, end = points - held - horizon, points - held - 1, points - horizon
     first = window - 1

@@ -1,7 +1,7 @@
-"""How networks are shaped and trained, for ``grus`` and ``arima_grus`` alike.
+"""Architecture and training options of the networks of ``models`` and ``hybrid``.
 
 Shi 2023 gives no layers, units, window, optimiser, rate, epochs, batch, loss, scaling or horizon.
-The defaults are the usual ones for single series; each says where it comes from.
+The defaults are the usual ones for single series, with their sources.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ LOSSES = ("mse", "huber")
 
 @dataclass(frozen=True, slots=True)
 class GruOptions:
-    """How a network is shaped and trained.
+    """Architecture and training of a network.
 
     Attributes:
-        window: Points it looks back; fewer if the series are short. Five minutes of samples every
-            10 s, half an hour of samples every minute.
-        units: Units of the cell; 32 learn the synthetic maps of the tests with room to spare.
-        horizon: Steps it predicts at once; fewer if the series are short.
+        window: Number of last points in its input; fewer if the series are short. Five minutes of
+            samples every 10 s, half an hour of samples every minute.
+        units: Hidden units of the cell; 32 easily learn the synthetic maps of the tests.
+        horizon: Number of steps it predicts at once; fewer if the series are short.
         biases: Whether the cell has biases. The thesis prints none.
-        relative: Whether it predicts the change since the last point and sees the last changes,
-            too. A network of levels has to learn first that the last value is a good forecast.
-        gated: Whether it has to help on the held-out windows, series by series and step by step,
-            and is left out where it does not.
-        gain: Share by which it must reduce the squared error there to count as helping.
-        rate: First learning rate of Adam (Kingma and Ba 2015); falls to a tenth along a cosine.
+        relative: Whether it predicts the change since the last point and also gets the last changes
+            as input. A network of levels first has to learn that the last value is a good forecast.
+        gated: Whether its output is used only where it reduces the error on the held-out windows,
+            separately for each series and step.
+        gain: Share by which it must reduce the squared error there.
+        rate: Initial learning rate of Adam (Kingma and Ba 2015); decays to a tenth along a cosine.
         batch: Windows per step.
-        epochs: The most passes over the windows.
+        epochs: Maximum number of passes over the windows.
         patience: Passes without improvement before training stops.
-        windows_per_epoch: The most windows of a pass, drawn anew each time: many series cost no
-            more than one long one.
-        held_out: Share of the past, at its end, by which training stops.
+        windows_per_epoch: Maximum number of windows per pass, drawn again for each pass: many
+            series cost no more than one long one.
+        held_out: Share of the history, at its end, used for early stopping.
         loss: ``mse`` or ``huber``.
-        seed: Of first weights and batches.
+        seed: Seed of initial weights and batches.
     """
 
     window: int = 30
@@ -77,6 +77,6 @@ def strict(**changes: Any) -> GruOptions:
     """Return the options nearest to the thesis: levels, no biases, always used.
 
     Args:
-        changes: What else differs from the defaults.
+        changes: Other differences from the defaults.
     """
     return replace(GruOptions(biases=False, relative=False, gated=False), **changes)

@@ -1,7 +1,8 @@
-"""Training of the network: Adam on shuffled windows, stopped when held-out windows stop improving.
+"""Training of the network: Adam on shuffled windows, with early stopping on held-out windows.
 
-Imports JAX and Optax, which come with the extra ``neural``; reached through ``neural_doors``. One
-compiled step serves all training sets of the same shape of window, so many fits compile once.
+Imports JAX and Optax, which the extra ``neural`` installs; ``networks.open_trainer`` imports this
+module on demand. One compiled step serves all training sets with the same window shape, so many
+fits compile once.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ class GruCell(eqx.Module):
     biases: jax.Array | None
 
     def feed(self, windows: jax.Array) -> jax.Array:
-        """Return what the inputs contribute at every step at once."""
+        """Return the contribution of the inputs at all steps at once."""
         given = windows @ self.inputs
         return given if self.biases is None else given + self.biases
 
     def __call__(self, state: jax.Array, given: jax.Array) -> jax.Array:
-        """Return the state after one step, given what the inputs contribute."""
+        """Return the state after one step, given the contribution of the inputs."""
         units = self.states.shape[0]
         held = state @ self.states
         gates = jax.nn.sigmoid(given[..., : 2 * units] + held[..., : 2 * units])
@@ -48,7 +49,7 @@ class GruCell(eqx.Module):
 
 
 class GruNetwork(eqx.Module):
-    """One cell and a linear layer behind its last state.
+    """One cell and a linear layer after its last state.
 
     Attributes:
         cell: The cell.
@@ -69,8 +70,8 @@ class GruNetwork(eqx.Module):
 
 
 def from_weights(weights: cells.Weights, *, biases: bool) -> GruNetwork:
-    """Return the module of plain arrays, in the precision JAX is set to."""
-    # Without 64-bit numbers switched on, JAX makes these 32-bit ones.
+    """Return the module with given weights, in the precision JAX is set to."""
+    # Unless 64-bit numbers are enabled, JAX converts these to 32 bits.
     cell = GruCell(
         jnp.asarray(weights.inputs),
         jnp.asarray(weights.states),
@@ -88,9 +89,9 @@ def to_weights(network: GruNetwork) -> cells.Weights:
     return cells.Weights(*(np.asarray(array, dtype=np.float64) for array in arrays))
 
 
-_LARGEST_GRADIENT = 1.0  # norm; keeps one outlier from undoing what was learnt
-_LAST_SHARE = 0.1  # of the first learning rate, reached along half a cosine
-_CHUNK = 512  # windows per call when measuring: one shape, compiled once
+_LARGEST_GRADIENT = 1.0  # norm; limits the effect of one outlier
+_LAST_SHARE = 0.1  # of the initial learning rate, reached along half a cosine
+_CHUNK = 512  # windows per call in evaluation: one shape, compiled once
 
 _OPTIMISER = optax.chain(optax.clip_by_global_norm(_LARGEST_GRADIENT), optax.scale_by_adam())
 
@@ -112,7 +113,7 @@ def take_step(
     targets: jax.Array,
     huber: bool,
 ) -> tuple[GruNetwork, optax.OptState]:
-    """Return the network and the optimiser's memory after one batch."""
+    """Return the network and the optimiser state after one batch."""
     gradient = jax.grad(measure_loss)(network, windows, targets, huber)
     change, memory = _OPTIMISER.update(gradient, memory)
     moved = jax.tree.map(lambda weight, move: weight - rate * move, network, change)
@@ -131,8 +132,8 @@ def run_all(network: GruNetwork, windows: Floats) -> Floats:
     padded = np.zeros((-(-count // _CHUNK) * _CHUNK, *windows.shape[1:]), dtype=np.float32)
     padded[:count] = windows
     chunks = padded.reshape(-1, _CHUNK, *windows.shape[1:])
-    found = np.concatenate([np.asarray(run_chunk(network, chunk)) for chunk in chunks])
-    return np.asarray(found[:count], dtype=np.float64)
+    outputs = np.concatenate([np.asarray(run_chunk(network, chunk)) for chunk in chunks])
+    return np.asarray(outputs[:count], dtype=np.float64)
 
 
 def score(network: GruNetwork, windows: Floats, targets: Floats, huber: bool) -> float:
@@ -145,7 +146,7 @@ def score(network: GruNetwork, windows: Floats, targets: Floats, huber: bool) ->
 def draw_batches(
     count: int, options: options.GruOptions, rng: np.random.Generator
 ) -> list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
-    """Return the places of the windows of each batch of one epoch, all batches equally large."""
+    """Return the indices of the windows of each batch of one epoch; all batches have equal size."""
     order = rng.permutation(count)[: options.windows_per_epoch]
     missing = -len(order) % options.batch
     filled = np.concatenate((order, rng.integers(0, count, size=missing)))
@@ -153,7 +154,7 @@ def draw_batches(
 
 
 def rate_at(epoch: int, options: options.GruOptions) -> float:
-    """Return the learning rate of an epoch: half a cosine down to a tenth."""
+    """Return the learning rate of an epoch: cosine decay to a tenth."""
     share = epoch / max(1, options.epochs - 1)
     falling = 0.5 * (1.0 + math.cos(math.pi * share))
     return options.rate * (_LAST_SHARE + (1.0 - _LAST_SHARE) * falling)
@@ -166,14 +167,14 @@ def train(
     options: options.GruOptions,
     rng: np.random.Generator,
 ) -> cells.Weights:
-    """Return the weights of the epoch that did best on the held-out windows.
+    """Return the weights of the epoch with the lowest loss on the held-out windows.
 
     Args:
-        start: First weights. Where they are silent they count as an epoch, so a network that never
-            helps stays silent.
-        learnt: Windows and targets to learn from.
-        held_out: Windows and targets to stop by.
-        options: How to train.
+        start: Initial weights. If their outputs are 0 they count as an epoch, so a network that
+            never helps stays at 0.
+        learnt: Training windows and targets.
+        held_out: Windows and targets for early stopping.
+        options: Training options.
         rng: Randomness of the batches.
     """
     windows, targets = (np.asarray(array, dtype=np.float32) for array in learnt)
@@ -185,9 +186,9 @@ def train(
     waited = 0
     for epoch in range(options.epochs):
         rate = jnp.float32(rate_at(epoch, options))
-        for places in draw_batches(len(windows), options, rng):
+        for indices in draw_batches(len(windows), options, rng):
             network, memory = take_step(
-                network, memory, rate, windows[places], targets[places], huber
+                network, memory, rate, windows[indices], targets[indices], huber
             )
         loss = score(network, *held_out, huber)
         waited += 1

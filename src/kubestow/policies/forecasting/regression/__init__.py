@@ -1,4 +1,4 @@
-"""Direct regression: one regression per step ahead on features of the past."""
+"""Direct regression: one regression per step ahead on features of the history."""
 
 from kubestow.policies.forecasting.regression.models import Regression
 

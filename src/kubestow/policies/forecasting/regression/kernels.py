@@ -1,18 +1,19 @@
-"""Compiled loops of direct regression: features of one origin, weighted normal equations, looks.
+"""Compiled loops of direct regression: features, weighted normal equations, forecasts.
 
-All features are deviations from the present value, and what is predicted is the change from it. A
-coefficient of zero for everything is therefore persistence, which is what a penalty draws towards.
-Of an origin t and a step h ahead the features are
+All features are deviations from the current value, and the target is the change from it. All-zero
+coefficients are therefore persistence, towards which a penalty shrinks. The features of an origin
+t and a step h ahead are
 
 - deviations of some earlier values y(t - lag),
 - deviations of means over the last values,
 - for each season m: y(t + h - m), the mean around it, that mean over several seasons, and the same
-  two of the present, y(t - m) and the mean around it: yesterday's change and how far today is off,
-- the deviation of the mean of the whole past, which draws back to it where the model is *anchored*
-  there, and a constant.
+  two for the current step, y(t - m) and the mean around it: yesterday's change and today's
+  deviation,
+- the deviation of the mean of the whole history, to which an *anchored* model reverts, and a
+  constant.
 
-Absolute errors are minimised by weights that are inverse to the errors of the round before
-(iteratively reweighted least squares), so that forecasts are medians and bursts do not bend them.
+Absolute errors are minimised with weights inverse to the errors of the previous round (iteratively
+reweighted least squares), so that forecasts are medians and robust to bursts.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ PER_SEASON = 5
 """Features of one season."""
 
 _NEAREST = 0.1
-"""Errors below this share of those of persistence weigh all alike."""
+"""Errors below this share of those of persistence get equal weights."""
 
 _WIDEST = 24
-"""The mean around a value reaches at most this part of a season to both sides."""
+"""The mean around a value extends at most 1/24 of a season to both sides."""
 
 
 @compiling.compiled
 def accumulate(values: Floats) -> Floats:
-    """Return sums of the first 0, 1, ... values."""
+    """Return the cumulative sums of the first 0, 1, ... values."""
     sums = np.zeros(len(values) + 1)
     for t in range(len(values)):
         sums[t + 1] = sums[t] + values[t]
@@ -49,13 +50,13 @@ def _mean(sums: Floats, first: int, last: int) -> float:
 
 @compiling.compiled
 def _mean_around(sums: Floats, here: int, reach: int, season: int, cycles: int, now: int) -> float:
-    """Return the mean around a place, over several seasons back as far as there are values."""
+    """Return the mean around a position, over up to ``cycles`` seasons back."""
     total, count = 0.0, 0
     for cycle in range(cycles):
-        place = here - cycle * season
-        if place < 0:
+        position = here - cycle * season
+        if position < 0:
             break
-        total += _mean(sums, place - reach, min(now, place + reach))
+        total += _mean(sums, position - reach, min(now, position + reach))
         count += 1
     return total / count
 
@@ -64,16 +65,16 @@ def _mean_around(sums: Floats, here: int, reach: int, season: int, cycles: int, 
 def _fill_season(
     x: Floats, y: Floats, sums: Floats, t: int, h: int, season: int, cycles: int
 ) -> None:
-    """Fill in the features of one season; they stay zero where it does not reach back enough."""
+    """Fill in the features of one season; 0 where the history is too short."""
     back = ((h + season - 1) // season) * season
-    there, now = t + h - back, y[t]
-    if season <= 1 or there < 0:
+    reference, now = t + h - back, y[t]
+    if season <= 1 or reference < 0:
         x[:] = 0.0
         return
     reach = max(1, min(season // _WIDEST, h))
-    x[0] = y[there] - now
-    x[1] = _mean(sums, there - reach, min(t, there + reach)) - now
-    x[2] = _mean_around(sums, there, reach, season, cycles, t) - now
+    x[0] = y[reference] - now
+    x[1] = _mean(sums, reference - reach, min(t, reference + reach)) - now
+    x[2] = _mean_around(sums, reference, reach, season, cycles, t) - now
     x[3] = (y[t - season] if t >= season else now) - now
     x[4] = 0.0
     if t >= season:
@@ -93,24 +94,24 @@ def fill(
     cycles: int,
     anchored: bool,
 ) -> None:
-    """Fill in the features of one origin and step; the mean of the past is 0 by scaling."""
+    """Fill in the features of one origin and step; the mean of the history is 0 by scaling."""
     now = y[t]
     for i in range(len(lags)):
         x[i] = y[max(0, t - lags[i])] - now
-    place = len(lags)
+    position = len(lags)
     for i in range(len(windows)):
-        x[place + i] = _mean(sums, t - windows[i] + 1, t) - now
-    place += len(windows)
+        x[position + i] = _mean(sums, t - windows[i] + 1, t) - now
+    position += len(windows)
     for i in range(len(seasons)):
-        _fill_season(x[place : place + PER_SEASON], y, sums, t, h, seasons[i], cycles)
-        place += PER_SEASON
-    x[place] = -now if anchored else 0.0
-    x[place + 1] = 1.0
+        _fill_season(x[position : position + PER_SEASON], y, sums, t, h, seasons[i], cycles)
+        position += PER_SEASON
+    x[position] = -now if anchored else 0.0
+    x[position + 1] = 1.0
 
 
 @compiling.compiled
 def solve(matrix: Floats, right: Floats) -> Floats:
-    """Solve a symmetric positive system by Cholesky's method; the lower half is read."""
+    """Solve a symmetric positive definite system by Cholesky; only the lower half is read."""
     size = len(right)
     lower = np.zeros((size, size))
     for i in range(size):
@@ -122,27 +123,32 @@ def solve(matrix: Floats, right: Floats) -> Floats:
                 lower[i, i] = np.sqrt(max(rest, 1e-12 * matrix[i, i] + 1e-300))
             else:
                 lower[i, j] = rest / lower[j, j]
-    found = right.copy()
+    solution = right.copy()
     for i in range(size):
         for k in range(i):
-            found[i] -= lower[i, k] * found[k]
-        found[i] /= lower[i, i]
+            solution[i] -= lower[i, k] * solution[k]
+        solution[i] /= lower[i, i]
     for i in range(size - 1, -1, -1):
         for k in range(i + 1, size):
-            found[i] -= lower[k, i] * found[k]
-        found[i] /= lower[i, i]
-    return found
+            solution[i] -= lower[k, i] * solution[k]
+        solution[i] /= lower[i, i]
+    return solution
 
 
 @compiling.compiled
 def _weigh(
-    features: Floats, changes: Floats, recency: Floats, found: Floats, usual: float, weights: Floats
+    features: Floats,
+    changes: Floats,
+    recency: Floats,
+    coefficients: Floats,
+    usual: float,
+    weights: Floats,
 ) -> None:
-    """Fill in weights inverse to the errors that some coefficients leave."""
+    """Fill in weights inverse to the errors of given coefficients."""
     for i in range(len(changes)):
         error = changes[i]
-        for a in range(len(found)):
-            error -= found[a] * features[i, a]
+        for a in range(len(coefficients)):
+            error -= coefficients[a] * features[i, a]
         weights[i] = recency[i] * usual / max(abs(error), _NEAREST * usual)
 
 
@@ -153,13 +159,13 @@ def _fit(
     """Return the coefficients of one series and step."""
     count, size = features.shape
     usual = np.abs(changes).mean()
-    found = np.zeros(size)
+    coefficients = np.zeros(size)
     if not usual > 0.0:
-        return found
+        return coefficients
     weights = recency.copy()
     for r in range(rounds):
         if r:
-            _weigh(features, changes, recency, found, usual, weights)
+            _weigh(features, changes, recency, coefficients, usual, weights)
         matrix, right, total = np.zeros((size, size)), np.zeros(size), weights.sum()
         for i in range(count):
             for a in range(size):
@@ -170,8 +176,8 @@ def _fit(
         for a in range(size):
             matrix[a, a] *= 1.0 + strength
             matrix[a, a] += 1e-9 * total
-        found = solve(matrix, right)
-    return found
+        coefficients = solve(matrix, right)
+    return coefficients
 
 
 @compiling.compiled
@@ -206,17 +212,17 @@ def fit(
         lags: Earlier values among the features.
         windows: Lengths of the means among them.
         seasons: Seasons of each series; 1 for none.
-        cycles: Seasons that are averaged.
-        anchored: Whether the mean of the past is among the features.
+        cycles: Number of seasons to average.
+        anchored: Whether the mean of the history is among the features.
         firsts: First origin of each series.
-        most: Most origins; of more, every so many-th counts.
-        half_life: After how many points an origin counts half, as a share of all origins.
+        most: Maximum number of origins; more are thinned out evenly.
+        half_life: Age at which an origin counts half, as a share of all origins.
         strength: Penalty, in observations.
-        rounds: Rounds of weighing.
-        limits: To be filled with the largest change over each horizon.
+        rounds: Rounds of reweighting.
+        limits: Filled with the largest change over each horizon.
     """
     size = len(lags) + len(windows) + PER_SEASON * seasons.shape[1] + 2
-    found = np.zeros((values.shape[0], len(horizons), size))
+    coefficients = np.zeros((values.shape[0], len(horizons), size))
     for s in range(values.shape[0]):
         y = values[s]
         sums = accumulate(y)
@@ -225,7 +231,7 @@ def fit(
             usable = len(y) - h - firsts[s]
             if usable < 1:
                 continue
-            # Neighbouring origins tell nearly the same: every so many-th is enough.
+            # Neighbouring origins are nearly redundant: a subset is enough.
             stride = (usable + most - 1) // most
             count = (usable + stride - 1) // stride
             features, changes = np.empty((count, size)), np.empty(count)
@@ -235,13 +241,13 @@ def fit(
                 fill(features[i], y, sums, t, h, lags, windows, seasons[s], cycles, anchored)
                 changes[i] = y[t + h] - y[t]
                 recency[i] = 0.5 ** ((count - 1 - i) / (half_life * count))
-            found[s, k] = _fit(features, changes, recency, strength / usable, rounds)
+            coefficients[s, k] = _fit(features, changes, recency, strength / usable, rounds)
             limits[s, k] = _largest_change(y, h)
-    return found
+    return coefficients
 
 
 @compiling.compiled
-def look(
+def forecast(
     values: Floats,
     first: int,
     coefficients: Floats,
@@ -258,16 +264,16 @@ def look(
 
     Args:
         values: One row per series, scaled.
-        first: Origin of the first look.
+        first: First origin.
         coefficients: By series and step ahead.
         limits: Largest change by series and step ahead.
-        ranges: Least and greatest value of each series.
+        ranges: Minimum and maximum of each series.
         lags: Earlier values among the features.
         windows: Lengths of the means among them.
         seasons: Seasons of each series.
-        cycles: Seasons that are averaged.
-        anchored: Whether the mean of the past is among the features.
-        means: By series, origin and step ahead, to be filled.
+        cycles: Number of seasons to average.
+        anchored: Whether the mean of the history is among the features.
+        means: Filled, by series, origin and step ahead.
     """
     x = np.empty(coefficients.shape[2])
     for s in range(values.shape[0]):

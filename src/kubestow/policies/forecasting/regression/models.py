@@ -1,13 +1,13 @@
-"""Direct regression: for each step ahead, absolute errors minimised over features of the past.
+"""Direct regression: one least-absolute-error regression per step ahead on features of the history.
 
-Light (a few milliseconds per thousand points) and strong: lags, running means and seasons in one
-linear model, drawn towards persistence, with medians as forecasts. Coefficients are fitted at a few
-horizons; those between are interpolated, and behind the last one its coefficients serve.
-No value is forecast that lies outside all the past has seen and also further away than the largest
-change ever seen over that many steps.
+Light (a few milliseconds per thousand points) and accurate: lags, running means and seasons in one
+linear model, shrunk towards persistence, with medians as forecasts. Coefficients are fitted at a
+few horizons and interpolated between them; beyond the last one its coefficients are used.
+A forecast never lies both outside the historical range and further away than the largest
+historical change over that many steps.
 
-The logarithmic form works on log(y + c), c a tenth of the mean: medians pass through it unharmed,
-and bursts that multiply the level become additive. A series that was negative keeps the plain form.
+The logarithmic form uses log(y + c), c a tenth of the mean: medians are preserved, and bursts that
+multiply the level become additive. A series with negative values keeps the plain form.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class Regression:
 
     Attributes:
         horizons: Steps ahead at which coefficients are fitted.
-        season: Steps of a season; ``None`` to find it in the past of each series.
-        hints: Seasons that are likely from the calendar, in steps; the first one is the day.
-        strength: How strongly coefficients are drawn towards persistence, in observations.
-        logarithmic: Whether it works on logarithms.
-        anchored: Whether it may draw back to the mean of the whole past; a model that may not does
-            not mind where a series wanders.
-        lags: Earlier values it looks at.
-        windows: Lengths of running means it looks at.
-        most_origins: Origins it is fitted on, evenly spread over the past.
-        longest_past: Last points it is fitted on.
+        season: Steps of a season; ``None`` to detect it in the history of each series.
+        hints: Seasons that the calendar suggests, in steps; the first one is the day.
+        strength: Shrinkage of coefficients towards persistence, in observations.
+        logarithmic: Whether to use logarithms.
+        anchored: Whether it may revert to the mean of the whole history; a model that may not is
+            insensitive to the level of a series.
+        lags: Earlier values among the features.
+        windows: Lengths of running means among the features.
+        most_origins: Maximum number of origins to fit on, evenly spaced.
+        longest_past: Maximum number of last points to fit on.
         name: The name under which it is registered.
     """
 
@@ -63,17 +63,17 @@ class Regression:
 
     @property
     def least_points(self) -> int:
-        """With fewer points it cannot be fitted."""
+        """Minimum number of points to fit."""
         return 2 * _LEAST_ORIGINS + max(self.horizons)
 
     def fit(self, values: arrays.Floats) -> Regressed:
-        """Find seasons, scale, and fit the coefficients at each horizon."""
+        """Detect seasons, scale, and fit the coefficients at each horizon."""
         rows = histories.check(values, self.least_points, self.name)
         scaling = _scale(rows, self.logarithmic)
         lengths = self._seasons(rows)
         steps = np.array(sorted(set(self.horizons)), dtype=np.int64)
         first = rows.shape[1] - self.longest_past
-        # Features of a season need one of it; a third of the past is given up for them at most.
+        # Seasonal features need one season before; at most a third of the history is spent on that.
         firsts = np.maximum(first, np.minimum(np.maximum(lengths[:, 0], 30), rows.shape[1] // 3))
         limits = np.zeros((len(rows), len(steps)))
         lags, windows = np.array(self.lags), np.array(self.windows)
@@ -110,23 +110,23 @@ class Regression:
         return Regressed(shape, scaled[:, -reach:])
 
     def _seasons(self, rows: arrays.Floats) -> arrays.Ints:
-        """Return two seasons per series: the one found, and the day beside a longer one."""
-        found = seasons.choose(rows, self.season, self.hints)
+        """Return two seasons per series: the detected one, and the day if that is another."""
+        detected = seasons.choose(rows, self.season, self.hints)
         second = np.full(len(rows), seasons.NONE, dtype=np.int64)
         day = self.hints[0] if self.hints and self.season is None else seasons.NONE
         if day * seasons.CYCLES <= rows.shape[1]:
-            second[(found > 1) & (found != day)] = day
-        return np.stack((found, second), axis=1)
+            second[(detected > 1) & (detected != day)] = day
+        return np.stack((detected, second), axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureScaling:
-    """How series are brought to a common scale.
+    """Scaling of series to a common scale.
 
     Attributes:
-        shifts: Added before taking logarithms; ``nan`` where none are taken.
+        shifts: Added before taking logarithms; ``nan`` without logarithms.
         means: Means of the series, after logarithms.
-        sizes: Mean changes from point to point.
+        sizes: Mean absolute changes from point to point.
     """
 
     shifts: arrays.Floats
@@ -138,7 +138,7 @@ class FeatureScaling:
         return (_take_logs(rows, self.shifts) - self.means) / self.sizes
 
     def undo(self, scaled: arrays.Floats) -> arrays.Floats:
-        """Bring means of (series, origin, step) back."""
+        """Transform scaled means of (series, origin, step) back."""
         flat = scaled * self.sizes[:, :, None] + self.means[:, :, None]
         logs = np.isfinite(self.shifts)[:, :, None]
         shifts = np.where(np.isfinite(self.shifts), self.shifts, 0.0)[:, :, None]
@@ -149,7 +149,7 @@ class FeatureScaling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """What was fitted and stays: steps, features and how far they reach, coefficients, bounds."""
+    """The fitted, constant part: horizons, features and their reach, coefficients, bounds."""
 
     horizons: arrays.Ints
     lags: arrays.Ints
@@ -162,11 +162,11 @@ class Shape:
     ranges: arrays.Floats
     scaling: FeatureScaling
 
-    def look(self, scaled: arrays.Floats, first: int, steps: int) -> arrays.Floats:
+    def forecast(self, scaled: arrays.Floats, first: int, steps: int) -> arrays.Floats:
         """Return means after each point from a first one on."""
         lower, upper, share = _between(self.horizons, steps)
         means = np.empty((len(scaled), scaled.shape[1] - first, steps))
-        kernels.look(
+        kernels.forecast(
             np.ascontiguousarray(scaled),
             first,
             _mix(self.coefficients, lower, upper, share[:, None]),
@@ -184,27 +184,27 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regressed:
-    """A fitted regression and the tail of the past it looks at, scaled."""
+    """A fitted regression and the scaled tail of the history that it needs."""
 
     shape: Shape
     tail: arrays.Floats
 
     def update(self, points: arrays.Floats) -> Regressed:
-        """Move on by new points."""
+        """Update with new points."""
         scaled = self.shape.scaling.apply(histories.as_rows(points))
-        # A tail that is shorter than the features reach grows until it is not.
+        # A tail shorter than the reach of the features grows until it is long enough.
         joined = np.concatenate((self.tail, scaled), axis=1)
         return Regressed(self.shape, joined[:, -self.shape.reach :])
 
     def means(self, steps: int) -> arrays.Floats:
-        """Look ahead from the last point."""
-        return self.shape.look(self.tail, self.tail.shape[1] - 1, steps)[:, 0]
+        """Forecast from the last point."""
+        return self.shape.forecast(self.tail, self.tail.shape[1] - 1, steps)[:, 0]
 
     def roll(self, points: arrays.Floats, steps: int) -> arrays.Floats:
-        """Look ahead after each point."""
+        """Forecast after each point."""
         scaled = self.shape.scaling.apply(histories.as_rows(points))
         joined = np.concatenate((self.tail, scaled), axis=1)
-        return self.shape.look(joined, self.tail.shape[1], steps)
+        return self.shape.forecast(joined, self.tail.shape[1], steps)
 
 
 def _scale(rows: arrays.Floats, logarithmic: bool) -> FeatureScaling:
@@ -228,7 +228,7 @@ def _take_logs(rows: arrays.Floats, shifts: arrays.Floats) -> arrays.Floats:
 
 
 def _between(horizons: arrays.Ints, steps: int) -> tuple[arrays.Ints, arrays.Ints, arrays.Floats]:
-    """Return for each step the horizons fitted before and after it, and where it lies between."""
+    """Return for each step the fitted horizons before and after it, and its relative position."""
     ahead = np.clip(np.arange(1, steps + 1), horizons[0], horizons[-1])
     upper = np.searchsorted(horizons, ahead)
     lower = np.maximum(upper - (horizons[upper] > ahead), 0)

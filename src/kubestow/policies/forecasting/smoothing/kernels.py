@@ -3,13 +3,13 @@
 The recursions are those of Holt and Winters in the form of Hyndman and Athanasopoulos, Forecasting:
 Principles and Practice (3rd edition, 8.3 and 8.4), with a damped trend:
 
-    e = y - (l + phi b) - s            what the last state did not expect
+    e = y - (l + phi b) - s            error of the one-step forecast
     l' = l + phi b + alpha e           b' = phi b + beta* (l' - l - phi b)
     s' = s + gamma e                   y(t + h) = l + (phi + ... + phi^h) b + s(t + h - m)
 
 With gamma = 0 and seasons of zero this is Holt's method, with beta* = 0 and no trend simple
-smoothing. Constants are searched by the mean absolute error of the forecasts at the steps that
-matter, in the past itself: first on a coarse grid, then by pattern search around the best point.
+smoothing. Constants minimise the in-sample mean absolute error of the forecasts at the given
+horizons: first on a coarse grid, then by pattern search around the best point.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from kubestow.model.arrays import Floats, Ints
 from kubestow.policies import compiling
 
 ALPHA, BETA, PHI, GAMMA = range(4)
-"""Places of the constants."""
+"""Positions of the constants."""
 
 LEVEL, TREND = range(2)
-"""Places of the state; seasons follow, one per place in the season."""
+"""Positions in the state; seasonal values follow, one per phase."""
 
 _ROUNDS = 16
 
 
 @compiling.compiled
 def _damp(phi: float, most: int) -> Floats:
-    """Return phi + ... + phi^h for h from 0 to a largest one."""
+    """Return phi + ... + phi^h for h from 0 to ``most``."""
     sums = np.zeros(most + 1)
     power = 1.0
     for h in range(1, most + 1):
@@ -40,13 +40,13 @@ def _damp(phi: float, most: int) -> Floats:
 
 
 @compiling.compiled
-def _advance(state: Floats, constants: Floats, place: int, y: float) -> None:
-    """Move one state on by one point that stands at a place in the season."""
+def _advance(state: Floats, constants: Floats, phase: int, y: float) -> None:
+    """Update one state with one point at a phase of the season."""
     expected = state[LEVEL] + constants[PHI] * state[TREND]
-    error = y - expected - state[2 + place]
+    error = y - expected - state[2 + phase]
     level = expected + constants[ALPHA] * error
     state[TREND] = constants[PHI] * state[TREND] + constants[BETA] * (level - expected)
-    state[2 + place] += constants[GAMMA] * error
+    state[2 + phase] += constants[GAMMA] * error
     state[LEVEL] = level
 
 
@@ -55,7 +55,7 @@ def begin(values: Floats, seasons: Ints, states: Floats) -> None:
     """Fill in states before the first point.
 
     The level is the mean of the first season (without one, of the first three points), the trend is
-    zero, and the seasons are the mean deviations of the first two seasons from their means.
+    0, and the seasonal values are the mean deviations of the first two seasons from their means.
     """
     for s in range(values.shape[0]):
         season = seasons[s]
@@ -66,28 +66,28 @@ def begin(values: Floats, seasons: Ints, states: Floats) -> None:
             continue
         for cycle in range(min(2, values.shape[1] // season)):
             mean = values[s, cycle * season : (cycle + 1) * season].mean()
-            for place in range(season):
-                deviation = values[s, cycle * season + place] - mean
-                states[s, 2 + place] += (deviation - states[s, 2 + place]) / (cycle + 1)
+            for phase in range(season):
+                deviation = values[s, cycle * season + phase] - mean
+                states[s, 2 + phase] += (deviation - states[s, 2 + phase]) / (cycle + 1)
 
 
 @compiling.compiled
 def advance(states: Floats, constants: Floats, seasons: Ints, count: int, points: Floats) -> None:
-    """Move states on by points, in place; ``count`` points came before."""
+    """Update states with points, in place; ``count`` points came before."""
     for s in range(points.shape[0]):
         for t in range(points.shape[1]):
             _advance(states[s], constants[s], (count + t) % seasons[s], points[s, t])
 
 
 @compiling.compiled
-def look_ahead(states: Floats, constants: Floats, seasons: Ints, count: int, means: Floats) -> None:
+def forecast(states: Floats, constants: Floats, seasons: Ints, count: int, means: Floats) -> None:
     """Fill in the means of the next steps."""
     for s in range(means.shape[0]):
         damped = _damp(constants[s, PHI], means.shape[1])
         for h in range(1, means.shape[1] + 1):
-            place = (count + h - 1) % seasons[s]
+            phase = (count + h - 1) % seasons[s]
             trend = damped[h] * states[s, TREND]
-            means[s, h - 1] = states[s, LEVEL] + trend + states[s, 2 + place]
+            means[s, h - 1] = states[s, LEVEL] + trend + states[s, 2 + phase]
 
 
 @compiling.compiled
@@ -99,16 +99,16 @@ def roll(
     points: Floats,
     means: Floats,
 ) -> None:
-    """Move states on by points, in place, and fill in what is expected after each."""
+    """Update states with points, in place, and fill in the forecasts after each."""
     steps = means.shape[2]
     for s in range(points.shape[0]):
         damped = _damp(constants[s, PHI], steps)
         for t in range(points.shape[1]):
             _advance(states[s], constants[s], (count + t) % seasons[s], points[s, t])
             for h in range(1, steps + 1):
-                place = (count + t + h) % seasons[s]
+                phase = (count + t + h) % seasons[s]
                 trend = damped[h] * states[s, TREND]
-                means[s, t, h - 1] = states[s, LEVEL] + trend + states[s, 2 + place]
+                means[s, t, h - 1] = states[s, LEVEL] + trend + states[s, 2 + phase]
 
 
 @compiling.compiled
@@ -121,7 +121,7 @@ def _loss(
     horizons: Ints,
     weights: Floats,
 ) -> float:
-    """Return the weighted sum over horizons of mean absolute errors inside a past."""
+    """Return the weighted sum over horizons of in-sample mean absolute errors."""
     state = begin.copy()
     damped = _damp(constants[PHI], int(horizons[-1]))
     sums = np.zeros(len(horizons))
@@ -156,7 +156,7 @@ def _refine(
     horizons: Ints,
     weights: Floats,
 ) -> None:
-    """Search around the best constants, in place; steps narrow where they lead nowhere."""
+    """Pattern search around the best constants, in place; steps halve without improvement."""
     steps = widths.copy()
     for _ in range(_ROUNDS):
         before = least
@@ -191,29 +191,29 @@ def search(
     Args:
         values: One row per series.
         begins: State of each series before its first point.
-        seasons: Steps of a season of each series.
-        skipped: First points of each series that do not count.
+        seasons: Season length of each series, in steps.
+        skipped: Number of first points of each series to ignore.
         grid: Constants to try, one set per row.
-        widths: First steps of the search around the best set; 0 for what stays.
-        bounds: Least and greatest value of each constant.
-        horizons: Steps ahead that matter, rising.
+        widths: First steps of the search around the best set; 0 for fixed constants.
+        bounds: Minimum and maximum of each constant.
+        horizons: Steps ahead to optimise for, ascending.
         weights: Weight of each horizon for each series.
     """
-    found = np.zeros((values.shape[0], 4))
+    constants = np.zeros((values.shape[0], 4))
     for s in range(values.shape[0]):
         least = np.inf
         trial = grid[0].copy()
-        found[s] = trial
+        constants[s] = trial
         for g in range(grid.shape[0]):
             trial[:] = grid[g]
-            if seasons[s] == 1:  # a season of one step would be a second level
+            if seasons[s] == 1:  # a season of one step would act as a second level
                 trial[GAMMA] = 0.0
             loss = _loss(values[s], begins[s], trial, seasons[s], skipped[s], horizons, weights[s])
             if loss < least:
                 least = loss
-                found[s] = trial
+                constants[s] = trial
         _refine(
-            found[s],
+            constants[s],
             least,
             widths,
             bounds,
@@ -224,4 +224,4 @@ def search(
             horizons,
             weights[s],
         )
-    return found
+    return constants

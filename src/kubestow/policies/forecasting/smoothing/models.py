@@ -1,8 +1,8 @@
 """Exponential smoothing: simple, Holt (damped or not), Holt-Winters with an additive season.
 
-Constants are fitted for the steps ahead that matter: a constant that is best for the next step is
-too nervous for the fifteenth. Errors at each horizon are weighted by those of persistence, so that
-far horizons do not drown near ones. ``smoothing_kernels`` has the recursions and the search.
+Constants are fitted for given steps ahead: a constant that is best for the next step is too
+responsive for the fifteenth. Errors at each horizon are divided by those of persistence, so that
+far horizons do not dominate near ones. ``kernels`` has the recursions and the search.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BOUNDS = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
 _ALPHAS = (0.05, 0.15, 0.3, 0.5, 0.8, 1.0)
 _BETAS = (0.01, 0.05, 0.2, 0.5)
 _GAMMAS = (0.02, 0.1, 0.3)
-# Below 0.8 a trend is gone after a few steps, and above 0.98 it is as good as undamped
+# Below 0.8 a trend vanishes after a few steps, and above 0.98 it is practically undamped
 # (Hyndman and Athanasopoulos, 8.2).
 _PHIS = (0.8, 0.9, 0.98, 1.0)
 _WIDTH = 0.12
@@ -31,10 +31,10 @@ _LONGEST_PAST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Ses:
-    """Simple exponential smoothing: a level.
+    """Simple exponential smoothing: level only.
 
     Attributes:
-        horizons: Steps ahead that matter.
+        horizons: Steps ahead to optimise for.
     """
 
     horizons: Sequence[int] = (1,)
@@ -54,8 +54,8 @@ class Holt:
     """Level and trend.
 
     Attributes:
-        damped: Whether the trend dies out.
-        horizons: Steps ahead that matter.
+        damped: Whether the trend is damped.
+        horizons: Steps ahead to optimise for.
     """
 
     damped: bool = True
@@ -78,9 +78,9 @@ class HoltWinters:
     """Level, damped trend and additive season; without a season, Holt's damped method.
 
     Attributes:
-        season: Steps of a season; ``None`` to find it in the past of each series.
-        hints: Seasons that are likely from the calendar, in steps.
-        horizons: Steps ahead that matter.
+        season: Steps of a season; ``None`` to detect it in the history of each series.
+        hints: Seasons that the calendar suggests, in steps.
+        horizons: Steps ahead to optimise for.
     """
 
     season: int | None = None
@@ -91,7 +91,7 @@ class HoltWinters:
     least_points: ClassVar[int] = 3
 
     def fit(self, values: arrays.Floats) -> Smoothed:
-        """Find the seasons and search the constants."""
+        """Detect the seasons and search the constants."""
         rows = histories.check(values, self.least_points, self.name)
         lengths = seasons.choose(rows, self.season, self.hints)
         lengths = np.where(2 * lengths <= rows.shape[1], lengths, seasons.NONE)
@@ -112,9 +112,9 @@ class Smoothed:
 
     Attributes:
         constants: alpha, beta, phi, gamma of each series.
-        states: Level, trend, and one value per place in the season.
-        lengths: Steps of a season of each series.
-        count: Points so far, which tells the place in the season.
+        states: Level, trend, and one value per phase of the season.
+        lengths: Season length of each series, in steps.
+        count: Points so far, which determine the phase of the season.
     """
 
     constants: arrays.Floats
@@ -123,24 +123,24 @@ class Smoothed:
     count: int
 
     def update(self, points: arrays.Floats) -> Smoothed:
-        """Move on by new points."""
+        """Update with new points."""
         rows, states = histories.as_rows(points), self.states.copy()
         kernels.advance(states, self.constants, self.lengths, self.count, rows)
         return Smoothed(self.constants, states, self.lengths, self.count + rows.shape[1])
 
     def restart(self, values: arrays.Floats) -> Smoothed:
-        """Return the same model at the end of another past."""
+        """Return the same model at the end of another history."""
         begins = _begin(values, self.lengths, self.states.shape[1] - 2)
         return Smoothed(self.constants, begins, self.lengths, 0).update(values)
 
     def means(self, steps: int) -> arrays.Floats:
-        """Follow level, trend and season."""
+        """Extrapolate level, trend and season."""
         means = np.empty((len(self.states), steps))
-        kernels.look_ahead(self.states, self.constants, self.lengths, self.count, means)
+        kernels.forecast(self.states, self.constants, self.lengths, self.count, means)
         return means
 
     def roll(self, points: arrays.Floats, steps: int) -> arrays.Floats:
-        """Follow level, trend and season after each point."""
+        """Extrapolate level, trend and season after each point."""
         rows, states = histories.as_rows(points), self.states.copy()
         means = np.empty((*rows.shape, steps))
         kernels.roll(states, self.constants, self.lengths, self.count, rows, means)
@@ -158,7 +158,7 @@ def _fit(
     widths: Sequence[float],
     horizons: Sequence[int],
 ) -> Smoothed:
-    # Constants are known well enough from the last 20,000 points; the state is that of all.
+    # The last 20,000 points determine the constants well enough; the state uses all points.
     recent = np.ascontiguousarray(rows[:, -_LONGEST_PAST:])
     steps = np.array(sorted(set(horizons)), dtype=np.int64)
     constants = kernels.search(

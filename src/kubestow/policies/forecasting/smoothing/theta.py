@@ -1,10 +1,10 @@
-"""The theta method: a smoothed level that drifts with half the slope of the line of best fit.
+"""The theta method: a smoothed level that drifts with half the slope of the regression line.
 
 Assimakopoulos and Nikolopoulos, The theta model: a decomposition approach to forecasting
 (International Journal of Forecasting 16, 2000), in the form of Hyndman and Billah (2003): the mean
-of a line of best fit and of simple smoothing of the line with doubled curvature is simple smoothing
-with a drift of half the slope. Seasons are taken out before by the median deviation at each place
-from a centred moving average, and put back after; medians, because a single spike must not return
+of a regression line and of simple smoothing of the line with doubled curvature is simple smoothing
+with a drift of half the slope. Seasons are first removed by the median deviation at each phase from
+a centred moving average, and added back afterwards; medians, because a single spike must not recur
 every day.
 """
 
@@ -23,40 +23,40 @@ from kubestow.policies.forecasting.smoothing import models
 
 
 def find(values: arrays.Floats, lengths: arrays.Ints) -> arrays.Floats:
-    """Return the median deviation at each place of the season; zeros where there is no season.
+    """Return the median deviation at each phase of the season; zeros without a season.
 
     Args:
         values: One row per series.
-        lengths: Steps of a season of each series.
+        lengths: Season length of each series, in steps.
 
     Returns:
-        One row per series, as long as the longest season; each profile has a mean of zero.
+        One row per series, as long as the longest season; each profile has mean 0.
     """
-    found = np.zeros((len(values), int(lengths.max(initial=1))))
-    _find(values, lengths, found)
-    return found
+    profile = np.zeros((len(values), int(lengths.max(initial=1))))
+    _find(values, lengths, profile)
+    return profile
 
 
 def unroll(profile: arrays.Floats, lengths: arrays.Ints, begin: int, steps: int) -> arrays.Floats:
-    """Return the profile along some steps, of which the first is ``begin`` points after all."""
+    """Return the seasonal profile for ``steps`` steps from point ``begin`` on."""
     places = (begin + np.arange(steps, dtype=np.int64)[None, :]) % lengths[:, None]
     return np.take_along_axis(profile, places, axis=1)
 
 
 @compiling.compiled
-def _find(values: arrays.Floats, lengths: arrays.Ints, found: arrays.Floats) -> None:
+def _find(values: arrays.Floats, lengths: arrays.Ints, profile: arrays.Floats) -> None:
     for s in range(values.shape[0]):
         length = lengths[s]
         if length > 1:
             deviations = values[s] - _level(values[s], length)
             for place in range(length):
-                found[s, place] = np.median(deviations[place::length])
-            found[s, :length] -= found[s, :length].mean()
+                profile[s, place] = np.median(deviations[place::length])
+            profile[s, :length] -= profile[s, :length].mean()
 
 
 @compiling.compiled
 def _level(values: arrays.Floats, length: int) -> arrays.Floats:
-    """Return the mean over one season around each point; at the ends over what is there."""
+    """Return the mean over one season around each point, shifted inwards at the ends."""
     half = length // 2
     sums = np.zeros(len(values) + 1)
     for t in range(len(values)):
@@ -74,9 +74,9 @@ class Theta:
     """The theta method with additive seasons.
 
     Attributes:
-        season: Steps of a season; ``None`` to find it in the past of each series.
-        hints: Seasons that are likely from the calendar, in steps.
-        horizons: Steps ahead that matter.
+        season: Steps of a season; ``None`` to detect it in the history of each series.
+        hints: Seasons that the calendar suggests, in steps.
+        horizons: Steps ahead to optimise for.
     """
 
     season: int | None = None
@@ -86,8 +86,8 @@ class Theta:
     name: ClassVar[str] = "theta"
     least_points: ClassVar[int] = 3
 
-    def fit(self, values: arrays.Floats) -> Theted:
-        """Take out seasons, fit the line and the level."""
+    def fit(self, values: arrays.Floats) -> FittedTheta:
+        """Remove seasons, fit the line and the level."""
         rows = histories.check(values, self.least_points, self.name)
         lengths = seasons.choose(rows, self.season, self.hints)
         lengths = np.where(2 * lengths <= rows.shape[1], lengths, seasons.NONE)
@@ -96,19 +96,19 @@ class Theta:
         times = np.arange(rows.shape[1]) - (rows.shape[1] - 1) / 2
         slopes = plain @ (times / (times @ times))
         level = models.Ses(self.horizons).fit(plain)
-        return Theted(level, slopes / 2, profile, lengths, rows.shape[1])
+        return FittedTheta(level, slopes / 2, profile, lengths, rows.shape[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Theted:
-    """A smoothed level, half a slope, and a profile of the season.
+class FittedTheta:
+    """A smoothed level, a drift, and a seasonal profile.
 
     Attributes:
-        level: Simple smoothing of the series without seasons.
+        level: Simple smoothing of the deseasonalised series.
         drifts: Half the slope of each series, per step.
-        profile: Deviation at each place of the season.
-        lengths: Steps of a season of each series.
-        count: Points so far, which tells the place in the season.
+        profile: Deviation at each phase of the season.
+        lengths: Season length of each series, in steps.
+        count: Points so far, which determine the phase of the season.
     """
 
     level: models.Smoothed
@@ -117,11 +117,11 @@ class Theted:
     lengths: arrays.Ints
     count: int
 
-    def update(self, points: arrays.Floats) -> Theted:
-        """Move the level on by new points."""
+    def update(self, points: arrays.Floats) -> FittedTheta:
+        """Update the level with new points."""
         level = self.level.update(points - self._seasonal(0, points.shape[1]))
         count = self.count + points.shape[1]
-        return Theted(level, self.drifts, self.profile, self.lengths, count)
+        return FittedTheta(level, self.drifts, self.profile, self.lengths, count)
 
     def means(self, steps: int) -> arrays.Floats:
         """Add drift and season to the level."""

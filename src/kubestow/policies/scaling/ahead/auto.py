@@ -9,7 +9,7 @@ persistence, the scaler is reactive, and the record says so.
 
 Scaling down, the largest need of the last minutes counts, as upstream, but with a bound: after a
 burst only a share more than the current need stays, and while demand falls as forecast one pod.
-The replicas at the first sync count as needed, too, because the first minutes are no evidence.
+The replicas at the first sync count as needed, too, because the first minutes prove little.
 """
 
 from __future__ import annotations
@@ -69,16 +69,16 @@ class _Weigher:
         expected = self._staff(outlook.mean, target)
         upper = outlook.upper / most
         need = max(expected, upper)
-        wanted = math.ceil(round(need, 9))
+        recommended = math.ceil(round(need, 9))
         candidates = [
             records.Candidate("expected", {"load": outlook.mean, "at": target}, expected),
             records.Candidate("upper", {"load": outlook.upper, "at": most}, upper),
         ]
         candidates.sort(key=lambda candidate: -(candidate.total or 0.0))
         if self._several and inputs.reactive is not None:  # other metrics count as they are now
-            wanted = max(wanted, inputs.reactive)
+            recommended = max(recommended, inputs.reactive)
         return frame.Proposed(
-            replicas=wanted,
+            replicas=recommended,
             reason=_reason(outlook, upper > expected),
             numbers=ahead.numbers(),
             candidates=tuple(candidates),
@@ -144,8 +144,8 @@ def _rejected(outlook: forecasting_outlook.Outlook) -> dict[str, str]:
 
 def _backtest(outlook: forecasting_outlook.Outlook) -> dict[str, float]:
     if not math.isfinite(outlook.skill):
-        return {"judged": outlook.judged}
-    return {"skill": outlook.skill, "judged": outlook.judged}
+        return {"judged": outlook.evaluated}
+    return {"skill": outlook.skill, "judged": outlook.evaluated}
 
 
 def make_auto(

@@ -65,7 +65,7 @@ class ModelProposer:
         loads = [demand.load for demand in demands]
         gate = memory.gate if sample.steps >= 0 else forecasting_gate.Gate()
         for _ in range(max(sample.steps, 1)):
-            gate = gate.judge(loads[0], parameters.gate)
+            gate = gate.evaluate(loads[0], parameters.gate)
         newest = {metric.key: load for metric, load in zip(self._metrics, loads, strict=True)}
         memory = self._modeller.take(replace(memory, gate=gate), newest, sample.steps)
         if memory.fitted is None:
@@ -115,9 +115,9 @@ class ModelProposer:
             records.Candidate(metric.key, {"upper": float(load)}, float(need))
             for metric, load, need in zip(self._metrics, upper, needs, strict=True)
         )
-        wanted = max(int(needs.max()), inputs.reactive or 0)
+        recommended = max(int(needs.max()), inputs.reactive or 0)
         return frame.Proposed(
-            wanted, "forecast: model", numbers | {"gate": 1.0}, candidates, backtest=backtest
+            recommended, "forecast: model", numbers | {"gate": 1.0}, candidates, backtest=backtest
         )
 
 
