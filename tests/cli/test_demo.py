@@ -32,8 +32,8 @@ def test_the_demonstration_shows_four_ways_and_writes_a_page(
 ) -> None:
     assert main.run(["demo", "--out", str(tmp_path), "--seeds", "2", "--jobs", "1"]) == 0
     shown = capsys.readouterr().out
-    assert len(demonstrating.WAYS) == 4
-    for way in demonstrating.WAYS:
+    assert len(demonstrating.VARIANTS) == 4
+    for way in demonstrating.VARIANTS:
         assert way.name in shown
     page = (tmp_path / "report.html").read_text()
     assert "A day of a shop, run four ways" in page
@@ -50,14 +50,14 @@ def test_results_are_those_of_the_runs(tmp_path: Path, capsys: pytest.CaptureFix
     assert main.run(arguments) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer == json.loads((tmp_path / "results.json").read_text())
-    assert [one["label"] for one in answer["variants"]] == [w.name for w in demonstrating.WAYS]
+    assert [one["label"] for one in answer["variants"]] == [w.name for w in demonstrating.VARIANTS]
     for one in answer["variants"]:
         row = one["rows"][0]
         assert one["summary"]["cost"]["mean"] == row["cost"] > 0
         waited = row["workloads"]["default/database"]["pending_pod_seconds"]
         assert row["database_pending"] == waited
     # Finished runs are kept: the second time nothing is computed.
-    assert len(list((tmp_path / "cells").iterdir())) == len(demonstrating.WAYS)
+    assert len(list((tmp_path / "cells").iterdir())) == len(demonstrating.VARIANTS)
 
 
 def test_a_bad_number_of_seeds_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +79,7 @@ def test_a_cell_is_marked_only_if_every_seed_agrees(tmp_path: Path) -> None:
 def test_only_the_way_that_is_scaled_ahead_tells_what_it_expected(tmp_path: Path) -> None:
     actual = demonstrating.run(demonstrating.plan(1), tmp_path, 1, lambda *_: None)
     reported = {one.label: "ahead_load" in one.records[0].series for one in actual.results}
-    assert reported == {way.name: way.name == demonstrating.AHEAD for way in demonstrating.WAYS}
+    assert reported == {way.name: way.name == demonstrating.AHEAD for way in demonstrating.VARIANTS}
     others = tuple(one for one in actual.results if one.label != demonstrating.AHEAD)
     without = dataclasses.replace(actual, results=others)
     assert "Scaled one pod start ahead" not in demonstration_page.report(without)

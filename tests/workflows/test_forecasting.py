@@ -139,7 +139,7 @@ def test_seconds_since_some_start_stay_seconds() -> None:
         (
             forecasting.ForecastRequest(horizon_s=3e4, backtest=True),
             100,
-            "30 of 100 points are left to try",
+            "30 of 100 points are left to back-test",
         ),
     ],
     ids=["model", "horizon", "points", "least", "rest"],

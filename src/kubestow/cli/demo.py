@@ -88,7 +88,7 @@ def _print(comparison: comparing.Comparison) -> None:
         "A day of a web shop with a rush hour and a maintenance window, "
         f"{len(comparison.seeds)} seeds (mean ± 95 % interval)"
     )
-    table = Table("", *(variant.name for variant in demonstrating.WAYS))
+    table = Table("", *(variant.name for variant in demonstrating.VARIANTS))
     for title, cells in demonstrating.table(comparison):
         shown = [
             f"[{_COLOURS[cell.verdict]}]{cell.text}[/]" if cell.verdict else cell.text
@@ -97,5 +97,5 @@ def _print(comparison: comparing.Comparison) -> None:
         table.add_row(title, *shown)
     console.print(table)
     console.print("green: better than stock in every seed; red: worse in every seed")
-    for variant in demonstrating.WAYS:
+    for variant in demonstrating.VARIANTS:
         console.print(f"  {variant.name}: {variant.how}", highlight=False)

@@ -86,7 +86,7 @@ def report(found: comparing.Comparison) -> str:
         for c, cell in enumerate(cells)
         if cell.verdict
     }
-    ways = "; ".join(f"{way.name}: {way.how}" for way in demonstrating.WAYS)
+    ways = "; ".join(f"{way.name}: {way.how}" for way in demonstrating.VARIANTS)
     blocks: list[pages.Block] = [
         pages.Paragraph(
             "One day of a made-up shop: web services with a rush hour at six, 24 back ends whose "
@@ -96,7 +96,7 @@ def report(found: comparing.Comparison) -> str:
         ),
         pages.Paragraph(f"Ways to run it. {ways}."),
         pages.PageTable(
-            ("", *(way.name for way in demonstrating.WAYS)),
+            ("", *(way.name for way in demonstrating.VARIANTS)),
             [[title, *(cell.text for cell in cells)] for title, cells in rows],
             caption=f"Mean over {len(found.seeds)} seeds and 95 % interval. Green: better than "
             "stock in every seed; red: worse in every seed.",

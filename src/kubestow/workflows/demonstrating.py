@@ -1,8 +1,8 @@
-"""The demonstration: stock Kubernetes against kubestow, one day of a bundled shop, several seeds.
+"""The demo: stock Kubernetes and kubestow on one day of a bundled web shop, with several seeds.
 
-Guessed requests, services with a rush hour, builds around the clock, and in the morning all nodes
-are drained for maintenance; nodes are rented as they are needed. Everything that is shown comes
-out of the runs; what is better and what is worse stands side by side.
+The shop has guessed requests, services with a rush hour, and builds around the clock. In the
+morning all nodes are drained for maintenance; nodes are rented on demand. All figures come from the
+runs, and gains and losses are shown together.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ SEEDS = 3
 
 @dataclass(frozen=True, slots=True)
 class DemoVariant:
-    """A way to run the cluster.
+    """One variant of the cluster.
 
     Attributes:
-        name: What the table calls it.
-        how: What one has to do for it.
-        changes: What differs from the bundled scenario, as for ``simulate --set``.
+        name: Its name in the table.
+        how: What you have to configure for it.
+        changes: Differences from the bundled scenario, as for ``simulate --set``.
     """
 
     name: str
@@ -35,7 +35,7 @@ class DemoVariant:
 
 
 _FILL = "policies.placing.profile=most-allocated"
-# Hourly, with limits in proportion as before: what is missed by a little is not killed.
+# Hourly, with limits in the same ratio as before: a small miss causes no OOM kill.
 _SIZE = (
     "policies.sizing={recommender: auto, mode: in-place-or-recreate, interval: 1h, "
     "guards: {memoryLimit: ratio, cpuLimit: keep}, "
@@ -44,7 +44,7 @@ _SIZE = (
 SIZED = "filled and sized"
 _AHEAD = "workloads[1].scaling={scaler: auto, target: {cpu: 0.6}, min: 4, max: 60}"
 AHEAD = "and scaled ahead"
-WAYS = (
+VARIANTS = (
     DemoVariant(STOCK, "default scheduler, requests as guessed"),
     DemoVariant("nodes filled", "scheduler configuration from `kubestow place`", (_FILL,)),
     DemoVariant(SIZED, "also requests that follow use (`auto`, in place, hourly)", (_FILL, _SIZE)),
@@ -73,22 +73,22 @@ ROWS = (
         "sizing.memory_missed", "hours in which memory went beyond what was advised", "%", 100.0
     ),
 )
-"""What the table shows, in words for people who pay for clusters."""
+"""The rows of the table, in words for people who pay for clusters."""
 
 
 def plan(seeds: int = SEEDS, changes: tuple[str, ...] = ()) -> comparing.ComparisonGrid:
-    """Lay out the runs.
+    """Plan the runs.
 
     Args:
-        seeds: Seeds every way runs with.
-        changes: What differs from the bundled scenario in all ways, for tests.
+        seeds: Number of seeds per variant.
+        changes: Differences from the bundled scenario in all variants, for tests.
     """
     source = str(resources.files("kubestow.workflows") / "data" / "demo_scenario.yaml")
     variants = []
-    for way in WAYS:
-        loaded = scenario_files.load(source, (*changes, *way.changes))
-        paths: dict[str, Any] = dict(scenario_files.split_change(c) for c in way.changes)
-        variants.append(comparing.Variant(way.name, paths, loaded))
+    for variant in VARIANTS:
+        loaded = scenario_files.load(source, (*changes, *variant.changes))
+        paths: dict[str, Any] = dict(scenario_files.split_change(c) for c in variant.changes)
+        variants.append(comparing.Variant(variant.name, paths, loaded))
     first = variants[0].loaded.scenario
     return comparing.ComparisonGrid(
         name=first.metadata.name,
@@ -103,7 +103,7 @@ def plan(seeds: int = SEEDS, changes: tuple[str, ...] = ()) -> comparing.Compari
 def run(
     sweep: comparing.ComparisonGrid, folder: Path | None, jobs: int, watch: Progress
 ) -> comparing.Comparison:
-    """Run the demonstration; finished runs are kept in the folder."""
+    """Run the demo; finished runs are kept in the folder."""
     tasks = comparing.make_tasks(sweep)
     engine = comparing.get_engine(comparing.LOCAL)
     records = comparing.run_cells(tasks, folder, engine, jobs, watch)
@@ -111,40 +111,40 @@ def run(
 
 
 def _with_databases(record: comparing.CellRecord) -> comparing.CellRecord:
-    """Add how long the databases waited, which measures of the whole cluster do not tell."""
+    """Add how long the databases were pending, which cluster-wide measures do not show."""
     waited = record.measures["workloads"]["default/database"]["pending_pod_seconds"]
-    found = {**record.measures, "database_pending": waited}
-    return comparing.CellRecord(record.key, found, record.series)
+    measures = {**record.measures, "database_pending": waited}
+    return comparing.CellRecord(record.key, measures, record.series)
 
 
 @dataclass(frozen=True, slots=True)
 class DemoCell:
-    """One value of the table: the text, and whether it is better or worse than stock for sure."""
+    """One value of the table, and whether it is better or worse than stock in all seeds."""
 
     text: str
     verdict: str = ""
 
 
-def table(found: comparing.Comparison) -> list[tuple[str, list[DemoCell]]]:
-    """Return the rows of the table: title and one cell per way."""
+def table(comparison: comparing.Comparison) -> list[tuple[str, list[DemoCell]]]:
+    """Return the rows of the table: title and one cell per variant."""
     rows = []
     for measure in ROWS:
-        cells = [_cell(one, measure, found) for one in found.results]
+        cells = [_cell(one, measure, comparison) for one in comparison.results]
         title = f"{measure.title} ({measure.unit})" if measure.unit else measure.title
         rows.append((title, cells))
     return rows
 
 
 def _cell(
-    one: comparing.ComparisonResult, measure: comparing.RunMeasure, found: comparing.Comparison
+    one: comparing.ComparisonResult, measure: comparing.RunMeasure, comparison: comparing.Comparison
 ) -> DemoCell:
     summary = one.summary.get(measure.path)
     if summary is None:
         return DemoCell("-")
     text = measure.interval(summary.mean, summary.half_width)
-    if one.label == found.baseline:
+    if one.label == comparison.baseline:
         return DemoCell(text)
-    stock = next(r for r in found.results if r.label == found.baseline)
+    stock = next(r for r in comparison.results if r.label == comparison.baseline)
     if measure.path not in stock.summary:
         return DemoCell(text)
     paired = [
@@ -155,7 +155,7 @@ def _cell(
         for mine, theirs in zip(one.records, stock.records, strict=True)
     ]
     signs = {(mine > theirs) - (mine < theirs) for mine, theirs in paired}
-    if signs in ({1}, {-1}):  # the same way in every seed
+    if signs in ({1}, {-1}):  # the same sign in every seed
         higher = signs == {1}
         good = higher == (measure.better == comparing.HIGHER)
         return DemoCell(text, "good" if good else "bad")

@@ -1,4 +1,4 @@
-"""Writing results so that a file is either the old one or the new one, never half of it."""
+"""Atomic writes: a file is either the old one or the new one, never half of it."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ def write_bytes(path: pathlib.Path, content: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
-        # Temporary files are for their owner alone; results are for all who may read the folder.
+        # Temporary files are private; results are for everyone with access to the folder.
         temporary.chmod(0o644)
         temporary.replace(path)
     except BaseException:

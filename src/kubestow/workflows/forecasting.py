@@ -1,8 +1,8 @@
-"""From a series to a forecast with its back-test: what ``kubestow forecast`` does.
+"""``kubestow forecast``: from a series to a forecast with its back-test.
 
-``run`` takes a series at equal steps, wherever it comes from. With a back-test, the models are
-fitted to the first part of the series and rolled over the rest, step by step; errors count for all
-steps up to the horizon. Then the chosen model is fitted to the whole series and looks ahead.
+``run`` takes a series at equal steps from any source. A back-test fits the models to the first part
+of the series and rolls the origin over the rest; errors cover all steps up to the horizon. Then the
+chosen model is fitted to the whole series and forecasts.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ ALL = "all"
 BASELINE = "persistence"
 LEVELS = (0.05, 0.1, 0.5, 0.9, 0.95)
 SHOWN = (0.1, 0.5, 0.9)
-"""Levels that are written; the outermost two only serve the coverage of the central 90 %."""
+"""Levels in the output; the outermost two only serve the coverage of the central 90 %."""
 
 COVERED = (0.8, 0.9)
 TESTED = 0.3
-"""Share of the points a back-test rolls over."""
+"""Share of the points that a back-test rolls over."""
 
 _MOST_STEPS = 2000
 _LEAST_POINTS = 8
@@ -47,14 +47,14 @@ Watch = Callable[[str, float], None]
 
 @dataclass(frozen=True, slots=True)
 class ForecastRequest:
-    """What is asked for.
+    """What to forecast, and how.
 
     Attributes:
-        model: Name of a model, or ``all`` to try every one and take the best.
-        horizon_s: How far to look ahead.
-        backtest: Whether to try the model, and persistence beside it, on the end of the series.
-        tested: Share of the points to try it on.
-        season_s: Length of a season; ``None`` to find it.
+        model: Name of a model, or ``all`` to back-test every one and use the best.
+        horizon_s: How far ahead to forecast.
+        backtest: Whether to back-test the model and persistence on the end of the series.
+        tested: Share of the points to back-test on.
+        season_s: Length of a season; ``None`` to detect it.
     """
 
     model: str = registry.AUTO
@@ -66,14 +66,14 @@ class ForecastRequest:
 
 @dataclass(frozen=True, slots=True)
 class BacktestRow:
-    """How well one model did in the back-test.
+    """Accuracy of one model in the back-test.
 
     Attributes:
         model: Its name.
         measures: Errors by name, over all steps up to the horizon.
         coverage: Share of values inside the central interval, by its width.
         fit_s: Seconds to fit, intervals included.
-        predict_s: Seconds to move along and look ahead.
+        predict_s: Seconds to update and forecast.
     """
 
     model: str
@@ -83,7 +83,7 @@ class BacktestRow:
     predict_s: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row as it is written."""
+        """Return the row as plain values."""
         return {
             "model": self.model,
             **self.measures,
@@ -95,19 +95,19 @@ class BacktestRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForecastResult:
-    """A forecast, and how it came about.
+    """A forecast with its back-test.
 
     Attributes:
         grid: The series.
-        request: What was asked for.
+        request: The request.
         steps: Steps up to the horizon.
-        rows: One per model that was tried.
-        skipped: Models that could not be tried, with the reason.
-        chosen: The model that looks ahead.
-        ahead: What it expects.
-        weights: What an ensemble goes by at the horizon: weights by candidate.
+        rows: One per model in the back-test.
+        skipped: Models that could not be back-tested, with the reason.
+        chosen: The model that made the forecast.
+        ahead: The forecast.
+        weights: Weights of an ensemble at the horizon, by candidate.
         tried: The back-test of the chosen model.
-        residuals: What the residuals of a fitted ARIMA model look like; ``None`` for other models.
+        residuals: Diagnosis of the residuals of an ARIMA model; ``None`` for other models.
     """
 
     grid: time_series.TimeGrid
@@ -122,7 +122,7 @@ class ForecastResult:
     residuals: diagnostics.Diagnosis | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything as it is written."""
+        """Return everything as plain values."""
         mended = self.grid.mended
         return {
             "series": self.grid.names[0],
@@ -167,13 +167,12 @@ def run(
 
     Args:
         grid: The series.
-        request: What is asked for.
-        clock: Tells seconds.
-        watch: Told the name of the model at work and which share of its work is done.
+        request: What to forecast, and how.
+        clock: Returns seconds.
+        watch: Called with the name of the current model and the share of its work that is done.
 
     Raises:
-        InputError: If the model is not known, the horizon makes no sense, or there are too few
-            points.
+        InputError: If the model is unknown, the horizon is invalid, or there are too few points.
     """
     steps = count_steps(request.horizon_s, grid.step_s)
     names = _choose_names(request)
@@ -220,7 +219,7 @@ def make_task(step_s: float, steps: int, request: ForecastRequest) -> registry.F
 
 
 def count_steps(horizon_s: float, step_s: float) -> int:
-    """Return how many steps make a horizon, rounded up.
+    """Return the number of steps in a horizon, rounded up.
 
     Raises:
         InputError: If there are none or too many.
@@ -236,7 +235,7 @@ def count_steps(horizon_s: float, step_s: float) -> int:
 
 
 def write_time(time_s: float) -> str | float:
-    """Return a time as ISO 8601; seconds since some other start than the epoch stay seconds."""
+    """Return a time as ISO 8601; small numbers are not dates and stay seconds."""
     if time_s < _DATES_S:
         return _plain(time_s)
     moment = dt.datetime.fromtimestamp(time_s, tz=dt.UTC)
@@ -261,7 +260,7 @@ def _try(
     clock: backtests.Clock,
     watch: Watch,
 ) -> tuple[_Tried, dict[str, str]]:
-    """Return the back-tests, and why some could not be made."""
+    """Return the back-tests, and the reasons of those that failed."""
     tried: _Tried = {}
     skipped: dict[str, str] = {}
     if not request.backtest and request.model != ALL:
@@ -279,7 +278,7 @@ def _try(
 
 
 def place_split(points: int, steps: int, tested: float) -> int:
-    """Return how many points models are fitted to before they are tried on the rest.
+    """Return the number of points to fit to before the back-test begins.
 
     Raises:
         InputError: If the rest is shorter than the horizon, or the first part than a few points.
@@ -288,7 +287,7 @@ def place_split(points: int, steps: int, tested: float) -> int:
     if points - begin < steps or begin < _LEAST_POINTS // 2:
         raise errors.InputError(
             "backtest",
-            f"{points - begin} of {points} points are left to try {steps} steps ahead on; "
+            f"{points - begin} of {points} points are left to back-test {steps} steps ahead; "
             "expected at least as many points as steps: a shorter horizon or a longer series",
         )
     return begin
@@ -304,7 +303,7 @@ def _try_one(
 ) -> tuple[BacktestRow, backtests.IntervalBacktest]:
     model = registry.FORECASTERS.get(name).make_intervals(task)
     count = values.shape[1] - begin
-    found = backtests.run_with_intervals(
+    backtest = backtests.run_with_intervals(
         model,
         values,
         begin,
@@ -314,11 +313,11 @@ def _try_one(
         watch=lambda done: watch(name, done / count),
     )
     scale = accuracy.scale(values[:, :begin])
-    return _measure(name, found, scale), found
+    return _measure(name, backtest, scale), backtest
 
 
-def _measure(name: str, found: backtests.IntervalBacktest, scale: arrays.Floats) -> BacktestRow:
-    means = found.means
+def _measure(name: str, backtest: backtests.IntervalBacktest, scale: arrays.Floats) -> BacktestRow:
+    means = backtest.means
     overall = accuracy.measure(means.actual, means.predicted, scale)
     last = accuracy.measure(means.actual[:, :, -1], means.predicted[:, :, -1], scale)
     names = ("mae", "mape", "rmse", "smape", "wape", "mase")
@@ -327,17 +326,17 @@ def _measure(name: str, found: backtests.IntervalBacktest, scale: arrays.Floats)
         "mape_dropped": int(overall.mape_dropped[0]),
         "mae_at_horizon": _number(last.mae),
         "mase_at_horizon": _number(last.mase),
-        "pinball": _number(accuracy.pinball(means.actual, found.quantiles, LEVELS)),
+        "pinball": _number(accuracy.pinball(means.actual, backtest.quantiles, LEVELS)),
     }
     covered = {
-        f"{width:g}": _number(accuracy.coverage(means.actual, found.quantiles, LEVELS, width))
+        f"{width:g}": _number(accuracy.coverage(means.actual, backtest.quantiles, LEVELS, width))
         for width in COVERED
     }
     return BacktestRow(name, measures, covered, means.fit_s, means.predict_s)
 
 
 def _find_best(request: ForecastRequest, tried: _Tried) -> str:
-    """Return the model asked for; of all, the one with the least absolute error."""
+    """Return the requested model; for ``all``, the one with the smallest absolute error."""
     if request.model != ALL:
         return request.model
     return min(tried, key=lambda name: tried[name][0].measures["mae"] or 0.0)

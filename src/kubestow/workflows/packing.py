@@ -1,4 +1,4 @@
-"""One instance, many heuristics: nodes, distance from a lower bound, time. What ``pack`` shows."""
+"""``kubestow pack``: many heuristics on one instance, with nodes, gap to a bound, and time."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from kubestow.policies.placing.packing import (
 )
 
 EXACT = "exact"
-QUICK_BOUND_SECONDS = 2.0  # for the lower bound where no time was asked for
+QUICK_BOUND_SECONDS = 2.0  # for the lower bound without --exact
 
-# Heuristics that a stock scheduler follows by configuration alone, and the profile for each.
+# Heuristics that configuration of a stock scheduler can express, with the profile of each.
 BY_CONFIGURATION = {
     "k8s-least": "kube-scheduler",
     "k8s-most": "most-allocated",
@@ -41,7 +41,7 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackingResult:
-    """What one heuristic did."""
+    """The packing of one heuristic."""
 
     heuristic: str
     packing: Packing
@@ -64,7 +64,7 @@ Configured = tuple[PackingResult, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackingComparison:
-    """All results on one instance, with what is known about the optimum."""
+    """All results on one instance, with bounds on the optimum."""
 
     instance: Instance
     results: tuple[PackingResult, ...]
@@ -79,7 +79,7 @@ class PackingComparison:
         return min(self.results, key=lambda result: (result.unplaced, result.nodes))
 
     def gap(self, result: PackingResult) -> float:
-        """Return how far a result is from the lower bound, relative to it."""
+        """Return the gap between a result and the lower bound, relative to the bound."""
         return result.nodes / self.lower_bound - 1.0 if self.lower_bound else 0.0
 
     def as_json(self) -> dict[str, Any]:
@@ -108,17 +108,17 @@ class PackingComparison:
 
 def report(comparison: PackingComparison, configured: Configured | None) -> dict[str, Any]:
     """Return a comparison as plain values, with the configuration that packs best, if any."""
-    found = comparison.as_json()
+    answer = comparison.as_json()
     if configured is not None:
         result, document = configured
-        found["configuration"] = {
+        answer["configuration"] = {
             "heuristic": result.heuristic, "nodes": result.nodes, "document": document
         }  # fmt: skip
-    return found
+    return answer
 
 
-def names(wanted: str) -> list[str]:
-    """Return the heuristics a user asked for: ``all``, ``online``, ``offline`` or names.
+def names(selection: str) -> list[str]:
+    """Return the selected heuristics: ``all``, ``online``, ``offline`` or names.
 
     Raises:
         InputError: If there is no such heuristic.
@@ -128,14 +128,14 @@ def names(wanted: str) -> list[str]:
         "offline": list(OFFLINE_HEURISTICS),
         "all": [*HEURISTICS, *OFFLINE_HEURISTICS],
     }
-    if wanted in groups:
-        return groups[wanted]
-    found = [name.strip() for name in wanted.split(",")]
-    for name in found:
+    if selection in groups:
+        return groups[selection]
+    chosen = [name.strip() for name in selection.split(",")]
+    for name in chosen:
         if name not in groups["all"]:
             known = ", ".join([*groups, *groups["all"]])
             raise errors.InputError("heuristic", f"{name!r}: expected one of {known}")
-    return found
+    return chosen
 
 
 def pack_by(name: str, instance: Instance) -> Packing:
@@ -147,7 +147,7 @@ def pack_by(name: str, instance: Instance) -> Packing:
 
 def compare(
     instance: Instance,
-    wanted: Iterable[str],
+    heuristics: Iterable[str],
     *,
     exact_seconds: float | None = None,
     seed: int = 0,
@@ -158,15 +158,15 @@ def compare(
 
     Args:
         instance: The instance.
-        wanted: Names of heuristics.
-        exact_seconds: How long to look for a better packing and a proof; ``None`` for not at all.
+        heuristics: Names of heuristics.
+        exact_seconds: How long to search for a better packing and a proof; ``None`` for no search.
         seed: Seed of the search.
-        relief: Negative sizes that were read as 0, per resource: bounds must allow for them.
-        watch: Told what is being done.
+        relief: Negative sizes that were read as 0, per resource; bounds allow for them.
+        watch: Called with the name of the current step.
     """
     compile_heuristics()
     results = []
-    for name in wanted:
+    for name in heuristics:
         watch(name)
         results.append(_timed(name, instance))
     best = min(results, key=lambda r: (r.unplaced, r.nodes)).packing if results else None
@@ -194,19 +194,19 @@ def _bounded(instance: Instance, best: Packing | None) -> tuple[Bound, bool]:
 def _solved(
     instance: Instance, best: Packing | None, seconds: float, seed: int
 ) -> tuple[PackingResult, Bound, bool]:
-    """Return the best packing a budget allows, with its bound and whether it is proven optimal."""
+    """Return the best packing within the time limit, its bound, and whether it is optimal."""
     compile_solver()
     start = time.perf_counter()
     rng = np.random.default_rng(seed)
-    found = solve(instance, _budget(seconds), best, rng=rng)
+    solution = solve(instance, _budget(seconds), best, rng=rng)
     spent = time.perf_counter() - start
-    verify(instance, found.packing, allow_unplaced=True)
-    bound = Bound(found.lower_bound, found.method)
-    return PackingResult(EXACT, found.packing, spent), bound, found.optimal
+    verify(instance, solution.packing, allow_unplaced=True)
+    bound = Bound(solution.lower_bound, solution.method)
+    return PackingResult(EXACT, solution.packing, spent), bound, solution.optimal
 
 
 def _relieved(comparison: PackingComparison, relief: Sequence[float]) -> PackingComparison:
-    """Bound an instance some of whose sizes were negative and have been read as 0."""
+    """Bound an instance in which negative sizes were read as 0."""
     roomier = add_relief(comparison.instance, relief)
     bound, _ = _bounded(roomier, comparison.best.packing if comparison.results else None)
     return replace(

@@ -1,4 +1,4 @@
-"""Where pending pods of a cluster would go: what ``kubestow place`` does."""
+"""``kubestow place``: where the pending pods of a cluster would go."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubestow.sources import manifests
 
 STOCK = profiles.PROFILES[0]
 MANY = 1_000_000
-"""Pending pods times nodes from which on a table of assignments is made by the compiled kernel."""
+"""Pending pods times nodes at which ``place`` switches to the compiled scheduler."""
 
 
 def read_profiles(config: str | Mapping[str, Any]) -> tuple[profiles.Profile, ...]:
@@ -27,28 +27,28 @@ def read_profiles(config: str | Mapping[str, Any]) -> tuple[profiles.Profile, ..
     """
     if not isinstance(config, str):
         return profiles.read_configuration(decoding.Field(dict(config), "configuration"))
-    found = manifests.read_documents(config)
-    if len(found) != 1:
-        raise errors.InputError(config, f"{len(found)} documents; expected one configuration")
-    return profiles.read_configuration(decoding.Field(found[0].value, found[0].place))
+    documents = manifests.read_documents(config)
+    if len(documents) != 1:
+        raise errors.InputError(config, f"{len(documents)} documents; expected one configuration")
+    return profiles.read_configuration(decoding.Field(documents[0].value, documents[0].place))
 
 
 def place(
     cluster: clusters.Cluster,
-    found: tuple[profiles.Profile, ...],
+    profiles_used: tuple[profiles.Profile, ...],
     version: str = profiles.DEFAULT_VERSION,
     seed: int | None = None,
 ) -> Iterator[scheduler.Placement]:
     """Place all pending pods one after another, as kube-scheduler would.
 
     Args:
-        cluster: Nodes, pods and what influences where pods go.
-        found: Profiles, by the scheduler names that pods ask for.
-        version: Release of Kubernetes.
-        seed: Breaks ties at random; without it the first name wins.
+        cluster: Nodes, pods and everything else that affects placement.
+        profiles_used: Profiles, by the scheduler names of pods.
+        version: Kubernetes release.
+        seed: Break ties at random with this seed; default: the first name wins.
     """
     rng = None if seed is None else np.random.default_rng(seed)
-    return scheduler.place_all(cluster, found, profiles.scheduler_features(version), rng)
+    return scheduler.place_all(cluster, profiles_used, profiles.scheduler_features(version), rng)
 
 
 def is_large(cluster: clusters.Cluster) -> bool:
@@ -66,9 +66,9 @@ def assign(
     Compiled code places thousands of pods a second on thousands of nodes.
 
     Args:
-        cluster: Nodes, pods and what influences where pods go.
-        profile: The profile; pods that ask for another scheduler are left alone.
-        version: Release of Kubernetes.
+        cluster: Nodes, pods and everything else that affects placement.
+        profile: The profile; pods with another scheduler name are skipped.
+        version: Kubernetes release.
     """
     features = profiles.scheduler_features(version)
     state = states.from_cluster(

@@ -1,4 +1,4 @@
-"""From a scenario file to everything a run needs: overrides applied, traces and profiles read."""
+"""Loads a scenario: applies overrides, reads traces and profiles."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """A scenario, ready to be run.
+    """A scenario that is ready to run.
 
     Attributes:
-        scenario: What was read.
-        inputs: What it refers to.
+        scenario: The scenario.
+        inputs: The files it refers to.
         value: The document, with overrides applied.
     """
 
@@ -36,7 +36,7 @@ class Loaded:
 
 
 def load(source: str | Mapping[str, Any], changes: Iterable[str] = ()) -> Loaded:
-    """Read a scenario file, or a scenario that is decoded already.
+    """Read a scenario from a file or a decoded document.
 
     Args:
         source: Path of the file, ``-``, or the document.
@@ -44,7 +44,7 @@ def load(source: str | Mapping[str, Any], changes: Iterable[str] = ()) -> Loaded
             ``policies.scaling.target.cpu=0.7`` or ``workloads[0].replicas=3``.
 
     Raises:
-        InputError: With the path of whatever is wrong.
+        InputError: With the path of the first mistake.
     """
     place, folder, document = _read_document(source)
     value = copy.deepcopy(document)
@@ -55,18 +55,18 @@ def load(source: str | Mapping[str, Any], changes: Iterable[str] = ()) -> Loaded
 
 
 def _read_document(source: str | Mapping[str, Any]) -> tuple[str, Path, Any]:
-    """Return what errors call a scenario, where its files are, and the document."""
+    """Return the name for error messages, the folder and the document."""
     if not isinstance(source, str):
         return "scenario", Path(), dict(source)
-    found = files.read_documents(source)
-    if len(found) != 1:
-        raise errors.InputError(source, f"expected one scenario, found {len(found)} documents")
+    documents = files.read_documents(source)
+    if len(documents) != 1:
+        raise errors.InputError(source, f"expected one scenario, found {len(documents)} documents")
     folder = Path() if source == "-" else Path(source).parent
-    return found[0].place.removesuffix("#1"), folder, found[0].value
+    return documents[0].place.removesuffix("#1"), folder, documents[0].value
 
 
 def read(value: Any, place: str, folder: Path) -> Loaded:
-    """Read a decoded scenario and what it refers to, relative to a folder."""
+    """Read a decoded scenario and the files it refers to, relative to a folder."""
     scenario = scenarios.read_scenario(value, place)
     if scenario.spec.cluster.from_ is not None:
         raise errors.InputError(
@@ -107,7 +107,7 @@ def parse_value(text: str, path: str) -> Any:
 
 
 def set_value(value: Any, path: str, new: Any, place: str) -> None:
-    """Change one place of a decoded scenario; mappings on the way are made where missing."""
+    """Set one value of a decoded scenario; missing mappings on the path are added."""
     steps = [name or int(index) for name, index in _STEP.findall(path)]
     if not steps:
         raise errors.InputError(place, "expected a path such as policies.scaling.max")
@@ -145,11 +145,13 @@ def _profile(spec: scenarios.ScenarioSpec, place: str, folder: Path) -> profiles
     placing = spec.policies.placing
     if placing.config is None:
         return profiles.make_profile(placing.profile)
-    found = files.read_documents(str(folder / placing.config))
+    documents = files.read_documents(str(folder / placing.config))
     where = f"{place}: spec.policies.placing.config"
-    if len(found) != 1:
-        raise errors.InputError(where, f"expected one document, found {len(found)}")
-    read_profiles = profiles.read_configuration(decoding.Field(found[0].value, found[0].place))
+    if len(documents) != 1:
+        raise errors.InputError(where, f"expected one document, found {len(documents)}")
+    read_profiles = profiles.read_configuration(
+        decoding.Field(documents[0].value, documents[0].place)
+    )
     for profile in read_profiles:
         if profile.name == profiles.Profile().name:
             return profile
@@ -157,7 +159,7 @@ def _profile(spec: scenarios.ScenarioSpec, place: str, folder: Path) -> profiles
 
 
 def _traces(spec: scenarios.ScenarioSpec, folder: Path) -> dict[str, scenarios.SignalTrace]:
-    found = {}
+    signals = {}
     for signal in _signals(spec):
         if signal.pattern == scenarios.TRACE and signal.trace is not None:
             read_series = traces.read_series(folder / signal.trace, signal.column)
@@ -165,10 +167,10 @@ def _traces(spec: scenarios.ScenarioSpec, folder: Path) -> dict[str, scenarios.S
                 where = f"{folder / signal.trace}: {read_series.name}"
                 raise errors.InputError(where, f"{read_series.values.min():g}: must be >= 0")
             end_s = float(read_series.times_s[-1]) + max(read_series.step_s, spec.step)
-            found[scenarios.trace_key(signal)] = scenarios.SignalTrace(
+            signals[scenarios.trace_key(signal)] = scenarios.SignalTrace(
                 read_series.times_s, read_series.values, end_s
             )
-    return found
+    return signals
 
 
 def _signals(spec: scenarios.ScenarioSpec) -> Iterable[scenarios.Signal]:
@@ -182,5 +184,5 @@ def _signals(spec: scenarios.ScenarioSpec) -> Iterable[scenarios.Signal]:
 
 def _uses(usage: scenarios.ScenarioUsage | None) -> Iterable[scenarios.Signal]:
     if usage is not None:
-        found = (usage.cpu, usage.memory, usage.network, usage.disk_io)
-        yield from (signal for signal in found if signal is not None)
+        signals = (usage.cpu, usage.memory, usage.network, usage.disk_io)
+        yield from (signal for signal in signals if signal is not None)

@@ -1,4 +1,4 @@
-"""One simulated run as files: results, time line, events, decisions, report."""
+"""Writes a simulated run to files: results, timeline, events, decisions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLES = {
 
 
 def write(outcome: RunOutcome, folder: Path) -> None:
-    """Write everything a run has left, each file whole or not at all."""
+    """Write all files of a run, each atomically."""
     for name, make in TABLES.items():
         files.write_bytes(folder / name, parquet(make(outcome)))
     lines = [msgspec.json.encode(record.as_json()) for record in outcome.decisions]

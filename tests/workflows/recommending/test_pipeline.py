@@ -164,7 +164,7 @@ def test_containers_without_usage_are_noted() -> None:
     known = model_usage.Inventory({WEB: facts("1", "1Gi"), key("old"): facts("1", "1Gi")})
     result = pipeline.recommend(table({WEB: [steady()]}), known, RecommendRequest("percentile"))
     assert result.notes == (
-        "1 containers without usage got no advice, such as shop/Deployment/old/app",
+        "1 containers without usage got no recommendation, such as shop/Deployment/old/app",
     )
 
 

@@ -172,7 +172,7 @@ def test_usage_is_chosen_by_namespace_and_label(
 
 
 def test_a_choice_of_nothing_is_refused() -> None:
-    with pytest.raises(errors.InputError, match="no container fits namespace x, label a=b"):
+    with pytest.raises(errors.InputError, match="no container matches namespace x, label a=b"):
         texts.select_usage(table({WEB: [steady(1)]}), LABELS, ("x",), {"a": "b"})
 
 

@@ -1,8 +1,8 @@
 """One cell of a comparison: a variant run with a seed, kept on disk once it is finished.
 
-A cell holds the measures of the run and, minute by minute, what paired statistics and time lines
-need. Its file is named by a digest of everything its numbers depend on, so that a comparison that
-was interrupted, or got another value to vary, computes only what is missing.
+A cell holds the measures of the run and a timeline by minute. Its file is named by a digest of
+everything its numbers depend on, so a comparison that was interrupted, or varies another value,
+computes only what is missing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMAT = 7
 """Raise it when simulator or policies change, so that kept cells are not reused."""
 
 MINUTE_S = 60.0
-_DIGITS = 7  # significant ones kept of the time line
+_DIGITS = 7  # significant digits of the timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class CellTask:
     Attributes:
         value: The decoded scenario.
         place: What errors call it.
-        folder: Where files it refers to are looked for.
+        folder: Where the files it refers to are.
         seed: Seed of the run.
         key: Digest of everything the numbers depend on.
-        label: What progress reports call it.
+        label: Its name in progress reports.
     """
 
     value: Mapping[str, Any]
@@ -56,8 +56,8 @@ class CellRecord(msgspec.Struct, frozen=True):
 
     Attributes:
         key: Digest of everything the numbers depend on.
-        measures: The outcome, as ``kubestow simulate`` tells it.
-        series: The time line in columns, one value per minute; see ``minutes``.
+        measures: The outcome, with the keys of ``simulate -o json``.
+        series: The timeline in columns, one value per minute; see ``minutes``.
     """
 
     key: str
@@ -103,10 +103,10 @@ def run_cells(
 
     Args:
         tasks: The cells.
-        folder: Where finished cells are kept and looked for; ``None`` keeps nothing.
-        engine: Who computes.
-        jobs: Processes at the same time; results do not depend on it.
-        watch: Told after every cell.
+        folder: Folder that keeps finished cells; ``None`` keeps nothing.
+        engine: Runs the cells.
+        jobs: Number of parallel processes; results do not depend on it.
+        watch: Called after every cell.
     """
     parts = [make_part(task) for task in tasks]
     return resumable.run_parts(parts, folder, CellRecord, compute, watch, engine=engine, jobs=jobs)
@@ -125,20 +125,22 @@ def compute(task: CellTask) -> bytes:
 
 
 def minutes(outcome: outcomes.RunOutcome) -> dict[str, list[float | None]]:
-    """Return the time line minute by minute; looks that are further apart stay as they are.
+    """Return the timeline by minute; samples that are further apart stay as they are.
 
-    ``eru_cpu`` and ``response_s`` are those of request-driven workloads (use is the mean of the
-    minute, requests of CPU those at its end); cores and pods are those of all workloads, and
-    ``nodes`` those that are there.
+    ``eru_cpu`` and ``response_s`` cover request-driven workloads (usage is the mean of the minute,
+    CPU requests are those at its end); cores and pods cover all workloads, and ``nodes`` counts the
+    existing nodes.
     """
     table = timelines.workloads(outcome).with_columns(
         minute_s=(pl.col("time_s") / MINUTE_S).ceil() * MINUTE_S,
         serves=pl.col("demand").is_not_null(),
         waited=pl.col("response_s") * pl.col("served"),
     )
-    looks = table.group_by("minute_s", "time_s", maintain_order=True).agg(_sums())
-    found = looks.group_by("minute_s", maintain_order=True).agg(pl.all().exclude("time_s").mean())
-    shown = found.select(
+    samples = table.group_by("minute_s", "time_s", maintain_order=True).agg(_sums())
+    by_minute = samples.group_by("minute_s", maintain_order=True).agg(
+        pl.all().exclude("time_s").mean()
+    )
+    shown = by_minute.select(
         pl.col("minute_s").alias("time_s"),
         _ratio("service_used", "service_requested").alias("eru_cpu"),
         _ratio("waited", "served").alias("response_s"),
@@ -150,19 +152,19 @@ def minutes(outcome: outcomes.RunOutcome) -> dict[str, list[float | None]]:
         "pending",
     )
     series = {column.name: _short(column) for column in shown.iter_columns()}
-    found_nodes = nodes_at(outcome, shown["time_s"].to_numpy())
-    return {**series, "nodes": found_nodes, **outlooks(table)}
+    nodes = nodes_at(outcome, shown["time_s"].to_numpy())
+    return {**series, "nodes": nodes, **outlooks(table)}
 
 
 def outlooks(table: pl.DataFrame) -> dict[str, list[float | None]]:
-    """Return what the scaler of the first workload that is looked ahead expected, by minute.
+    """Return the forecasts of the first workload with a forecasting scaler, by minute.
 
-    Nothing where no scaler looks ahead. A value is the last of its minute.
+    Empty if no scaler forecasts. A value is the last of its minute.
     """
-    seen = table.filter(pl.col("forecast").is_not_null())
-    if not len(seen):
+    forecasts = table.filter(pl.col("forecast").is_not_null())
+    if not len(forecasts):
         return {}
-    mine = table.filter(pl.col("workload") == seen["workload"][0])
+    mine = table.filter(pl.col("workload") == forecasts["workload"][0])
     columns = ("load", "forecast", "forecast_upper", "forecast_horizon_s", "gate", "replicas")
     last = mine.group_by("minute_s", maintain_order=True).agg(pl.col(*columns).last())
     return {f"ahead_{name}": _short(last[name]) for name in columns}
@@ -171,7 +173,7 @@ def outlooks(table: pl.DataFrame) -> dict[str, list[float | None]]:
 def nodes_at(
     outcome: outcomes.RunOutcome, times_s: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> list[float | None]:
-    """Return how many nodes there were at some times: those of the start, come and gone."""
+    """Return the number of nodes at some times: initial ones, plus joined, minus retired."""
     count = np.full(len(times_s), float(sum(pool.count for pool in outcome.spec.cluster.nodes)))
     for what, sign in (("joined", 1.0), ("retired", -1.0)):
         moments_s = [time_s for time_s, event, *_ in outcome.events if event == what]
@@ -201,7 +203,7 @@ def _short(column: pl.Series) -> list[float | None]:
 
 
 def column(record: CellRecord, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return a column of the time line as an array; gaps are not a number."""
+    """Return a column of the timeline as an array; gaps are NaN."""
     return np.array(
         [np.nan if value is None else value for value in record.series[name]], dtype=np.float64
     )

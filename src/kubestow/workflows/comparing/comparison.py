@@ -1,4 +1,4 @@
-"""``kubestow compare`` as numbers: rows, summaries, differences to the baseline, Pareto front."""
+"""The result of ``kubestow compare``: rows, summaries, differences, Pareto front."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 from kubestow.workflows.comparing import cells, grid, measures, statistics, sum_scores
 
 SUM_SCORE = "sum_score"
-"""Name of the sum of use and response time among the differences."""
+"""Name of the score that adds usage and response time."""
 
-# Cost is the price of nodes; where the cluster is fixed, what pods hold is what a variant saves.
+# Cost is the price of nodes; in a fixed cluster a variant saves pod hours instead.
 _COSTS = (measures.COST, measures.NODE_HOURS, measures.POD_HOURS)
 _QUALITIES = (measures.LATE, measures.PENDING)
 
@@ -25,14 +25,14 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonResult:
-    """A variant and what it came to.
+    """The results of one variant.
 
     Attributes:
-        label: Its values as they were written.
+        label: Its values as the user wrote them.
         changes: The values by path.
         records: Its cells, one per seed.
         summary: Mean and interval of every measure.
-        against: Difference to the baseline by measure; empty for the baseline itself.
+        against: Difference from the baseline by measure; empty for the baseline itself.
         pareto: Whether no other variant is better in both cost and quality.
     """
 
@@ -46,7 +46,7 @@ class ComparisonResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Everything a comparison found; the order of variants is that of the grid."""
+    """The results of all variants, in the order of the grid."""
 
     scenario: str
     baseline: str
@@ -55,7 +55,7 @@ class Comparison:
     results: tuple[ComparisonResult, ...]
 
     def varies(self, measure: measures.RunMeasure) -> bool:
-        """Tell whether any two runs differ in a measure."""
+        """Return whether any two runs differ in a measure."""
         runs = (record for one in self.results for record in one.records)
         return len({measures.value_of(run.measures, measure.path) for run in runs}) > 1
 
@@ -97,7 +97,7 @@ class Comparison:
 
 
 def make_comparison(sweep: grid.ComparisonGrid, records: Sequence[cells.CellRecord]) -> Comparison:
-    """Put finished cells together; they come variant by variant, seed by seed."""
+    """Combine finished cells, ordered by variant and seed."""
     count = len(sweep.seeds)
     pieces = [records[start : start + count] for start in range(0, len(records), count)]
     labels = [variant.label for variant in sweep.variants]
@@ -122,19 +122,19 @@ def make_comparison(sweep: grid.ComparisonGrid, records: Sequence[cells.CellReco
 def summarise(rows: Sequence[Row]) -> dict[str, statistics.PairedSummary]:
     """Return mean and interval of every measure over the seeds that have it."""
     numbers = [measures.flatten(row) for row in rows]
-    found = {}
+    summaries = {}
     for name in numbers[0]:
         values = [row[name] for row in numbers if row.get(name) is not None]
         if values:
-            found[name] = statistics.summarise_pairs(np.array(values, dtype=np.float64))
-    return found
+            summaries[name] = statistics.summarise_pairs(np.array(values, dtype=np.float64))
+    return summaries
 
 
 def differences(
     variant: Sequence[cells.CellRecord], baseline: Sequence[cells.CellRecord]
 ) -> dict[str, dict[str, Any]]:
     """Return the paired difference of every measure that both have for some seed."""
-    found = {}
+    differences_by_measure = {}
     for measure in measures.MEASURES:
         pairs = [
             (
@@ -145,34 +145,36 @@ def differences(
         ]
         whole = np.array([pair for pair in pairs if None not in pair], dtype=np.float64)
         if len(whole):
-            found[measure.path] = _plain(statistics.compare_pairs(whole[:, 0], whole[:, 1]))
+            differences_by_measure[measure.path] = _plain(
+                statistics.compare_pairs(whole[:, 0], whole[:, 1])
+            )
     score = sum_score(variant, baseline)
-    return found if score is None else {**found, SUM_SCORE: score}
+    return differences_by_measure if score is None else {**differences_by_measure, SUM_SCORE: score}
 
 
 def sum_score(
     variant: Sequence[cells.CellRecord], baseline: Sequence[cells.CellRecord]
 ) -> dict[str, Any] | None:
-    """Return the difference of the sum of use and response time, one mean per seed.
+    """Return the difference in the sum of usage and response time, one mean per seed.
 
-    For one seed the interval is that of a bootstrap over blocks of minutes, and says so.
+    For one seed the interval is a bootstrap over blocks of minutes, and named so.
     """
     pairs = zip(variant, baseline, strict=True)
-    found = [sum_scores.differ_in_sum(_minutes(a), _minutes(b)) for a, b in pairs]
-    found = [one for one in found if len(one.total)]
-    if not found:
+    scores = [sum_scores.differ_in_sum(_minutes(a), _minutes(b)) for a, b in pairs]
+    scores = [one for one in scores if len(one.total)]
+    if not scores:
         return None
-    means = np.array([one.total.mean() for one in found])
+    means = np.array([one.total.mean() for one in scores])
     plain = _plain(statistics.compare_pairs(means, np.zeros(len(means))))
     for name in ("ratio", "ratio_low", "ratio_high"):
-        del plain[name]  # the score has no zero to be a ratio of
+        del plain[name]  # a score without an absolute zero has no ratio
     plain["interval"] = "seeds"
-    if len(found) == 1:
+    if len(scores) == 1:
         rng = np.random.default_rng(variant[0].measures["seed"])
-        plain["low"], plain["high"] = sum_scores.bootstrap_interval(found[0].total, rng)
+        plain["low"], plain["high"] = sum_scores.bootstrap_interval(scores[0].total, rng)
         plain["interval"] = "bootstrap over minutes"
-    plain["eru_term"] = float(np.mean([one.eru.mean() for one in found]))
-    plain["response_term"] = float(np.mean([one.response.mean() for one in found]))
+    plain["eru_term"] = float(np.mean([one.eru.mean() for one in scores]))
+    plain["response_term"] = float(np.mean([one.response.mean() for one in scores]))
     return plain
 
 
@@ -183,7 +185,7 @@ def _minutes(record: cells.CellRecord) -> sum_scores.Minutes:
 
 def _plain(paired: statistics.Paired) -> dict[str, Any]:
     plain = dataclasses.asdict(paired)
-    # Beside the p it belongs to; filled in when all p-values are known.
+    # Next to its p-value; filled in when all p-values are known.
     return {
         **{k: plain.pop(k) for k in ("difference", "low", "high", "p")},
         "p_holm": None,
@@ -199,7 +201,7 @@ def correct(against: Sequence[dict[str, dict[str, Any]]]) -> None:
 
 
 def differs_from_baseline(entry: Mapping[str, Any] | None) -> bool:
-    """Tell whether a difference to the baseline stands after correction."""
+    """Return whether a difference from the baseline is significant after correction."""
     p = None if entry is None else entry["p_holm"]
     return p is not None and p < statistics.SIGNIFICANT
 
@@ -207,7 +209,7 @@ def differs_from_baseline(entry: Mapping[str, Any] | None) -> bool:
 def choose_axes(
     summaries: Sequence[Mapping[str, statistics.PairedSummary]],
 ) -> tuple[measures.RunMeasure, measures.RunMeasure]:
-    """Return what the Pareto front is about: cost and quality.
+    """Return the axes of the Pareto front: cost and quality.
 
     Cost is the price of nodes if variants differ in it, else node hours, else pod hours. Quality is
     the share of requests late or lost; without requests, the time pods were pending.
@@ -231,7 +233,7 @@ def pareto(
     summaries: Sequence[Mapping[str, statistics.PairedSummary]],
     axes: tuple[measures.RunMeasure, measures.RunMeasure],
 ) -> list[bool]:
-    """Tell for every variant whether no other is at least as good in both and better in one."""
+    """Return for every variant whether no other one dominates it."""
     points = np.array([[one[axis.path].mean for axis in axes] for one in summaries])
     no_worse = (points[:, None, :] <= points[None, :, :]).all(axis=2)
     better = (points[:, None, :] < points[None, :, :]).any(axis=2)

@@ -1,7 +1,7 @@
-"""Where the cells of a comparison run: in this process, in several, or on Ray.
+"""Engines run the cells of a comparison: in this process, in several, or on Ray.
 
-An engine gets a function and its arguments and yields answers as they come, each with its position.
-Answers are bytes made by the function, so that they are the same whoever computed them.
+An engine gets a function and its arguments and yields results as they finish, each with its
+position. Results are bytes that the function makes, so they do not depend on the engine.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Answers = Generator[tuple[int, bytes]]
 
 
 class Engine(Protocol):
-    """Computes many cells; closing the iterator stops what is still running."""
+    """Computes many cells; closing the iterator stops the running ones."""
 
     def __call__(
         self, compute: Callable[[Task], bytes], tasks: Sequence[Task], jobs: int
     ) -> Answers:
-        """Yield position and answer of every task, in any order."""
+        """Yield position and result of every task, in any order."""
         ...
 
 
@@ -49,7 +49,7 @@ def get_engine(name: str) -> Engine:
 
 
 def run_local(compute: Callable[[Task], bytes], tasks: Sequence[Task], jobs: int) -> Answers:
-    """Run in this process for one job, else in ``jobs`` processes started afresh."""
+    """Run in this process for one job, otherwise in ``jobs`` spawned processes."""
     jobs = min(jobs, len(tasks))
     if jobs <= 1:
         for index, task in enumerate(tasks):
@@ -65,7 +65,7 @@ def run_local(compute: Callable[[Task], bytes], tasks: Sequence[Task], jobs: int
         for future in concurrent.futures.as_completed(futures):
             yield futures[future], _unwrap(future.result())
     except BaseException:
-        # A cell can take minutes; nobody who interrupts wants to wait for it.
+        # A cell can take minutes; an interrupt must not wait for it.
         for process in set(multiprocessing.active_children()) - mine:
             process.terminate()
         pool.shutdown(cancel_futures=True)
@@ -76,7 +76,7 @@ def run_local(compute: Callable[[Task], bytes], tasks: Sequence[Task], jobs: int
 def run_threads(compute: Callable[[Task], bytes], tasks: Sequence[Task], jobs: int) -> Answers:
     """Run on threads of this process: for compiled code, which releases the interpreter lock.
 
-    Closing the iterator does not wait for tasks that still run; they have to end by themselves.
+    Closing the iterator does not wait for tasks that still run; they end by themselves.
     """
     pool = concurrent.futures.ThreadPoolExecutor(max_workers=max(jobs, 1))
     try:
@@ -88,7 +88,7 @@ def run_threads(compute: Callable[[Task], bytes], tasks: Sequence[Task], jobs: i
 
 
 def _attempt(compute: Callable[[Task], bytes], task: Task) -> bytes | tuple[str, str]:
-    """Compute a cell; bad input comes back as its two parts, because the error cannot be sent."""
+    """Compute a cell; return bad input as two strings, because the error cannot be pickled."""
     try:
         return compute(task)
     except errors.InputError as err:
@@ -106,7 +106,7 @@ def _leave_interrupts_to_the_parent() -> None:
 
 
 def run_ray(compute: Callable[[Task], bytes], tasks: Sequence[Task], jobs: int) -> Answers:
-    """Run on a Ray cluster of this machine that is started for it and shut down after."""
+    """Run on a local Ray cluster that is started and shut down here."""
     if not tasks:
         return
     ray = _import_ray()

@@ -19,7 +19,7 @@ _OPENING, _CLOSING, _QUOTES = "{[", "}]", "'\""
 
 @dataclass(frozen=True, slots=True)
 class GridAxis:
-    """A place of the scenario, the values it takes, and how the user wrote them."""
+    """A path of the scenario, its values, and how the user wrote them."""
 
     path: str
     texts: tuple[str, ...]
@@ -31,9 +31,9 @@ class Variant:
     """One combination of values.
 
     Attributes:
-        label: Its values as they were written.
+        label: Its values as the user wrote them.
         changes: The values by path.
-        loaded: The scenario with them, checked.
+        loaded: The checked scenario with these values.
     """
 
     label: str
@@ -47,10 +47,10 @@ class ComparisonGrid:
 
     Attributes:
         name: Name of the scenario.
-        folder: Where files it refers to are looked for.
+        folder: Where the files it refers to are.
         axes: What is varied.
         variants: All combinations, the last axis changing fastest.
-        seeds: Seeds every variant runs with.
+        seeds: Seeds of every variant.
         baseline: Label of the variant the others are compared with.
     """
 
@@ -70,17 +70,17 @@ def plan_grid(
     seeds: int = 1,
     baseline: str | None = None,
 ) -> ComparisonGrid:
-    """Read a scenario and lay out the grid; nothing is run before every variant is checked.
+    """Read a scenario and plan the grid; every variant is checked before any runs.
 
     Args:
         source: Path of the scenario, ``-``, or the document.
         varied: Texts ``path=v1,v2,...``; values are YAML.
         changes: Texts ``path=value`` that hold for all variants.
-        seeds: How many seeds, from that of the scenario on.
-        baseline: Label of the baseline; the first variant if not given.
+        seeds: Number of seeds, counted from the scenario's.
+        baseline: Label of the baseline; default: the first variant.
 
     Raises:
-        InputError: For whatever is wrong with scenario, grid or one of the variants.
+        InputError: If the scenario, the grid or one of the variants is invalid.
     """
     if not varied:
         raise errors.InputError("varied", "expected at least one path=v1,v2,...")
@@ -170,7 +170,7 @@ def _vary(
     changes = {}
     for axis, index in zip(axes, chosen, strict=True):
         place = f"varied {axis.path}={axis.texts[index]}"
-        # Values may be shared between variants; a later change must not reach into another one.
+        # Variants share values; a later change must not affect another variant.
         new = copy.deepcopy(axis.values[index])
         scenario_files.set_value(value, axis.path, new, place)
         changes[axis.path] = axis.values[index]

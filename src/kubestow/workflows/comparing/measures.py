@@ -16,10 +16,10 @@ class RunMeasure:
     """A number of a run's outcome.
 
     Attributes:
-        path: Where it stands in the outcome, e.g. ``response.p95``.
-        title: What people call it.
-        unit: Unit after multiplying.
-        factor: From the outcome's unit to the shown one.
+        path: Its path in the outcome, e.g. ``response.p95``.
+        title: Its name in tables.
+        unit: Unit that is shown.
+        factor: Converts the outcome's unit to the shown one.
         digits: Decimals that are shown.
         better: Whether ``lower`` or ``higher`` is better, if that can be said.
         short: Title for narrow columns.
@@ -49,7 +49,7 @@ class RunMeasure:
         return f"{shown:{'+' if signed else ''},.{digits}f}"
 
     def interval(self, mean: float, half_width: float | None) -> str:
-        """Return mean and half-width; the latter is left out where no shown digit is uncertain."""
+        """Return mean and half-width; without the latter if no shown digit is uncertain."""
         number = self.number(mean)
         if half_width is None or half_width * self.factor < 0.5 * 10.0**-self.digits:
             return number
@@ -103,7 +103,7 @@ MEASURES = (
     RunMeasure("imbalance.memory", "imbalance of memory", digits=3),
     _percent("fragmentation", "free capacity stranded"),
 )
-"""What is tested; every one is a hypothesis that the correction for their number pays for."""
+"""The measures that are tested; the correction counts every one as a hypothesis."""
 
 
 HEADLINE = (
@@ -119,11 +119,11 @@ HEADLINE = (
     EVICTIONS,
     SCALE_ACTIONS,
 )
-"""What people look at first."""
+"""The measures that tables show."""
 
 
 def flatten(outcome: Mapping[str, Any], prefix: str = "") -> dict[str, float | None]:
-    """Return every number of an outcome by its path, those of single workloads left out.
+    """Return every number of an outcome by its path, without those of single workloads.
 
     >>> flatten({"seed": 1, "eru": {"cpu": 0.5, "memory": None}, "oom_kills": 2})
     {'eru.cpu': 0.5, 'eru.memory': None, 'oom_kills': 2.0}

@@ -1,7 +1,7 @@
-"""Long work in parts: every finished part is kept on disk, so that an interrupted run resumes.
+"""Runs long work in parts and keeps every finished part on disk, so an interrupted run resumes.
 
-A part's file holds a record with the fingerprint of everything its numbers depend on. A file that
-is torn, or belongs to another fingerprint, counts as missing.
+The file of a part holds a record with the fingerprint of everything its numbers depend on. A file
+that is truncated, or has another fingerprint, counts as missing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubestow.workflows.comparing import engines
 
 
 class KeyedRecord(Protocol):
-    """What is kept of a part."""
+    """The record of a part."""
 
     @property
     def key(self) -> str:
@@ -40,8 +40,8 @@ class Part(Generic[TaskT]):
         task: What to compute, in values that can be sent to another process.
         key: Fingerprint of everything its numbers depend on.
         file: Name of its file.
-        label: What progress reports call it.
-        weight: How much work it is, in any one unit.
+        label: Its name in progress reports.
+        weight: Amount of work, in any common unit.
     """
 
     task: TaskT
@@ -65,12 +65,12 @@ def run_parts(
 
     Args:
         parts: The parts.
-        folder: Where finished parts are kept and looked for; ``None`` keeps nothing.
+        folder: Folder that keeps finished parts; ``None`` keeps nothing.
         kind: Type of the records.
         compute: Returns a part's record as JSON.
-        progress: Called with the weight that is done, at first for the parts found on disk.
-        engine: Who computes; processes of this machine if left out.
-        jobs: Parts at the same time; results do not depend on it.
+        progress: Called with the weight that is done, first for the parts on disk.
+        engine: Runs the parts; default: processes of this machine.
+        jobs: Number of parallel parts; results do not depend on it.
     """
     records = [None if folder is None else read_record(folder, part, kind) for part in parts]
     missing = [index for index, record in enumerate(records) if record is None]

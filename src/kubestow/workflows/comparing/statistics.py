@@ -1,8 +1,8 @@
-"""Paired statistics over seeds: what differs between two variants, by how much, how surely.
+"""Paired statistics over seeds: differences between two variants, with intervals and tests.
 
 Every variant runs with the same seeds (common random numbers), so variants are compared seed by
-seed: a seed is a replicate, minutes within a run are not. ``comparisons`` calls this for every
-measure; the sum of use and response time has a module of its own (``sum_scores``).
+seed: a seed is a replicate, minutes within a run are not. ``comparison`` uses this for every
+measure; ``sum_scores`` has the sum of usage and response time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kubestow.model.arrays import Floats
 
 CONFIDENCE = 0.95
 SIGNIFICANT = 0.05
-# Relative size below which a difference is the rounding of sums, not of what was simulated.
+# Relative size below which a difference is a rounding error of sums.
 ROUNDING = 1e-12
 
 TESTED, EQUAL, ALIKE, ALONE = "tested", "equal", "all alike", "one seed"
@@ -26,7 +26,7 @@ TESTED, EQUAL, ALIKE, ALONE = "tested", "equal", "all alike", "one seed"
 
 @dataclass(frozen=True, slots=True)
 class PairedSummary:
-    """Mean, half the width of its 95 % interval (``None`` for one value), number of values."""
+    """Mean, half-width of its 95 % interval (``None`` for one value), and number of values."""
 
     mean: float
     half_width: float | None
@@ -35,22 +35,22 @@ class PairedSummary:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A variant against the baseline, over the seeds both have.
+    """A variant compared with the baseline, over their common seeds.
 
     Attributes:
         difference: Mean of the differences, variant minus baseline.
         low: Lower end of its 95 % interval (Student); ``None`` for one seed.
         high: Upper end.
-        p: Two-sided paired t-test; 1 where all differences are 0; ``None`` where there is nothing
-            to test: one seed, or the same difference in every seed.
-        p_signed_rank: Exact two-sided Wilcoxon signed-rank test, free of the normal distribution.
-        effect: Mean of the differences in their standard deviations.
-        ratio: Mean of the variant by mean of the baseline.
-        ratio_low: Lower end of its 95 % interval (Fieller); ``None`` where it has no end.
+        p: Two-sided paired t-test; 1 where all differences are 0; ``None`` if nothing can
+            be tested: one seed, or the same difference in every seed.
+        p_signed_rank: Exact two-sided Wilcoxon signed-rank test, without assuming normality.
+        effect: Mean of the differences divided by their standard deviation.
+        ratio: Mean of the variant divided by that of the baseline.
+        ratio_low: Lower end of its 95 % interval (Fieller); ``None`` if it is unbounded.
         ratio_high: Upper end.
         n: Number of seeds.
         verdict: ``tested``, ``equal`` (in every seed), ``all alike`` (the same difference in every
-            seed, so that no variance is left to test against), or ``one seed``.
+            seed, so there is no variance to test against), or ``one seed``.
     """
 
     difference: float
@@ -69,8 +69,8 @@ class Paired:
 def summarise_pairs(values: Floats) -> PairedSummary:
     """Return mean and Student interval.
 
-    >>> found = summarise_pairs(np.array([1.0, 2.0, 3.0]))  # 4.3027 (t, 2 degrees) x 1 / sqrt(3)
-    >>> found.mean, round(found.half_width, 4), found.n
+    >>> summary = summarise_pairs(np.array([1.0, 2.0, 3.0]))  # 4.3027 (t, 2 degrees) x 1 / sqrt(3)
+    >>> summary.mean, round(summary.half_width, 4), summary.n
     (2.0, 2.4841, 3)
     """
     n = len(values)
@@ -81,18 +81,18 @@ def summarise_pairs(values: Floats) -> PairedSummary:
 
 
 def reach(n: int) -> float:
-    """Return how many standard errors the 95 % interval of a mean of ``n`` values reaches."""
+    """Return the half-width of the 95 % interval of a mean of ``n`` values, in standard errors."""
     return float(stats.t.ppf(0.5 + CONFIDENCE / 2.0, n - 1))
 
 
 def deviation(values: Floats, scale: Floats) -> float:
-    """Return the sample standard deviation; 0 where it is rounding of numbers of a scale."""
-    found = float(values.std(ddof=1))
-    return found if found > ROUNDING * float(np.abs(scale).max()) else 0.0
+    """Return the sample standard deviation; 0 where it is a rounding error at this scale."""
+    spread = float(values.std(ddof=1))
+    return spread if spread > ROUNDING * float(np.abs(scale).max()) else 0.0
 
 
 def compare_pairs(values: Floats, reference: Floats) -> Paired:
-    """Compare a variant with the baseline; both have one value per seed, in the same order."""
+    """Compare a variant with the baseline: one value per seed each, in the same order."""
     n = len(values)
     differences = values - reference
     mean = float(differences.mean())
@@ -136,30 +136,30 @@ def t_test(mean: float, sample_deviation: float, n: int) -> tuple[float, float]:
 
 
 def signed_rank(differences: Floats) -> float:
-    """Return the exact two-sided p of Wilcoxon's signed-rank test, ties and all.
+    """Return the exact two-sided p of Wilcoxon's signed-rank test, with ties.
 
     Zeros are left out, ties share their mean rank. The distribution of the rank sum over all signs
-    is built rank by rank, in halves of ranks, so that no table and no approximation is needed.
+    is built rank by rank, in half ranks, without table or approximation.
 
     >>> signed_rank(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))  # 2 of 32 sign patterns
     0.0625
     """
-    found = differences[differences != 0.0]
-    if not len(found):
+    nonzero = differences[differences != 0.0]
+    if not len(nonzero):
         return 1.0
-    halves = np.rint(2.0 * stats.rankdata(np.abs(found))).astype(np.int64)
+    halves = np.rint(2.0 * stats.rankdata(np.abs(nonzero))).astype(np.int64)
     chances = np.ones(1)
     for rank in halves:
         step = np.zeros(rank + 1)
         step[[0, rank]] = 0.5
         chances = np.convolve(chances, step)
-    positive = int(halves[found > 0.0].sum())
+    positive = int(halves[nonzero > 0.0].sum())
     least = min(positive, int(halves.sum()) - positive)
     return min(1.0, 2.0 * float(chances[: least + 1].sum()))
 
 
 def ratio_interval(values: Floats, reference: Floats) -> tuple[float | None, float | None]:
-    """Return Fieller's interval of a ratio of paired means; none where the baseline may be 0.
+    """Return Fieller's interval of a ratio of paired means; ``None`` where the baseline may be 0.
 
     All ratios r with ``(a - r b)^2 <= t^2 var(a - r b)``, a quadratic inequality in r.
     """
@@ -177,7 +177,7 @@ def ratio_interval(values: Floats, reference: Floats) -> tuple[float | None, flo
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
-    """Return p-values corrected for their number (Holm 1979); what was not tested stays ``None``.
+    """Return p-values corrected for their number (Holm 1979); untested ones stay ``None``.
 
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]  # 3 x .01, 2 x .03, then not less
     [0.03, 0.06, 0.06]

@@ -1,10 +1,10 @@
-"""The sum of resource use and quality of service of McNaughton 2016, tested as it should be.
+"""The sum of resource usage and quality of service of McNaughton 2016, with a sound test.
 
 For every minute ``S = z(ERU) - z(response time)``, z over all minutes of both methods (population
 standard deviation; McNaughton 2016, 4.4). The thesis pairs minutes and takes ``mean / sd`` for a
-z-score, without the root of their number, and minutes for replicates. Here minutes are paired by
-their time, one mean per seed is taken, and seeds are the replicates (``statistics.compare``); for
-a single seed a bootstrap over blocks of minutes says how far chance within that run reaches.
+z-score, without the root of their number, and treats minutes as replicates. Here minutes are paired
+by time, one mean per seed is taken, and seeds are the replicates (``statistics.compare_pairs``).
+For a single seed, a bootstrap over blocks of minutes gives the interval within that run.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Minutes:
 
     Attributes:
         time_s: End of every minute.
-        eru: CPU used by CPU requested; not a number where nothing is requested.
-        response_s: Mean response time; not a number where nothing was served.
+        eru: CPU used divided by CPU requested; NaN where nothing is requested.
+        response_s: Mean response time; NaN where nothing was served.
     """
 
     time_s: Floats
@@ -38,7 +38,7 @@ class Minutes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
-    """S of a variant minus S of the baseline per minute, and the two terms it is made of."""
+    """S of a variant minus S of the baseline per minute, and its two terms."""
 
     total: Floats
     eru: Floats
@@ -47,7 +47,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class MomentTest:
-    """A paired t-test made from printed moments."""
+    """A paired t-test computed from printed moments."""
 
     t: float
     p_greater: float
@@ -55,7 +55,7 @@ class MomentTest:
 
 
 def standardise(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return both in z-scores over the values of both; all zero where nothing varies."""
+    """Return both as z-scores over the pooled values; all 0 if nothing varies."""
     both = np.concatenate([first, second])
     spread = float(both.std()) if len(both) else 0.0
     if spread <= statistics.ROUNDING * float(np.abs(both).max(initial=0.0)):
@@ -88,7 +88,7 @@ def differ_in_sum(variant: Minutes, baseline: Minutes) -> Difference:
 def bootstrap_interval(
     differences: Floats, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> tuple[float, float]:
-    """Return a 95 % interval of the mean of a series whose neighbours resemble each other.
+    """Return a 95 % interval of the mean of an autocorrelated series.
 
     Circular block bootstrap (Politis and Romano 1992). Blocks of ``sqrt(n)`` minutes: longer than
     the usual ``n^(1/3)``, because traffic and replicas change slowly.
@@ -115,6 +115,6 @@ def legacy_test(differences: Floats) -> tuple[float, float]:
 
 
 def check_moments(mean: float, population_deviation: float, n: int) -> MomentTest:
-    """Return the paired t-test that belongs to a printed mean, population deviation and number."""
+    """Return the paired t-test for a printed mean, population deviation and number."""
     t, p = statistics.t_test(mean, population_deviation * math.sqrt(n / (n - 1)), n)
     return MomentTest(t, float(stats.t.sf(t, n - 1)), p)

@@ -21,7 +21,7 @@ class CountSummary:
 
 
 def summarise_counts(values: Ints) -> CountSummary:
-    """Summarise whole numbers; sums are exact, so that no order of summation matters.
+    """Summarise integers; sums are exact, so the order of summation does not matter.
 
     >>> import numpy as np
     >>> summarise_counts(np.array([1, 2, 3]))
@@ -39,7 +39,7 @@ def summarise_counts(values: Ints) -> CountSummary:
 def score_against(summary: CountSummary, reported: float, reported_n: int) -> float:
     """Return the difference to a reported mean in combined standard errors.
 
-    The report gives no standard error; its mean is taken to have the spread measured here:
+    The report gives no standard error; its mean is assumed to have the spread measured here:
     ``z = (mean - reported) / sqrt(se**2 (1 + n / reported_n))``.
 
     >>> score_against(CountSummary(101.0, 0.6, 100), 100.0, 100)

@@ -1,8 +1,8 @@
-"""From usage to recommendations: what ``kubestow recommend`` does, wherever usage comes from.
+"""``kubestow recommend``: from usage of any source to recommendations.
 
-An estimator answers for all containers at once, a walk through the past says
-how often the answer would have been too small and how much too large, the guards make it fit the
-cluster, and the screen says whether the past is a guide at all.
+An estimator estimates requests for all containers at once, a back-test measures how often they
+would have been too small and by how much too large, the guards fit them to the cluster, and the
+screen decides whether the past of a container is a guide at all.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from kubestow.policies.sizing.recommendations import (
 
 CPU, MEMORY = resources.CPU, resources.MEMORY
 AUTO: Final = evaluation.AUTO
-# Compiled loops run side by side; more than two gain little for five candidates.
+# Compiled loops run in parallel; more than two gain little for five candidates.
 _WORKERS: Final = 2
 Watch = Callable[[str, float], None]
 _ANYTHING: Final[Mapping[str, PodBounds]] = MappingProxyType({})
@@ -46,16 +46,16 @@ _ANYTHING: Final[Mapping[str, PodBounds]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class RecommendRequest:
-    """What is asked for.
+    """What to recommend, and how.
 
     Attributes:
         strategy: Name of a recommender.
-        parameters: Its parameters, as a scenario would write them.
-        miss_probability: Stated probability of being too small; for those that can state one.
-        window_s: For how long a recommendation is to hold.
-        windows: How many windows of the past it is judged by.
-        guards: What the guards go by.
-        screen: Where suitable ends.
+        parameters: Its parameters, with the keys of scenario files.
+        miss_probability: Stated probability of being too small; ``conformal`` and ``auto`` only.
+        window_s: How long a recommendation has to hold.
+        windows: Number of past windows in the back-test.
+        guards: Parameters of the guards.
+        screen: Thresholds of suitability.
     """
 
     strategy: str = AUTO
@@ -72,13 +72,13 @@ class RecommendResult:
     """All recommendations, in the order of the containers.
 
     Attributes:
-        strategy: Who was asked.
+        strategy: Name of the recommender.
         recommendations: One per container.
-        notes: What had to be left out or mended.
-        records: Why, one per workload.
-        inventory: What else is known.
-        table: The usage it is made of.
-        places: Place of each recommendation's container in the usage.
+        notes: What was skipped or repaired in the input.
+        records: One decision record per container.
+        inventory: Requests, limits, nodes and autoscalers.
+        table: The usage.
+        places: Row of each recommendation's container in the usage.
     """
 
     strategy: str
@@ -97,27 +97,27 @@ def recommend(
     watch: Watch = lambda *_: None,
     bounds: Mapping[str, PodBounds] = _ANYTHING,
 ) -> RecommendResult:
-    """Work out a recommendation for every container.
+    """Recommend requests and limits for every container.
 
     Args:
-        table: What was used.
-        inventory: What else is known.
-        request: What is asked for.
-        watch: Is told what is being done and the share that is done.
-        bounds: What namespaces allow, where that is known.
+        table: Usage.
+        inventory: Requests, limits, nodes and autoscalers.
+        request: What to recommend, and how.
+        watch: Called with the current step and the share that is done.
+        bounds: Bounds of namespaces, where known.
 
     Raises:
-        InputError: If the strategy or its parameters are not what they should be.
+        InputError: If the strategy or its parameters are invalid.
     """
     table = find_oom_killed(table, inventory)
     watch("estimating", 0.1)
-    answers, judged = _estimate(table, inventory, request)
+    answers, scores = _estimate(table, inventory, request)
     watch("screening", 0.8)
     window = _window(table, request)
     java = tuple(_heap(inventory, key) for key in table.keys)
     screen = evaluation.screen_container(table, window, request.screen, java)
     watch("guarding", 0.9)
-    made = _recommend_all(table, inventory, request, answers, judged, screen, bounds)
+    made = _recommend_all(table, inventory, request, answers, scores, screen, bounds)
     watch("done", 1.0)
     records = tuple(_record(one, request, table.end_s) for one in made)
     places = tuple(range(len(made)))
@@ -126,7 +126,7 @@ def recommend(
 
 
 def _unmeasured(table: Usage, inventory: usage.Inventory) -> list[str]:
-    """Return a note on containers that request something, but whose usage is not known."""
+    """Return a note on containers with requests but without usage."""
     measured = set(table.keys)
     spaces = {key.namespace for key in measured}
     missing = sorted(
@@ -134,11 +134,11 @@ def _unmeasured(table: Usage, inventory: usage.Inventory) -> list[str]:
     )
     if not missing:
         return []
-    return [f"{len(missing)} containers without usage got no advice, such as {missing[0]}"]
+    return [f"{len(missing)} containers without usage got no recommendation, such as {missing[0]}"]
 
 
 def find_oom_killed(table: Usage, inventory: usage.Inventory) -> Usage:
-    """Return usage with the amounts that containers were OOM-killed at: the limits that held."""
+    """Return usage with the limits at which containers were OOM-killed."""
     keys = table.keys
     killed = np.zeros(len(table.containers))
     for place in np.flatnonzero(table.oom_kills > 0.0).tolist():
@@ -151,10 +151,10 @@ def find_oom_killed(table: Usage, inventory: usage.Inventory) -> Usage:
 
 
 def make_estimator(request: RecommendRequest) -> estimates.Estimator:
-    """Return the estimator that is asked for.
+    """Return the estimator of the requested strategy.
 
     Raises:
-        InputError: If there is none of that name, or its parameters are not what they should be.
+        InputError: If there is no such strategy, or its parameters are invalid.
     """
     entry = registry.RECOMMENDERS.get(request.strategy)
     given = _merge(_defaults(request), request.parameters)
@@ -164,7 +164,7 @@ def make_estimator(request: RecommendRequest) -> estimates.Estimator:
 
 
 def _defaults(request: RecommendRequest) -> dict[str, Any]:
-    """Return what the command's own options say about a strategy's parameters."""
+    """Return the parameters of a strategy that follow from the request."""
     promised = request.miss_probability
     window = {"windowS": request.window_s}
     stated = dict(window)
@@ -182,13 +182,13 @@ def _defaults(request: RecommendRequest) -> dict[str, Any]:
 
 
 def _merge(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return mappings laid over each other, what is given on top."""
-    found = dict(defaults)
+    """Return nested mappings merged, given values first."""
+    merged = dict(defaults)
     for name, value in given.items():
-        below = found.get(name)
+        below = merged.get(name)
         nested = isinstance(below, dict) and isinstance(value, dict)
-        found[name] = _merge(dict(below or {}), value) if nested else value
-    return found
+        merged[name] = _merge(dict(below or {}), value) if nested else value
+    return merged
 
 
 def _window(table: Usage, request: RecommendRequest) -> int:
@@ -218,11 +218,11 @@ def _estimate(
 
 def _kept(table: Usage, inventory: usage.Inventory) -> estimates.Estimates:
     def amounts(resource: str, unit: float) -> arrays.Floats:
-        found = [
+        requested = [
             _amount(facts.requests, resource) if facts else 0
             for facts in (inventory.containers.get(key) for key in table.keys)
         ]
-        return np.array([amount / unit if amount else np.nan for amount in found])
+        return np.array([amount / unit if amount else np.nan for amount in requested])
 
     return estimates.exact(amounts(CPU, 1000.0), amounts(MEMORY, 1.0))
 
@@ -246,8 +246,8 @@ def _recommend_all(
     table: Usage,
     inventory: usage.Inventory,
     request: RecommendRequest,
-    found: estimates.Estimates,
-    judged: evaluation.BacktestScores,
+    amounts: estimates.Estimates,
+    scores: evaluation.BacktestScores,
     screen: evaluation.Screen,
     bounds: Mapping[str, PodBounds],
 ) -> tuple[Recommendation, ...]:
@@ -263,7 +263,7 @@ def _recommend_all(
     node = largest_node(inventory)
     for workload, places in by_workload.items():
         stated = known.get(workload, {})
-        pod = tuple(_begin(keys[place], request.strategy, found, place) for place in places)
+        pod = tuple(_begin(keys[place], request.strategy, amounts, place) for place in places)
         if request.strategy == keep.NAME:
             pod = tuple(_untouched(one, stated) for one in pod)
         else:
@@ -272,20 +272,20 @@ def _recommend_all(
             facts_of_pod = _guard_facts(inventory, workload, pod, killed, stated, node, allowed)
             pod = guards.guard(pod, facts_of_pod, request.guards)
         for place, sized in zip(places, pod, strict=True):
-            made[place] = _complete(table, inventory, judged, screen, place, sized, rows[place])
+            made[place] = _complete(table, inventory, scores, screen, place, sized, rows[place])
     return tuple(made[place] for place in range(len(keys)))
 
 
 def _begin(
-    key: ContainerKey, strategy: str, found: estimates.Estimates, place: int
+    key: ContainerKey, strategy: str, amounts: estimates.Estimates, place: int
 ) -> Recommendation:
-    """Return what was estimated for a container."""
-    reason = found.reasons[place] if found.reasons else ""
+    """Return the estimate for a container as a recommendation."""
+    reason = amounts.reasons[place] if amounts.reasons else ""
     return Recommendation(
         key,
-        found.amounts(place),
-        lower=found.amounts(place, "lower_"),
-        upper=found.amounts(place, "upper_"),
+        amounts.amounts(place),
+        lower=amounts.amounts(place, "lower_"),
+        upper=amounts.amounts(place, "upper_"),
         reasons=(reason,) if reason else (),
         strategy=strategy,
     )
@@ -297,7 +297,7 @@ def _rows_of(table: Usage) -> list[slice]:
 
 
 def largest_node(inventory: usage.Inventory) -> dict[str, int] | None:
-    """Return the largest allocatable CPU and memory any node has; ``None`` without nodes."""
+    """Return the largest allocatable CPU and memory of any node; ``None`` without nodes."""
     if not inventory.nodes:
         return None
     return {
@@ -307,7 +307,7 @@ def largest_node(inventory: usage.Inventory) -> dict[str, int] | None:
 
 
 def _untouched(sized: Recommendation, known: Mapping[str, usage.ContainerFacts]) -> Recommendation:
-    """Return what a container has; who keeps everything asks no guard."""
+    """Return the current amounts of a container; ``keep`` needs no guards."""
     facts = known.get(sized.container, usage.ContainerFacts())
     requests, limits = (
         {name: _amount(stated, name) for name in (CPU, MEMORY) if name in stated}
@@ -353,7 +353,7 @@ def _killed_at(facts: usage.ContainerFacts | None) -> int:
 
 
 def _quality(current: Mapping[str, ContainerResources], measured: Set[str]) -> requests.QosClass:
-    """Return the class of a pod; one with a container nothing is known of is not Guaranteed."""
+    """Return the QoS class of a pod; one with an unknown container is not Guaranteed."""
     if not current or not measured <= set(current):
         return requests.QosClass.BURSTABLE
     both = (CPU, MEMORY)
@@ -369,13 +369,13 @@ def _quality(current: Mapping[str, ContainerResources], measured: Set[str]) -> r
 def _complete(
     table: Usage,
     inventory: usage.Inventory,
-    judged: evaluation.BacktestScores,
+    scores: evaluation.BacktestScores,
     screen: evaluation.Screen,
     place: int,
     sized: Recommendation,
     rows: slice,
 ) -> Recommendation:
-    """Return a guarded recommendation with what was measured and how its rule would have done."""
+    """Return a guarded recommendation with its usage summary and back-test."""
     cpu, memory = table.cpu_cores[rows], table.memory_bytes[rows]
     known_cpu, known_memory = cpu[~np.isnan(cpu)], memory[~np.isnan(memory)]
     throttled = float(table.throttled[place])
@@ -385,7 +385,7 @@ def _complete(
         sized,
         reasons=(*sized.reasons, *why_not),
         suitable=suitable,
-        backtest=_backtest(judged, place),
+        backtest=_backtest(scores, place),
         usage=UsageSummary(
             samples=max(len(known_cpu), len(known_memory)),
             peak_bytes=float(known_memory.max(initial=0.0)),
@@ -402,16 +402,16 @@ def _complete(
 
 
 def _living(cpu: arrays.Floats, memory: arrays.Floats) -> int:
-    """Return how many pods were measured in the last step: those that live."""
+    """Return the number of pods measured in the last step."""
     if not cpu.shape[1]:
         return 0
     return int(np.count_nonzero(~(np.isnan(cpu[:, -1]) & np.isnan(memory[:, -1]))))
 
 
-def _backtest(judged: evaluation.BacktestScores, place: int) -> SizingBacktest:
-    missed, over = judged.memory_missed[place], judged.cpu_over[place]
-    memory, peak = judged.memory_bytes[place], judged.memory_peak_bytes[place]
-    cpu, used = judged.cpu_cores[place], judged.cpu_mean_cores[place]
+def _backtest(scores: evaluation.BacktestScores, place: int) -> SizingBacktest:
+    missed, over = scores.memory_missed[place], scores.cpu_over[place]
+    memory, peak = scores.memory_bytes[place], scores.memory_peak_bytes[place]
+    cpu, used = scores.cpu_cores[place], scores.cpu_mean_cores[place]
     return SizingBacktest(
         windows=int(np.count_nonzero(np.isfinite(missed) | np.isfinite(over))),
         miss_rate=_mean(missed),

@@ -1,4 +1,4 @@
-"""Recommendations as JSON and as patches, and which are shown."""
+"""Recommendations as JSON and as patches, and filters for them."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ def select_usage(
     """
     if not namespaces and not labels:
         return table
-    wanted = [
+    selected = [
         (not namespaces or key.namespace in namespaces)
         and _has(inventory.labels.get(key.of, {}), labels)
         for key in table.keys
     ]
-    kept = np.flatnonzero(wanted)
+    kept = np.flatnonzero(selected)
     if not len(kept):
-        asked = [f"namespace {name}" for name in namespaces]
-        asked += [f"label {key}={value}" for key, value in labels.items()]
-        raise errors.InputError("recommend", f"no container fits {', '.join(asked)}")
+        conditions = [f"namespace {name}" for name in namespaces]
+        conditions += [f"label {key}={value}" for key, value in labels.items()]
+        raise errors.InputError("recommend", f"no container matches {', '.join(conditions)}")
     return table.pick(kept)
 
 
 def _has(known: Mapping[str, str], labels: Mapping[str, str]) -> bool:
-    """Tell whether labels are there; kube-state-metrics writes ``_`` for what is no letter."""
+    """Return whether labels match; kube-state-metrics replaces special characters by ``_``."""
     return all(
         value in (known.get(name), known.get(_plain(name))) for name, value in labels.items()
     )
@@ -70,14 +70,14 @@ def _plain(name: str) -> str:
 def filter_by_severity(
     result: pipeline.RecommendResult, least: Severity
 ) -> pipeline.RecommendResult:
-    """Return only what is at least so urgent."""
+    """Return recommendations of this severity or higher."""
     if least is Severity.NONE:
         return result
     return _keep(result, [totals.is_urgent(one, least) for one in result.recommendations])
 
 
 def only_suitable(result: pipeline.RecommendResult) -> pipeline.RecommendResult:
-    """Return the recommendations for containers whose past is a guide."""
+    """Return the recommendations for suitable containers."""
     return _keep(result, [one.suitable for one in result.recommendations])
 
 
@@ -145,8 +145,8 @@ class Patch:
 
     Attributes:
         key: The workload.
-        document: A strategic merge patch; ``None`` where its kind cannot be merged into.
-        changed: The recommendations it carries out.
+        document: A strategic merge patch; ``None`` for kinds that do not support one.
+        changed: The recommendations it applies.
     """
 
     key: WorkloadKey
@@ -155,12 +155,14 @@ class Patch:
 
 
 def make_patches(result: pipeline.RecommendResult) -> list[Patch]:
-    """Return one patch per workload; containers that stay as they are have no part in it."""
+    """Return one patch per workload; unchanged containers are not part of it."""
     by_workload: dict[WorkloadKey, list[Recommendation]] = {}
     for one in result.recommendations:
         if _changes(one):
             by_workload.setdefault(one.key.of, []).append(one)
-    return [Patch(key, _document(key, found), tuple(found)) for key, found in by_workload.items()]
+    return [
+        Patch(key, _document(key, changed), tuple(changed)) for key, changed in by_workload.items()
+    ]
 
 
 def recommendations_as_patches(result: pipeline.RecommendResult) -> str:
@@ -169,7 +171,7 @@ def recommendations_as_patches(result: pipeline.RecommendResult) -> str:
 
 
 def _changes(one: Recommendation) -> bool:
-    """Tell whether a container would have anything else than now."""
+    """Return whether a recommendation differs from the current resources."""
     pairs = ((one.requests, one.current.requests), (one.limits, one.current.limits))
     differs = any(
         name not in stated or int(resources.amount(name, stated[name])) != amount
@@ -181,10 +183,10 @@ def _changes(one: Recommendation) -> bool:
     )
 
 
-def _document(key: WorkloadKey, found: list[Recommendation]) -> dict[str, Any] | None:
+def _document(key: WorkloadKey, changed: list[Recommendation]) -> dict[str, Any] | None:
     if key.kind not in _VERSIONS:
         return None
-    template: dict[str, Any] = {"spec": {"containers": [_container(one) for one in found]}}
+    template: dict[str, Any] = {"spec": {"containers": [_container(one) for one in changed]}}
     spec: dict[str, Any] = {"template": template}
     if key.kind == "CronJob":
         spec = {"jobTemplate": {"spec": spec}}
@@ -209,7 +211,7 @@ def _write(patch: Patch) -> str:
 
 
 def _command(key: WorkloadKey) -> str:
-    """Return what applies a patch; names are quoted, since they come from outside."""
+    """Return the command that applies a patch; names are quoted because they are input."""
     if key.kind == "Job":
         return "the template of a Job cannot be changed: set it where the Job is made"
     words = ["kubectl", "-n", key.namespace, "patch", key.kind.lower(), key.name]
@@ -219,14 +221,14 @@ def _command(key: WorkloadKey) -> str:
 
 
 def _comment(text: str) -> str:
-    """Return a text as one line of comment, whatever is in it."""
+    """Return any text as one line of comment."""
     return f"# {' '.join(text.split())}\n"
 
 
 def _container(one: Recommendation) -> dict[str, Any]:
     limits: dict[str, str | None] = dict(format_amounts(one.limits))
     for name in one.requests:
-        # null takes a limit away that is there now.
+        # null removes an existing limit.
         if name not in limits and name in one.current.limits:
             limits[name] = None
     stated: dict[str, Any] = {"requests": format_amounts(one.requests)}

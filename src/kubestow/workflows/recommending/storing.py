@@ -1,4 +1,4 @@
-"""Recommendations into the store, from where admission gives them to new pods."""
+"""Writes recommendations to the store, from which admission applies them to new pods."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from kubestow.workflows.recommending.pipeline import RecommendResult
 
 
 def store_recommendations(url: str, result: RecommendResult) -> int:
-    """Put advice and the decisions behind it into a store; return for how many containers.
+    """Write recommendations and their decision records to a store; return the number of containers.
 
     Raises:
-        InputError: If the address or the database is of no use.
-        StoreUnavailableError: If it does not answer.
+        InputError: If the URL or the database cannot be used.
+        StoreUnavailableError: If the database does not respond.
     """
     now_s = time.time()
     keys = [one.key for one in result.recommendations]
-    with stores.open_store(url) as store, store.writing() as connection:  # all of it or nothing
+    with stores.open_store(url) as store, store.writing() as connection:  # all or nothing
         numbers = stores.container_numbers(connection, keys)
         for key, one in zip(keys, result.recommendations, strict=True):
             made = [_made(one, now_s)]

@@ -1,4 +1,4 @@
-"""What advice adds up to: cores and memory freed, nodes saved, what is most urgent."""
+"""Totals of recommendations: cores and memory freed, nodes saved, severities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kubestow.policies.sizing.recommendations import Recommendation
 CPU, MEMORY = resources.CPU, resources.MEMORY
 _HEURISTIC: Final = "adaptive"
 _MIB: Final = 2**20
-# Changes per pod from which on a severity begins: millicores and bytes (krr's own steps).
+# Smallest change per pod of each severity: millicores and bytes (the steps of krr).
 _STEPS: Final = (
     ("high", 500, 500 * _MIB),
     ("medium", 250, 250 * _MIB),
@@ -27,7 +27,7 @@ _STEPS: Final = (
 
 
 class Severity(enum.StrEnum):
-    """How much an advice matters."""
+    """Severity of a recommendation."""
 
     CRITICAL = "critical"
     HIGH = "high"
@@ -42,18 +42,18 @@ ORDER: Final = tuple(Severity)
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What all advice adds up to.
+    """Totals of all recommendations.
 
     Attributes:
-        containers: How many containers got one.
-        suitable: How many of them have a past that is a guide.
-        cpu_freed_m: Millicores given back; negative if more are needed.
-        memory_freed_bytes: As above.
+        containers: Number of containers with a recommendation.
+        suitable: Number of suitable ones among them.
+        cpu_freed_m: Millicores freed; negative if more are needed.
+        memory_freed_bytes: Bytes freed; negative if more are needed.
         cpu_now_m: Millicores requested now.
-        memory_now_bytes: As above.
-        nodes_now: Nodes that the pods take now, packed; ``None`` if no node is known.
-        nodes_then: Nodes they would take.
-        unknown: Containers that request nothing now, or got no advice: they do not count above.
+        memory_now_bytes: Bytes requested now.
+        nodes_now: Nodes that the pods need now, packed; ``None`` if no node is known.
+        nodes_then: Nodes that they would need.
+        unknown: Containers without a CPU request or recommendation, which do not count above.
     """
 
     containers: int
@@ -68,13 +68,13 @@ class Totals:
 
 
 def severity(one: Recommendation) -> Severity:
-    """Return how much an advice matters.
+    """Return the severity of a recommendation.
 
-    Critical is what fails now: a container that was killed, or whose memory request is below what
-    it used while it gets more. Else the larger of both changes decides.
+    Critical is what fails now: a container that was OOM-killed, or whose memory request is below
+    its peak usage and grows. Otherwise the larger of both changes decides.
     """
-    now, wanted = one.current_amount(MEMORY), one.requests.get(MEMORY)
-    grows = now is not None and wanted is not None and wanted > now
+    now, recommended = one.current_amount(MEMORY), one.requests.get(MEMORY)
+    grows = now is not None and recommended is not None and recommended > now
     if one.usage.oom_kills or (grows and now is not None and now < one.usage.peak_bytes):
         return Severity.CRITICAL
     changes = {}
@@ -88,51 +88,57 @@ def severity(one: Recommendation) -> Severity:
 
 
 def is_urgent(one: Recommendation, least: Severity) -> bool:
-    """Tell whether an advice is at least so urgent."""
+    """Return whether a recommendation has this severity or a higher one."""
     return ORDER.index(severity(one)) <= ORDER.index(least)
 
 
 def add_up(
-    found: Sequence[Recommendation],
+    recommendations: Sequence[Recommendation],
     inventory: usage.Inventory,
     others: Sequence[Recommendation] = (),
 ) -> Totals:
-    """Add advice up, and pack the pods as they are and as they would be.
+    """Add up recommendations, and pack the pods before and after.
 
     Args:
-        found: The advice that is to be followed.
-        inventory: What else is known.
-        others: Recommendations that are not followed: their containers keep what they have.
+        recommendations: Recommendations to apply.
+        inventory: Nodes and replicas.
+        others: Recommendations that are not applied: their containers keep their requests.
     """
-    counted = [one for one in found if one.current_amount(CPU) is not None and one.requests]
+    counted = [
+        one for one in recommendations if one.current_amount(CPU) is not None and one.requests
+    ]
     nodes_now = nodes_then = None
     if inventory.nodes and counted:
         kept = [(one, False) for one in others]
-        nodes_now = _pack([*((one, False) for one in found), *kept], inventory)
-        nodes_then = _pack([*((one, True) for one in found), *kept], inventory)
+        nodes_now = _pack([*((one, False) for one in recommendations), *kept], inventory)
+        nodes_then = _pack([*((one, True) for one in recommendations), *kept], inventory)
     return Totals(
-        containers=len(found),
-        suitable=sum(one.suitable for one in found),
-        cpu_freed_m=sum(one.freed(CPU) for one in found),
-        memory_freed_bytes=sum(one.freed(MEMORY) for one in found),
-        cpu_now_m=sum((one.current_amount(CPU) or 0) * one.replicas for one in found),
-        memory_now_bytes=sum((one.current_amount(MEMORY) or 0) * one.replicas for one in found),
+        containers=len(recommendations),
+        suitable=sum(one.suitable for one in recommendations),
+        cpu_freed_m=sum(one.freed(CPU) for one in recommendations),
+        memory_freed_bytes=sum(one.freed(MEMORY) for one in recommendations),
+        cpu_now_m=sum((one.current_amount(CPU) or 0) * one.replicas for one in recommendations),
+        memory_now_bytes=sum(
+            (one.current_amount(MEMORY) or 0) * one.replicas for one in recommendations
+        ),
         nodes_now=nodes_now,
         nodes_then=nodes_then,
-        unknown=len(found) - len(counted),
+        unknown=len(recommendations) - len(counted),
     )
 
 
-def _pack(found: Sequence[tuple[Recommendation, bool]], inventory: usage.Inventory) -> int:
-    """Return how many nodes of the most usual shape all pods take, largest pods first.
+def _pack(
+    recommendations: Sequence[tuple[Recommendation, bool]], inventory: usage.Inventory
+) -> int:
+    """Return how many nodes of the most common size the pods need, largest pods first.
 
     Args:
-        found: Recommendations, each with whether it is followed.
-        inventory: What else is known.
+        recommendations: Recommendations, each with whether it is applied.
+        inventory: Nodes and replicas.
     """
     pods: dict[WorkloadKey, list[float]] = {}
     replicas: dict[WorkloadKey, int] = {}
-    for one, after in found:
+    for one, after in recommendations:
         sums = pods.setdefault(one.key.of, [0.0, 0.0])
         replicas[one.key.of] = max(replicas.get(one.key.of, 0), one.replicas)
         for place, name in enumerate((CPU, MEMORY)):
@@ -141,14 +147,14 @@ def _pack(found: Sequence[tuple[Recommendation, bool]], inventory: usage.Invento
     demands = np.repeat(np.array(list(pods.values())), [replicas[key] for key in pods], axis=0)
     capacity = _usual_node(inventory)
     demands = demands[np.argsort(-(demands / capacity).max(axis=1), kind="stable")]
-    # A pod in three resources: its own place counts, too.
+    # Pods are the third resource: the number per node is limited.
     whole = np.column_stack([demands, np.ones(len(demands))])
     most_pods = np.array([[*capacity, _pods_per_node(inventory)]])
     instance = make_instance(
-        whole, most_pods, name="advice", resources=(CPU, MEMORY, resources.PODS)
+        whole, most_pods, name="recommended", resources=(CPU, MEMORY, resources.PODS)
     )
     packing = pack(instance, HEURISTICS.get(_HEURISTIC))
-    # A pod that fits no node would take one of its own.
+    # A pod that fits no node counts as a node.
     return packing.opened + len(packing.unplaced)
 
 
@@ -166,4 +172,4 @@ def _pods_per_node(inventory: usage.Inventory) -> float:
         for one in inventory.nodes.values()
         if resources.PODS in one
     ]
-    return max(stated, default=110.0)  # kubelet's own default
+    return max(stated, default=110.0)  # the default of the kubelet
