@@ -30,7 +30,7 @@ def external(
 
 
 def busy(time_s: float, percents: list[float]) -> observations.ScalingObservation:
-    """Return an observation of pods that request one core and use so many percent of it."""
+    """Return an observation of pods that request one core and use a given percentage of it."""
     count = len(percents)
     values = np.array([round(percent * 10) for percent in percents], dtype=np.int64)
     samples = observations.samples(values, time_s, 30.0)

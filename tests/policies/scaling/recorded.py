@@ -1,4 +1,4 @@
-"""Reading recorded syncs and building observations from what upstream's tests told."""
+"""Read recorded syncs, and build observations from the inputs of upstream's tests."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def compare(case: Json, decided: list[decisions.ScalingDecision]) -> tuple[list[
 
 
 def _strip(error: str) -> str:
-    """Leave out what an observation does not tell: the target, and in which order pods are met.
+    """Drop what an observation does not contain: the target, and the order of pods.
 
     The first pod without a request or without the container stops the controller, which names it.
     """
@@ -171,7 +171,7 @@ def make_observation(
         for read in reads
         if (reading := make_reading(read, table)) is not None
     }
-    # Functions that only look at one of the two numbers were told only that one.
+    # Functions that use one of the two numbers were given only that one.
     given = {"current": given.get("status", 1), **given}
     given = {"statusReplicas": given.get("status", given["current"]), **given}
     return observations.ScalingObservation(

@@ -47,7 +47,7 @@ def scaler(
     return registry.SCALERS.get(name).make(given, settings(name, **more))
 
 
-def look(
+def observe(
     time_s: float,
     percents: Sequence[float | None],
     replicas: int | None = None,
@@ -58,7 +58,7 @@ def look(
     window_s: float = 60.0,
     age_s: float = 0.0,
 ) -> observations.ScalingObservation:
-    """Return a look at ready pods of one core and one gigabyte.
+    """Return an observation of ready pods of one core and one gigabyte.
 
     Args:
         time_s: When.
@@ -90,9 +90,9 @@ def look(
 def spread(
     time_s: float, load: float, replicas: int, **more: Any
 ) -> observations.ScalingObservation:
-    """Return a look at pods that share a load in pods; they cannot use more than they request."""
+    """Return an observation of pods that share a load in pods, at most their whole requests."""
     each = min(100.0 * load / replicas, 100.0) if replicas else 0.0
-    return look(time_s, [each] * replicas, **more)
+    return observe(time_s, [each] * replicas, **more)
 
 
 def samples(
@@ -167,7 +167,7 @@ def draw_pods(rng: np.random.Generator) -> observations.PodTable:
 
 
 def draw_looks(seed: int, count: int) -> list[observations.ScalingObservation]:
-    """Draw looks one after another, with whatever can go wrong.
+    """Draw successive observations, with whatever can go wrong.
 
     Reads fail, samples are missing, there are no pods, values are huge or tiny, time makes jumps,
     stands still or goes back, pods were never started.

@@ -14,32 +14,34 @@ from tests.policies.scaling import make, scenes
 
 
 def test_use_over_requests_does_not_depend_on_the_number_of_pods() -> None:
-    two = demand.read(scenes.look(0.0, [90.0, 60.0]), make.CPU)
-    five = demand.read(scenes.look(0.0, [30.0] * 5), make.CPU)
+    two = demand.read(scenes.observe(0.0, [90.0, 60.0]), make.CPU)
+    five = demand.read(scenes.observe(0.0, [30.0] * 5), make.CPU)
     assert two == five == demand.Demand(1.5, 0.6)
 
 
 def test_a_ready_pod_without_a_sample_uses_what_the_others_do() -> None:
     # 0.9 + 0.6 of two pods that were sampled, times 3 / 2
-    result = demand.read(scenes.look(0.0, [90.0, None, 60.0]), make.CPU)
+    result = demand.read(scenes.observe(0.0, [90.0, None, 60.0]), make.CPU)
     assert result == demand.Demand(2.25, 0.6)
 
 
 def test_pods_that_do_not_serve_do_not_count() -> None:
-    seen = scenes.look(0.0, [50.0, 80.0, 90.0])
+    observation = scenes.observe(0.0, [50.0, 80.0, 90.0])
     pods = dataclasses.replace(
-        seen.pods,
+        observation.pods,
         readies=np.array([1, 0, 1], dtype=np.int8),
         deleted=np.array([False, False, True]),
     )
-    assert demand.read(dataclasses.replace(seen, pods=pods), make.CPU) == demand.Demand(0.5, 0.6)
+    assert demand.read(dataclasses.replace(observation, pods=pods), make.CPU) == demand.Demand(
+        0.5, 0.6
+    )
 
 
 def ready_since(*since_s: float, percents: list[float | None]) -> demand.Demand | str:
     """Return the demand at 100 s, sampled over the 60 s before, of pods ready since some time."""
-    seen = scenes.look(100.0, percents)
-    pods = dataclasses.replace(seen.pods, ready_since_s=np.array(since_s))
-    return demand.read(dataclasses.replace(seen, pods=pods), make.CPU)
+    observation = scenes.observe(100.0, percents)
+    pods = dataclasses.replace(observation.pods, ready_since_s=np.array(since_s))
+    return demand.read(dataclasses.replace(observation, pods=pods), make.CPU)
 
 
 def test_start_up_work_is_not_demand() -> None:
@@ -88,20 +90,20 @@ def test_values_from_outside_are_measured_in_their_target(
 
 
 @pytest.mark.parametrize(
-    ("seen", "metric", "why"),
+    ("observation", "metric", "why"),
     [
         (make.external(0.0, 3, None), make.RPS, "rps: the read failed"),
-        (scenes.look(0.0, []), make.CPU, "cpu: no sample of a ready pod"),
-        (scenes.look(0.0, [None]), make.CPU, "cpu: no sample of a ready pod"),
+        (scenes.observe(0.0, []), make.CPU, "cpu: no sample of a ready pod"),
+        (scenes.observe(0.0, [None]), make.CPU, "cpu: no sample of a ready pod"),
         (make.external(0.0, 3, 1.0), make.CPU, "cpu: was not read"),
         (
             make.external(0.0, 3, 1.0),
             dataclasses.replace(make.RPS, amount=0),
             "rps: has no target",
         ),
-        (scenes.look(0.0, [1.0]), dataclasses.replace(make.CPU, amount=0), "cpu: has no target"),
+        (scenes.observe(0.0, [1.0]), dataclasses.replace(make.CPU, amount=0), "cpu: has no target"),
         (
-            scenes.look(0.0, [1.0]),
+            scenes.observe(0.0, [1.0]),
             specs.MetricSpec(specs.CONTAINER_RESOURCE, "cpu", specs.UTILIZATION, 60, "app"),
             "app/cpu: was not read",
         ),
@@ -109,16 +111,16 @@ def test_values_from_outside_are_measured_in_their_target(
     ids=["failed", "no pods", "no samples", "not read", "no target", "no share", "container"],
 )
 def test_what_cannot_be_told_is_explained(
-    seen: observations.ScalingObservation, metric: specs.MetricSpec, why: str
+    observation: observations.ScalingObservation, metric: specs.MetricSpec, why: str
 ) -> None:
-    assert demand.read(seen, metric) == why
+    assert demand.read(observation, metric) == why
 
 
 def test_a_pod_without_a_request_has_no_share() -> None:
-    seen = scenes.look(0.0, [50.0, 50.0])
+    observation = scenes.observe(0.0, [50.0, 50.0])
     lacking = {("cpu", ""): np.array([1000, observations.NO_REQUEST])}
-    pods = dataclasses.replace(seen.pods, requests_milli=lacking)
-    result = demand.read(dataclasses.replace(seen, pods=pods), make.CPU)
+    pods = dataclasses.replace(observation.pods, requests_milli=lacking)
+    result = demand.read(dataclasses.replace(observation, pods=pods), make.CPU)
     assert result == "cpu: a pod has no request"
 
 
@@ -142,9 +144,9 @@ def test_requests_tell_of_demand_that_saturated_pods_hide() -> None:
 
 
 def test_missing_samples_of_the_rate_are_filled_in() -> None:
-    seen = scenes.look(0.0, [50.0] * 4)
+    observation = scenes.observe(0.0, [50.0] * 4)
     rates = scenes.samples([10_000.0, None, 20_000.0, None], 0.0, 60.0)
-    seen = dataclasses.replace(seen, metrics={**seen.metrics, "rps": rates})
-    assert demand.rate(seen) == 60.0  # 30 of two pods, and two more like them
+    observation = dataclasses.replace(observation, metrics={**observation.metrics, "rps": rates})
+    assert demand.rate(observation) == 60.0  # 30 of two pods, and two more like them
     assert demand.rate(make.external(0.0, 2, 12.5)) == 12.5
     assert demand.rate(make.external(0.0, 2, None)) is None

@@ -36,11 +36,11 @@ Step = tuple[decisions.ScalingDecision, Any]
 
 
 def play(
-    scaler: registry.AnyScaler, looks: list[observations.ScalingObservation], memory: Any
+    scaler: registry.AnyScaler, observed: list[observations.ScalingObservation], memory: Any
 ) -> list[Step]:
     steps: list[Step] = []
-    for seen in looks:
-        decision, memory = scaler.decide(seen, memory)
+    for observation in observed:
+        decision, memory = scaler.decide(observation, memory)
         steps.append((decision, memory))
     return steps
 
@@ -65,22 +65,27 @@ def test_decisions_stay_within_bounds_and_can_be_told(
     name, more = CASES[case]
     bounds = {"min_replicas": 2, "max_replicas": 9, "behavior": behavior}
     scaler = scenes.scaler(name, make.CPU, MEMORY, spec=bounds, **more)
-    looks = scenes.draw_looks(seed, 12)
-    for seen, (decision, _) in zip(looks, play(scaler, looks, scaler.start()), strict=True):
+    observed = scenes.draw_looks(seed, 12)
+    for observation, (decision, _) in zip(
+        observed, play(scaler, observed, scaler.start()), strict=True
+    ):
         assert type(decision.desired) is int
         least, most = (2, 9)
-        if seen.current_replicas == 0 or "legacy" in case or more:
+        if observation.current_replicas == 0 or "legacy" in case or more:
             # Nothing is done at zero; forbidden windows and strict rates hold back the way in, too.
-            least, most = min(least, seen.current_replicas), max(most, seen.current_replicas)
+            least, most = (
+                min(least, observation.current_replicas),
+                max(most, observation.current_replicas),
+            )
         assert least <= decision.desired <= most
-        assert decision.current == seen.current_replicas
+        assert decision.current == observation.current_replicas
         assert decision.reason
         as_text(decision)
-        if name in (*AHEAD, "hpa") and not more and 2 <= seen.current_replicas <= 9:
+        if name in (*AHEAD, "hpa") and not more and 2 <= observation.current_replicas <= 9:
             if behavior is scenes.NO_UP:
-                assert decision.desired <= seen.current_replicas
+                assert decision.desired <= observation.current_replicas
             if behavior is scenes.NO_DOWN:
-                assert decision.desired >= seen.current_replicas
+                assert decision.desired >= observation.current_replicas
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -89,12 +94,12 @@ def test_decisions_stay_within_bounds_and_can_be_told(
 def test_a_restart_in_the_middle_changes_nothing(case: str, seed: int, cut: int) -> None:
     name, more = CASES[case]
     scaler = scenes.scaler(name, make.CPU, MEMORY, **more)
-    looks = scenes.draw_looks(seed, 20)
-    steps = play(scaler, looks, scaler.start())
+    observed = scenes.draw_looks(seed, 20)
+    steps = play(scaler, observed, scaler.start())
     memory = steps[cut - 1][1] if cut else scaler.start()
     kept = json.dumps(memory.as_json(), allow_nan=False)
     again = scenes.scaler(name, make.CPU, MEMORY, **more)
-    restored = play(again, looks[cut:], again.restore(json.loads(kept)))
+    restored = play(again, observed[cut:], again.restore(json.loads(kept)))
     for (before, _), (after, _) in zip(steps[cut:], restored, strict=True):
         assert as_text(before) == as_text(after)
     assert json.dumps(steps[-1][1].as_json()) == json.dumps(restored[-1][1].as_json())
@@ -106,8 +111,8 @@ def test_a_restart_in_the_middle_changes_nothing(case: str, seed: int, cut: int)
 @pytest.mark.parametrize("name", AHEAD)
 def test_a_target_at_zero_is_left_alone(name: str, metrics: tuple[specs.MetricSpec]) -> None:
     scaler = scenes.scaler(name, *metrics)
-    seen = scenes.look(0.0, [], rps=500.0)
-    decision, _ = scaler.decide(seen, scaler.start())
+    observation = scenes.observe(0.0, [], rps=500.0)
+    decision, _ = scaler.decide(observation, scaler.start())
     assert decision.desired == 0
     assert decision.reason == "scaling is disabled since the replica count of the target is zero"
 
@@ -126,8 +131,8 @@ def test_rates_of_change_are_obeyed(name: str) -> None:
     memory, replicas, history = scaler.start(), 4, [(0.0, 4)]
     for tick in range(1, 81):
         load = 30.0 if tick < 40 else 0.5
-        seen = scenes.spread(15.0 * tick, load, replicas, startup_s=20.0)
-        decision, memory = scaler.decide(seen, memory)
+        observation = scenes.spread(15.0 * tick, load, replicas, startup_s=20.0)
+        decision, memory = scaler.decide(observation, memory)
         replicas = decision.desired
         history.append((15.0 * tick, replicas))
     for index, (_, count) in enumerate(history):
@@ -144,8 +149,8 @@ def test_windows_hold_back_both_ways(name: str) -> None:
     memory = scaler.start()
     desired = []
     for tick, percent in enumerate([60.0] * 4 + [95.0] * 3 + [5.0] * 6):
-        seen = scenes.look(15.0 * tick, [percent] * 10, startup_s=20.0)
-        decision, memory = scaler.decide(seen, memory)
+        observation = scenes.observe(15.0 * tick, [percent] * 10, startup_s=20.0)
+        decision, memory = scaler.decide(observation, memory)
         desired.append(decision.desired)
     assert desired[:5] == [10] * 5  # 15 s after the rise the steady proposals still count
     assert desired[7:10] == [10] * 3  # 45 s after the fall those of the rise do
@@ -161,11 +166,11 @@ def test_without_any_metric_nothing_changes_and_the_record_says_why(
     scaler = scenes.scaler(name)
     memory = scaler.start()
     for tick in range(10):
-        _, memory = scaler.decide(scenes.look(15.0 * tick, [70.0] * 4, startup_s=30.0), memory)
-    good = scenes.look(150.0, [99.0] * 4, startup_s=30.0)
+        _, memory = scaler.decide(scenes.observe(15.0 * tick, [70.0] * 4, startup_s=30.0), memory)
+    good = scenes.observe(150.0, [99.0] * 4, startup_s=30.0)
     metrics = {} if reading is None else {"cpu": reading}
-    seen = observations.ScalingObservation(150.0, 4, 4, metrics, good.pods)
-    decision, _ = scaler.decide(seen, memory)
+    observation = observations.ScalingObservation(150.0, 4, 4, metrics, good.pods)
+    decision, _ = scaler.decide(observation, memory)
     assert (decision.proposed, decision.desired) == (None, 4)
     assert decision.error
     why = "cpu: was not read" if reading is None else "cpu: gone"
@@ -176,12 +181,12 @@ def test_without_any_metric_nothing_changes_and_the_record_says_why(
 def test_of_several_metrics_the_largest_counts_and_a_failed_one_holds(name: str) -> None:
     scaler = scenes.scaler(name, make.CPU, MEMORY)
     # Memory at 160 % of a target of 80 % wants 8 pods, the processor 1.
-    full = scenes.look(0.0, [5.0] * 4, memory=[160.0] * 4)
+    full = scenes.observe(0.0, [5.0] * 4, memory=[160.0] * 4)
     assert scaler.decide(full, scaler.start())[0].desired == 8
     # Without memory the processor alone must not take pods away, at any time.
     memory = scaler.start()
     for tick in range(40):
-        blind = scenes.look(15.0 * tick, [5.0] * 4)
+        blind = scenes.observe(15.0 * tick, [5.0] * 4)
         decision, memory = scaler.decide(blind, memory)
         assert decision.desired == 4
         assert decision.record().rejected

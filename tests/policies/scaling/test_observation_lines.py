@@ -23,8 +23,10 @@ def read(line: dict[str, Any]) -> observations.ScalingObservation:
 
 
 def test_values_become_thousandths_rounded_up() -> None:
-    seen = read({"metrics": {"rps": 59.6101, "queue": "2k", "many": [1, 0.5], "bad": "error"}})
-    assert seen.metrics == {
+    observation = read(
+        {"metrics": {"rps": 59.6101, "queue": "2k", "many": [1, 0.5], "bad": "error"}}
+    )
+    assert observation.metrics == {
         "rps": observations.SingleValue((59_611,)),
         "queue": observations.SingleValue((2_000_000,)),
         "many": observations.SingleValue((1000, 500)),
@@ -34,19 +36,23 @@ def test_values_become_thousandths_rounded_up() -> None:
 
 def test_without_pods_there_are_as_many_ready_ones_as_the_scale_has() -> None:
     assert read({}).pods.count_ready() == 3
-    seen = read({"statusReplicas": 5, "metrics": {"rps": None, "none": {}, "empty": []}})
-    assert (seen.status_replicas, seen.pods.count_ready(), seen.metrics) == (5, 5, {})
+    observation = read({"statusReplicas": 5, "metrics": {"rps": None, "none": {}, "empty": []}})
+    assert (observation.status_replicas, observation.pods.count_ready(), observation.metrics) == (
+        5,
+        5,
+        {},
+    )
 
 
 def test_pods_are_those_named_anywhere() -> None:
-    seen = read({"metrics": {"m": {"b": 1.5, "a": None}}, "pods": {"c": {"ready": False}}})
-    assert list(seen.pods.names) == ["a", "b", "c"]
-    samples = seen.metrics["m"]
+    observation = read({"metrics": {"m": {"b": 1.5, "a": None}}, "pods": {"c": {"ready": False}}})
+    assert list(observation.pods.names) == ["a", "b", "c"]
+    samples = observation.metrics["m"]
     assert isinstance(samples, observations.PodSamples)
     assert samples.present.tolist() == [False, True, False]
     assert samples.values_milli.tolist() == [0, 1500, 0]
     assert samples.sampled_s.tolist() == [2.042] * 3
-    assert seen.pods.count_ready() == 2
+    assert observation.pods.count_ready() == 2
 
 
 def test_facts_of_a_pod_are_read() -> None:
@@ -54,8 +60,8 @@ def test_facts_of_a_pod_are_read() -> None:
         "ready": None, "phase": "Pending", "started": None, "deleted": True, "sampled": -1,
         "window": 15, "containers": {"app": {"cpu": "250m"}, "side": {"cpu": "50m"}},
     }  # fmt: skip
-    seen = read({"pods": {"p": facts, "q": {"started": -30.0, "requests": {"cpu": 1}}}})
-    table = seen.pods
+    observation = read({"pods": {"p": facts, "q": {"started": -30.0, "requests": {"cpu": 1}}}})
+    table = observation.pods
     assert table.phases.tolist() == [observations.PENDING, observations.RUNNING]
     assert table.readies.tolist() == [observations.NO_CONDITION, observations.READY]
     assert table.deleted.tolist() == [True, False]
@@ -66,13 +72,15 @@ def test_facts_of_a_pod_are_read() -> None:
 
 
 def test_pod_level_requests_replace_those_of_containers() -> None:
-    seen = read({"pods": {"p": {"requests": {"cpu": "100m"}, "podRequests": {"cpu": "800m"}}}})
-    assert seen.pods.requests_milli["cpu", ""].tolist() == [800]
+    observation = read(
+        {"pods": {"p": {"requests": {"cpu": "100m"}, "podRequests": {"cpu": "800m"}}}}
+    )
+    assert observation.pods.requests_milli["cpu", ""].tolist() == [800]
 
 
 def test_start_up_times_are_known_where_one_is_told() -> None:
-    seen = read({"pods": {"p": {"startup": 42.5}, "q": {}, "r": {"startup": None}}})
-    startups_s = seen.pods.startups_s
+    observation = read({"pods": {"p": {"startup": 42.5}, "q": {}, "r": {"startup": None}}})
+    startups_s = observation.pods.startups_s
     assert startups_s is not None
     assert startups_s[0] == 42.5
     assert np.isnan(startups_s[1:]).all()

@@ -18,8 +18,8 @@ def scaler(loads: tuple[float, ...], **more: Any) -> Any:
 
 
 def wanted(made: Any, times_s: list[float]) -> list[int]:
-    looks = [make.external(time_s, 1, None) for time_s in times_s]
-    return [made.decide(seen, made.start())[0].desired for seen in looks]
+    observed = [make.external(time_s, 1, None) for time_s in times_s]
+    return [made.decide(observation, made.start())[0].desired for observation in observed]
 
 
 def test_v10_it_has_what_every_day_of_the_week_needs() -> None:

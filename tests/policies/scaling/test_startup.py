@@ -15,26 +15,26 @@ def table(*times_s: float) -> observations.PodTable:
 
 
 def test_every_pod_counts_once_and_pods_that_were_never_ready_do_not() -> None:
-    seen = startup.Startups().take(table(30.0, math.nan))
-    seen = seen.take(table(30.0, math.nan)).take(table(30.0, 50.0))
-    assert seen.times_s == (30.0, 50.0)
+    observation = startup.Startups().take(table(30.0, math.nan))
+    observation = observation.take(table(30.0, math.nan)).take(table(30.0, 50.0))
+    assert observation.times_s == (30.0, 50.0)
     # One of two alike goes, another one comes.
-    seen = seen.take(table(50.0)).take(table(50.0, 50.0))
-    assert seen.times_s == (30.0, 50.0, 50.0)
+    observation = observation.take(table(50.0)).take(table(50.0, 50.0))
+    assert observation.times_s == (30.0, 50.0, 50.0)
 
 
 def test_only_the_latest_times_are_kept() -> None:
-    seen = startup.Startups()
+    observation = startup.Startups()
     for time_s in range(100):
-        seen = seen.take(table(float(time_s)))
-    assert len(seen.times_s) == startup.MOST
-    assert seen.times_s[-1] == 99.0
+        observation = observation.take(table(float(time_s)))
+    assert len(observation.times_s) == startup.MOST
+    assert observation.times_s[-1] == 99.0
 
 
 def test_quantiles_are_times_that_were_seen() -> None:
-    seen = startup.Startups().take(table(10.0, 20.0, 30.0, 40.0))
-    assert seen.quantile(0.9, 7.0) == 40.0
-    assert seen.quantile(0.5, 7.0) == 30.0
+    observation = startup.Startups().take(table(10.0, 20.0, 30.0, 40.0))
+    assert observation.quantile(0.9, 7.0) == 40.0
+    assert observation.quantile(0.5, 7.0) == 30.0
     assert startup.Startups().quantile(0.9, 7.0) == 7.0
 
 

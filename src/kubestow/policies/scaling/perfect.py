@@ -63,18 +63,18 @@ class Perfect(static.Stateless):
         self, observation: observations.ScalingObservation, memory: static.NoMemory
     ) -> tuple[decisions.ScalingDecision, static.NoMemory]:
         """Return the future need, whatever the observation."""
-        spec, wanted = self.spec, None
+        spec, recommended = self.spec, None
         if len(self._needs):
             step = int(observation.time_s / self.parameters.step_s)
             step = min(max(step, 0), len(self._needs) - 1)
-            wanted = math.ceil(round(float(self._needs[step]) / self.parameters.target, 9))
-        desired = observation.current_replicas if wanted is None else wanted
+            recommended = math.ceil(round(float(self._needs[step]) / self.parameters.target, 9))
+        desired = observation.current_replicas if recommended is None else recommended
         decision = decisions.ScalingDecision(
             time_s=observation.time_s,
             current=observation.current_replicas,
-            proposed=wanted,
+            proposed=recommended,
             desired=min(max(desired, spec.min_replicas), spec.max_replicas),
-            reason="perfect forecast" if wanted is not None else "nothing is known",
+            reason="perfect forecast" if recommended is not None else "nothing is known",
             conditions=(),
             error="",
             _record=self._record,

@@ -102,7 +102,7 @@ SCALERS = registries.Registry(
         ),
         ScalerEntry(
             perfect.NAME,
-            "knows the demand to come: a yardstick, in the simulator only",
+            "knows future demand: a yardstick, in the simulator only",
             perfect.PerfectParameters,
             perfect.Perfect,
         ),

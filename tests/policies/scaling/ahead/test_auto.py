@@ -16,8 +16,8 @@ def play(loads: Any, replicas: int = 10, scaler: Any = None, **more: Any) -> lis
     scaler = scaler or scenes.scaler("auto", **more)
     memory, result = scaler.start(), []
     for tick, load in enumerate(loads):
-        seen = scenes.spread(15.0 * tick, float(load), replicas, startup_s=45.0)
-        decision, memory = scaler.decide(seen, memory)
+        observation = scenes.spread(15.0 * tick, float(load), replicas, startup_s=45.0)
+        decision, memory = scaler.decide(observation, memory)
         result.append(decision)
     return result
 
@@ -42,9 +42,9 @@ def test_the_first_look_staffs_the_load_it_sees(load: float, pool: float, pods: 
 def test_a_target_beyond_the_request_needs_fewer_pods_than_the_load() -> None:
     metric = dataclasses.replace(make.CPU, amount=150)
     scaler = scenes.scaler("auto", metric, calm_s=0.0)
-    result, _ = scaler.decide(scenes.look(0.0, [75.0] * 4), scaler.start())
+    result, _ = scaler.decide(scenes.observe(0.0, [75.0] * 4), scaler.start())
     assert result.proposed == 2  # 3 / 1.5
-    result, _ = scaler.decide(scenes.look(0.0, [75.0]), scaler.start())
+    result, _ = scaler.decide(scenes.observe(0.0, [75.0]), scaler.start())
     assert result.record().candidates[0].total == 0.5  # the root of a small load is no help here
 
 

@@ -28,21 +28,21 @@ class Wish:
         return static.NoMemory(**value)
 
     def propose(
-        self, seen: frame.ProposalInputs, memory: static.NoMemory
+        self, observation: frame.ProposalInputs, memory: static.NoMemory
     ) -> tuple[frame.Proposed, static.NoMemory]:
         if self.replicas is None:
-            return frame.fall_back(seen, "no wish"), memory
+            return frame.fall_back(observation, "no wish"), memory
         return frame.Proposed(self.replicas, "wish"), memory
 
 
-def decide(wish: int | None, seen: Any, *metrics: Any, **spec: Any) -> Any:
+def decide(wish: int | None, observation: Any, *metrics: Any, **spec: Any) -> Any:
     given = make.spec(*(metrics or (make.CPU,)), **spec)
     scaler = frame.Framed("wish", given, hpa.HpaParameters(), Wish(wish))
-    return scaler.decide(seen, scaler.start())[0]
+    return scaler.decide(observation, scaler.start())[0]
 
 
-def look(count: int, percent: float = 60.0) -> Any:
-    return scenes.look(0.0, [percent] * count)
+def observe(count: int, percent: float = 60.0) -> Any:
+    return scenes.observe(0.0, [percent] * count)
 
 
 @pytest.mark.parametrize(
@@ -62,20 +62,20 @@ def look(count: int, percent: float = 60.0) -> Any:
 def test_a_proposal_is_followed_as_far_as_rules_allow(
     current: int, wish: int, desired: int, reason: str
 ) -> None:
-    result = decide(wish, look(current), min_replicas=2)
+    result = decide(wish, observe(current), min_replicas=2)
     assert (result.desired, result.reason, result.proposed) == (desired, reason, wish)
 
 
 def test_the_reactive_proposal_is_not_held_back_by_a_second_tolerance() -> None:
     # 10 pods at 50 % of a target of 60 %: ratio 0.83, 9 pods, which is a tenth less than 10.
     scaler = frame.Framed("wish", make.spec(make.CPU), hpa.HpaParameters(), Wish(None, 0.0))
-    _, memory = scaler.decide(look(10), scaler.start())
-    later = scenes.look(400.0, [50.0] * 10)
+    _, memory = scaler.decide(observe(10), scaler.start())
+    later = scenes.observe(400.0, [50.0] * 10)
     assert scaler.decide(later, memory)[0].desired == 9
 
 
 def test_without_proposal_the_fallback_says_why() -> None:
-    result = decide(None, look(5, 100.0))
+    result = decide(None, observe(5, 100.0))
     assert (result.desired, result.reason) == (9, "reactive: no wish")
     record = result.record()
     assert record.rejected == {"forecast": "no wish"}

@@ -63,10 +63,10 @@ def scaler(model: Fixed, *metrics: specs.MetricSpec, **more: Any) -> Any:
     return made
 
 
-def play(made: Any, looks: list[observations.ScalingObservation]) -> tuple[list[Any], Any]:
+def play(made: Any, observed: list[observations.ScalingObservation]) -> tuple[list[Any], Any]:
     memory, result = made.start(), []
-    for seen in looks:
-        decision, memory = made.decide(seen, memory)
+    for observation in observed:
+        decision, memory = made.decide(observation, memory)
         result.append(decision)
     return result, memory
 
@@ -107,9 +107,9 @@ def test_before_the_gate_opens_reasons_are_given_in_turn() -> None:
     ids=["too steep", "not a number", "infinite", "far off"],
 )
 def test_a_bad_model_is_never_worse_than_reactive(model: Fixed, why: str) -> None:
-    looks = ramp(40, slope=0.05)
-    result, _ = play(scaler(model), looks)
-    reactive, _ = play(scenes.scaler("hpa"), looks)
+    observed = ramp(40, slope=0.05)
+    result, _ = play(scaler(model), observed)
+    reactive, _ = play(scenes.scaler("hpa"), observed)
     assert [one.proposed for one in result] == [one.proposed for one in reactive]
     assert [one.desired for one in result] == [one.desired for one in reactive]
     assert result[-1].record().rejected["forecast"].startswith(why)
@@ -125,52 +125,52 @@ def test_with_the_gate_closed_it_decides_as_hpa_does(
     bounds = {"behavior": behavior, "min_replicas": 2}
     closed = scenes.scaler(name, make.CPU, MEMORY, spec=bounds, least_points=10**6)
     reactive = scenes.scaler("hpa", make.CPU, MEMORY, spec=bounds)
-    looks = scenes.draw_looks(seed, 15)
-    pairs = zip(looks, play(closed, looks)[0], play(reactive, looks)[0], strict=True)
-    for seen, mine, theirs in pairs:
+    observed = scenes.draw_looks(seed, 15)
+    pairs = zip(observed, play(closed, observed)[0], play(reactive, observed)[0], strict=True)
+    for observation, mine, theirs in pairs:
         assert mine.desired == theirs.desired
-        if 2 <= seen.current_replicas <= 20:
+        if 2 <= observation.current_replicas <= 20:
             assert mine.proposed == theirs.proposed
 
 
 def test_a_model_downwards_waits_for_the_reactive_rule() -> None:
-    looks = [scenes.spread(15.0 * k, 6.0 - 0.1 * k, 10, startup_s=45.0) for k in range(20)]
-    result, _ = play(scaler(Fixed(slope=-0.1)), looks)
-    reactive, _ = play(scenes.scaler("hpa"), looks)
+    observed = [scenes.spread(15.0 * k, 6.0 - 0.1 * k, 10, startup_s=45.0) for k in range(20)]
+    result, _ = play(scaler(Fixed(slope=-0.1)), observed)
+    reactive, _ = play(scenes.scaler("hpa"), observed)
     assert [one.proposed for one in result] == [one.proposed for one in reactive]
     assert result[-1].reason.startswith("forecast: model")
 
 
 def test_a_missed_read_is_filled_with_what_is_seen_next() -> None:
-    looks = ramp(8)
-    gap = replace(looks[5], metrics={"cpu": observations.FailedRead("gone")})
-    result, memory = play(scaler(Fixed()), [*looks[:5], gap, *looks[6:]])
+    observed = ramp(8)
+    gap = replace(observed[5], metrics={"cpu": observations.FailedRead("gone")})
+    result, memory = play(scaler(Fixed()), [*observed[:5], gap, *observed[6:]])
     assert result[5].record().rejected == {"forecast": "cpu: gone"}
     assert memory.inner.values[0] == pytest.approx([3.0, 3.1, 3.2, 3.3, 3.4, 3.6, 3.6, 3.7])
 
 
 def test_a_long_gap_begins_the_series_and_its_skill_anew() -> None:
-    looks = [*ramp(12), scenes.spread(5000.0, 4.0, 10)]
-    result, memory = play(scaler(Fixed(slope=0.1)), looks)
+    observed = [*ramp(12), scenes.spread(5000.0, 4.0, 10)]
+    result, memory = play(scaler(Fixed(slope=0.1)), observed)
     assert result[-1].record().rejected == {"forecast": "the model is not fitted yet"}
     assert (memory.inner.values.tolist(), memory.inner.gate.judged) == ([[4.0]], 0)
 
 
 def test_any_metric_that_is_missing_makes_it_reactive() -> None:
     made = scaler(Fixed(), make.CPU, MEMORY)
-    seen = scenes.look(0.0, [50.0] * 4)
-    assert made.decide(seen, made.start())[0].record().rejected == {
+    observation = scenes.observe(0.0, [50.0] * 4)
+    assert made.decide(observation, made.start())[0].record().rejected == {
         "forecast": "memory: was not read"
     }
 
 
 def test_the_largest_need_of_all_metrics_counts() -> None:
     made = scaler(Fixed(slope=0.1), make.CPU, MEMORY)
-    looks = [
-        scenes.look(15.0 * k, [30.0 + k] * 10, memory=[50.0 + 2.0 * k] * 10, startup_s=45.0)
+    observed = [
+        scenes.observe(15.0 * k, [30.0 + k] * 10, memory=[50.0 + 2.0 * k] * 10, startup_s=45.0)
         for k in range(12)
     ]
-    last = play(made, looks)[0][-1].record()
+    last = play(made, observed)[0][-1].record()
     # Processor 4.1 + 0.6 at 0.6; memory 7.2 + 0.6 at 0.8
     assert {one.name: one.total for one in last.candidates} == {"cpu": 8.0, "memory": 10.0}
     assert last.numbers["proposed"] == 10.0
@@ -217,17 +217,17 @@ def test_other_series_are_not_put_behind_one_another() -> None:
 @pytest.mark.parametrize("name", ["arima", "holt-winters"])
 def test_real_models_go_on_after_a_restart(name: str) -> None:
     rng = np.random.default_rng(1)
-    looks = [
+    observed = [
         scenes.spread(15.0 * k, 5.0 + 2.0 * math.sin(k / 4.0) + rng.normal(0.0, 0.1), 12)
         for k in range(70)
     ]
     parameters: dict[str, Any] = {"least_points": 24, "refit_points": 20, "most_points": 40}
     made = scenes.scaler(name, **parameters)
-    whole, _ = play(made, looks)
-    _, memory = play(made, looks[:55])
+    whole, _ = play(made, observed)
+    _, memory = play(made, observed[:55])
     memory = made.restore(json.loads(json.dumps(memory.as_json(), allow_nan=False)))
-    for seen, before in zip(looks[55:], whole[55:], strict=True):
-        decision, memory = made.decide(seen, memory)
+    for observation, before in zip(observed[55:], whole[55:], strict=True):
+        decision, memory = made.decide(observation, memory)
         assert decision.record().as_json() == before.record().as_json()
     assert any(one.reason.startswith("forecast") for one in whole)
 
@@ -248,17 +248,17 @@ def pods(
     current: int | None = None,
 ) -> observations.ScalingObservation:
     """Return pods that request 600 and 400, and use so much each."""
-    seen = scenes.look(
+    observation = scenes.observe(
         time_s, [cpu] * replicas, current, memory=None if memory is None else [memory] * replicas
     )
     table = replace(
-        seen.pods,
+        observation.pods,
         requests_milli={
             ("cpu", ""): np.full(replicas, 6000),
             ("memory", ""): np.full(replicas, 4 * 10**12),
         },
     )
-    return replace(seen, pods=table)
+    return replace(observation, pods=table)
 
 
 @pytest.mark.parametrize(
@@ -356,12 +356,12 @@ def test_strict_bounds_may_leave_those_of_the_autoscaler() -> None:
 
 
 def test_a_network_is_fitted_and_goes_on_after_a_restart() -> None:
-    looks = [scenes.spread(15.0 * k, 5.0 + 2.0 * math.sin(k / 3.0), 12) for k in range(44)]
+    observed = [scenes.spread(15.0 * k, 5.0 + 2.0 * math.sin(k / 3.0), 12) for k in range(44)]
     made = scenes.scaler("gru", least_points=40, refit_points=100, ahead_points=2)
-    whole, before = play(made, looks)
+    whole, before = play(made, observed)
     assert before.inner.used == 40
-    _, memory = play(made, looks[:42])
+    _, memory = play(made, observed[:42])
     memory = made.restore(json.loads(json.dumps(memory.as_json(), allow_nan=False)))
-    for seen, expected in zip(looks[42:], whole[42:], strict=True):
-        decision, memory = made.decide(seen, memory)
+    for observation, expected in zip(observed[42:], whole[42:], strict=True):
+        decision, memory = made.decide(observation, memory)
         assert decision.record().as_json() == expected.record().as_json()

@@ -14,8 +14,8 @@ from tests.policies.scaling import scenes
 def play(scaler: Any, count: int, load: float, replicas: int, rps: float | None) -> Any:
     memory, decision = scaler.start(), None
     for tick in range(count):
-        seen = scenes.spread(15.0 * tick, load, replicas, rps=rps, startup_s=45.0)
-        decision, memory = scaler.decide(seen, memory)
+        observation = scenes.spread(15.0 * tick, load, replicas, rps=rps, startup_s=45.0)
+        decision, memory = scaler.decide(observation, memory)
     return decision
 
 
@@ -70,7 +70,7 @@ def test_receding_keeps_more_where_demand_varies() -> None:
     scaler: Any = scenes.scaler("receding")
     memory = scaler.start()
     for tick, load in enumerate(loads):
-        seen = scenes.spread(15.0 * tick, float(load), 15, startup_s=45.0)
-        decision, memory = scaler.decide(seen, memory)
+        observation = scenes.spread(15.0 * tick, float(load), 15, startup_s=45.0)
+        decision, memory = scaler.decide(observation, memory)
     assert decision.proposed > 11
     assert decision.record().numbers["excesses"] == 120.0

@@ -15,8 +15,8 @@ def play(name: str, loads: list[float], replicas: int = 10, **more: Any) -> Any:
     scaler = scenes.scaler(name, **more)
     memory, decision = scaler.start(), None
     for tick, load in enumerate(loads):
-        seen = scenes.spread(15.0 * tick, load, replicas, startup_s=45.0)
-        decision, memory = scaler.decide(seen, memory)
+        observation = scenes.spread(15.0 * tick, load, replicas, startup_s=45.0)
+        decision, memory = scaler.decide(observation, memory)
     return decision
 
 

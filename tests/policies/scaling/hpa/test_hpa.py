@@ -19,10 +19,10 @@ SECOND_NS = 10**9
 
 
 def decide(
-    scaler: hpa.Hpa, *seen: observations.ScalingObservation
+    scaler: hpa.Hpa, *observation: observations.ScalingObservation
 ) -> list[tuple[int | None, int, str]]:
     memory, result = scaler.start(), []
-    for line in seen:
+    for line in observation:
         decision, memory = scaler.decide(line, memory)
         result.append((decision.proposed, decision.desired, decision.reason))
     return result
@@ -48,19 +48,19 @@ def test_ten_percent_are_tolerated(value: float, desired: int) -> None:
 
 def test_before_1_33_the_tolerance_is_a_distance_and_rounds_differently() -> None:
     # 1 - 1.1 is -0.10000000000000009 in floats, more than 0.1; 1 + 0.1 is 1.1.
-    seen = make.external(0.0, 10, 110.0)
+    observation = make.external(0.0, 10, 110.0)
     for version, desired in (("1.32", 11), ("1.33", 10), ("1.37", 10)):
         scaler = hpa.Hpa(make.spec(), hpa.HpaParameters(version=version))
-        assert decide(scaler, seen)[0][1] == desired, version
+        assert decide(scaler, observation)[0][1] == desired, version
 
 
 def test_a_tolerance_of_the_behavior_counts_from_1_35_on() -> None:
     rules = replace(specs.DEFAULT_UP, tolerance=0.5)
     spec = make.spec(behavior=specs.Behavior(up=rules))
-    seen = make.external(0.0, 10, 140.0)  # ratio 1.4
+    observation = make.external(0.0, 10, 140.0)  # ratio 1.4
     for version, desired in (("1.34", 14), ("1.35", 10), ("1.37", 10)):
         scaler = hpa.Hpa(spec, hpa.HpaParameters(version=version))
-        assert decide(scaler, seen)[0][1] == desired, version
+        assert decide(scaler, observation)[0][1] == desired, version
 
 
 def test_without_behavior_replicas_at_most_double_or_reach_four() -> None:
@@ -117,16 +117,16 @@ def test_a_failed_read_blocks_scaling_down_but_not_up() -> None:
     scaler = hpa.Hpa(make.spec(make.RPS, other))
     pods = observations.ready_pods(4)
 
-    def seen(value: int) -> observations.ScalingObservation:
+    def observation(value: int) -> observations.ScalingObservation:
         metrics: dict[str, observations.Reading] = {
             "rps": observations.SingleValue((value * 1000,)),
             "queue": observations.FailedRead("gone"),
         }
         return observations.ScalingObservation(0.0, 4, 4, metrics, pods)
 
-    assert decide(scaler, seen(80)) == [(8, 8, "external metric rps(nil) above target")]
-    assert decide(scaler, seen(10)) == [(None, 4, "FailedGetExternalMetric")]
-    decision, _ = scaler.decide(seen(10), scaler.start())
+    assert decide(scaler, observation(80)) == [(8, 8, "external metric rps(nil) above target")]
+    assert decide(scaler, observation(10)) == [(None, 4, "FailedGetExternalMetric")]
+    decision, _ = scaler.decide(observation(10), scaler.start())
     assert decision.error.endswith("unable to fetch metrics from external metrics API: gone")
     assert decision.record().rejected.keys() == {"external metric queue(nil)"}
 
@@ -163,12 +163,12 @@ def test_up_to_1_35_a_minimum_of_zero_alone_lets_a_target_come_back() -> None:
 def test_starting_pods_do_not_count_for_cpu() -> None:
     # Two pods at 90 %, and one of 20 s that uses 300 %: ratio 1.5; with the young one at 0 % the
     # mean is 60 %, exactly the target.
-    seen = make.busy(1000.0, [90.0, 90.0, 300.0])
-    pods = replace(seen.pods, started_s=seen.pods.started_s.copy())
+    observation = make.busy(1000.0, [90.0, 90.0, 300.0])
+    pods = replace(observation.pods, started_s=observation.pods.started_s.copy())
     pods.started_s[2] = 980.0
     pods = replace(pods, ready_since_s=pods.started_s)
     scaler = hpa.Hpa(make.spec(make.CPU))
-    assert decide(scaler, replace(seen, pods=pods))[0][:2] == (3, 3)
+    assert decide(scaler, replace(observation, pods=pods))[0][:2] == (3, 3)
 
 
 def test_a_decision_carries_its_record() -> None:
@@ -204,9 +204,9 @@ def test_decisions_stay_within_bounds_and_change_nothing_given(
     scaler = hpa.Hpa(make.spec(min_replicas=least, max_replicas=15, behavior=behavior))
     memory, replicas = scaler.start(), least
     for index, value in enumerate(values):
-        seen, before = make.external(15.0 * index, replicas, value), memory
-        first, memory = scaler.decide(seen, before)
-        again, _ = scaler.decide(seen, before)
+        observation, before = make.external(15.0 * index, replicas, value), memory
+        first, memory = scaler.decide(observation, before)
+        again, _ = scaler.decide(observation, before)
         assert first.as_json() == again.as_json()
         assert least <= first.desired <= 15
         replicas = first.desired
@@ -220,10 +220,10 @@ def test_unknown_versions_are_refused() -> None:
 
 def test_before_1_33_one_pod_without_samples_of_the_container_fails_the_read() -> None:
     metric = specs.MetricSpec("ContainerResource", "cpu", "AverageValue", 300, "app")
-    seen = make.busy(0.0, [90.0, 90.0])
-    samples = seen.metrics["cpu"]
+    observation = make.busy(0.0, [90.0, 90.0])
+    samples = observation.metrics["cpu"]
     assert isinstance(samples, observations.PodSamples)
-    partial = replace(seen, metrics={"app/cpu": replace(samples, partial=True)})
+    partial = replace(observation, metrics={"app/cpu": replace(samples, partial=True)})
     for version, reason in (
         ("1.32", "FailedGetContainerResourceMetric"),
         ("1.33", "cpu resource above target"),
@@ -235,14 +235,16 @@ def test_before_1_33_one_pod_without_samples_of_the_container_fails_the_read() -
 def test_external_sums_stop_at_the_largest_number_or_overflow_by_release() -> None:
     # Two values whose sum exceeds an int64: capped from 1.34 on, negative before.
     parts = (2**62, 2**62)
-    seen = replace(make.external(0.0, 4, 1.0), metrics={"rps": observations.SingleValue(parts)})
+    observation = replace(
+        make.external(0.0, 4, 1.0), metrics={"rps": observations.SingleValue(parts)}
+    )
     for version, proposed in (("1.33", -(2**31)), ("1.34", 2**31 - 1)):
         scaler = hpa.Hpa(make.spec(), hpa.HpaParameters(version=version))
-        assert decide(scaler, seen)[0][0] == proposed
+        assert decide(scaler, observation)[0][0] == proposed
     metric = replace(make.RPS, target=specs.VALUE)
     for version, proposed in (("1.34", -(2**31)), ("1.35", 2**31 - 1)):
         scaler = hpa.Hpa(make.spec(metric), hpa.HpaParameters(version=version))
-        assert decide(scaler, seen)[0][0] == proposed
+        assert decide(scaler, observation)[0][0] == proposed
 
 
 def test_an_object_metric_without_a_usable_target_is_reported() -> None:

@@ -27,10 +27,10 @@ SECOND_NS = 10**9
 def cases(function: str) -> list[Json]:
     """Return the calls of a function; those of one test that loops inside are numbered."""
     result = recorded.load(f"upstream_{function}.json.gz")
-    seen: Counter[str] = Counter()
+    observation: Counter[str] = Counter()
     for case in result:
-        seen[case["test"]] += 1
-        number = seen[case["test"]]
+        observation[case["test"]] += 1
+        number = observation[case["test"]]
         case["id"] = case["test"] if number == 1 else f"{case['test']}#{number}"
     return result
 
@@ -88,14 +88,14 @@ def check_proposal(function: str, case: Json) -> None:
         features=features,
         namespace="default",
     )
-    seen = recorded.make_observation(given, features)
+    observation = recorded.make_observation(given, features)
     if "error" in expected:
         with pytest.raises(replica_calculator.Unavailable) as caught:
-            calculator.propose(metric, seen, 0)
+            calculator.propose(metric, observation, 0)
         # Ours says "a container" where only its request is known.
         assert expected["error"].partition(" in container")[0] in str(caught.value)
         return
-    proposal = calculator.propose(metric, seen, 0)
+    proposal = calculator.propose(metric, observation, 0)
     assert proposal.replicas == expected["replicas"]
     assert proposal.usage == expected["usage"]
 

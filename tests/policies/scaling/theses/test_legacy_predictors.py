@@ -25,35 +25,35 @@ def strict(name: str, target: int = 60, most: int = 30, **more: Any) -> Any:
     return scenes.scaler(name, metric, spec={"max_replicas": most}, strict=True, **more)
 
 
-def play(scaler: Any, looks: list[observations.ScalingObservation]) -> list[Any]:
+def play(scaler: Any, observed: list[observations.ScalingObservation]) -> list[Any]:
     memory, result = scaler.start(), []
-    for seen in looks:
-        decision, memory = scaler.decide(seen, memory)
+    for observation in observed:
+        decision, memory = scaler.decide(observation, memory)
         result.append(decision)
     return result
 
 
 def test_v4_a_rise_orders_what_the_reactive_rule_does_not() -> None:
     # 50 + 135 x 0.2 = 77 each, 154 / 60 = 2.57, so 3; now 100 / 60 = 1.67, so 2.
-    looks = [scenes.look(t, [p] * 2, startup_s=135.0) for t, p in ((0.0, 44.0), (30.0, 50.0))]
-    result = play(strict("derivative"), looks)[-1]
+    observed = [scenes.observe(t, [p] * 2, startup_s=135.0) for t, p in ((0.0, 44.0), (30.0, 50.0))]
+    result = play(strict("derivative"), observed)[-1]
     assert result.desired == 3
     assert result.record().numbers == {"current": 2.0, "target": 60.0, "level": 77.0, "now": 50.0}
-    assert play(strict("derivative", enabled=False), looks)[-1].desired == 2
+    assert play(strict("derivative", enabled=False), observed)[-1].desired == 2
 
 
 @pytest.mark.parametrize("name", ["derivative", "line-fit"])
 def test_v5_pods_are_ordered_one_start_up_early(name: str) -> None:
     # Ten pods at 60 % at 17:50 with 0.1 % per second: 120 % in 600 s, so twenty pods.
-    looks = [
-        scenes.look(LATE_S + 3000.0 - 30.0 * back, [60.0 - 3.0 * back] * 10, startup_s=600.0)
+    observed = [
+        scenes.observe(LATE_S + 3000.0 - 30.0 * back, [60.0 - 3.0 * back] * 10, startup_s=600.0)
         for back in (2, 1, 0)
     ]
-    assert play(strict(name), looks)[-1].proposed == 20
+    assert play(strict(name), observed)[-1].proposed == 20
     reactive = legacy_hpa.LegacyHpa(make.spec(make.CPU, max_replicas=30))
-    assert play(reactive, looks)[-1].proposed == 10
+    assert play(reactive, observed)[-1].proposed == 10
     # The reactive one orders when 120 % are there, at 18:00, so that pods are ready at 18:10.
-    late = scenes.look(LATE_S + 3600.0, [120.0] * 10, startup_s=600.0)
+    late = scenes.observe(LATE_S + 3600.0, [120.0] * 10, startup_s=600.0)
     assert play(reactive, [late])[-1].desired == 20
 
 
@@ -66,8 +66,8 @@ def test_v6_an_instance_needed_at_four_is_started_ten_minutes_before() -> None:
         for tick in range(-60, 30):
             time_s = four_s + 30.0 * tick
             level = 66.5 + slope * (time_s - four_s)  # beyond the tolerance at four
-            seen = scenes.look(time_s, [max(level, 0.0)], startup_s=600.0)
-            decision, memory = scaler.decide(seen, memory or scaler.start())
+            observation = scenes.observe(time_s, [max(level, 0.0)], startup_s=600.0)
+            decision, memory = scaler.decide(observation, memory or scaler.start())
             if decision.desired == 2:
                 orders.append(time_s - four_s)
                 break
@@ -141,7 +141,7 @@ def test_samples_are_kept_once_per_time_and_not_for_ever() -> None:
     scaler = strict("derivative")
     memory = scaler.start()
     for time_s, percent in ((0.0, 50.0), (30.0, 55.0), (30.0, 99.0), (1210.0, 60.0)):
-        _, memory = scaler.decide(scenes.look(time_s, [percent]), memory)
+        _, memory = scaler.decide(scenes.observe(time_s, [percent]), memory)
     assert memory.samples == ((30.0, 55.0), (1210.0, 60.0))
 
 
@@ -149,7 +149,7 @@ def test_after_the_clock_was_set_back_the_past_begins_anew() -> None:
     scaler = strict("derivative")
     memory = scaler.start()
     for time_s, percent in ((1000.0, 50.0), (1030.0, 80.0), (30.0, 40.0)):
-        decision, memory = scaler.decide(scenes.look(time_s, [percent], startup_s=60.0), memory)
+        decision, memory = scaler.decide(scenes.observe(time_s, [percent], startup_s=60.0), memory)
     assert memory.samples == ((30.0, 40.0),)
     assert decision.record().numbers["level"] == 40.0
 
@@ -158,23 +158,26 @@ def test_a_longer_cap_keeps_longer() -> None:
     scaler = strict("line-fit", cap_s=3600.0)
     memory = scaler.start()
     for tick in range(100):
-        _, memory = scaler.decide(scenes.look(30.0 * tick, [50.0]), memory)
+        _, memory = scaler.decide(scenes.observe(30.0 * tick, [50.0]), memory)
     assert len(memory.samples) == 100
 
 
 @pytest.mark.parametrize(
-    ("looks", "why"),
+    ("observed", "why"),
     [
-        ([scenes.look(0.0, [80.0]), scenes.look(30.0, [90.0])], "no start-up time is known"),
-        ([scenes.look(0.0, [90.0], startup_s=60.0)], "no history"),
+        ([scenes.observe(0.0, [80.0]), scenes.observe(30.0, [90.0])], "no start-up time is known"),
+        ([scenes.observe(0.0, [90.0], startup_s=60.0)], "no history"),
     ],
     ids=["no start", "no past"],
 )
 @pytest.mark.parametrize("name", ["derivative", "line-fit"])
 def test_what_lacks_means_the_reactive_value(
-    name: str, looks: list[observations.ScalingObservation], why: str
+    name: str, observed: list[observations.ScalingObservation], why: str
 ) -> None:
-    result, reactive = play(strict(name), looks)[-1], play(strict(name, enabled=False), looks)[-1]
+    result, reactive = (
+        play(strict(name), observed)[-1],
+        play(strict(name, enabled=False), observed)[-1],
+    )
     assert result.proposed == reactive.proposed == 2
     assert result.desired == reactive.desired
     assert result.reason == f"{reactive.reason}; reactive: {why}"
@@ -182,38 +185,38 @@ def test_what_lacks_means_the_reactive_value(
 
 
 def test_outliers_among_start_ups_can_be_left_out() -> None:
-    def look(time_s: float, percent: float) -> observations.ScalingObservation:
-        seen = scenes.look(time_s, [percent] * 10)
-        pods = scenes.with_startups(seen.pods, [30.0] * 9 + [930.0])
-        return dataclasses.replace(seen, pods=pods)
+    def observe(time_s: float, percent: float) -> observations.ScalingObservation:
+        observation = scenes.observe(time_s, [percent] * 10)
+        pods = scenes.with_startups(observation.pods, [30.0] * 9 + [930.0])
+        return dataclasses.replace(observation, pods=pods)
 
-    looks = [look(0.0, 50.0), look(30.0, 56.0)]
+    observed = [observe(0.0, 50.0), observe(30.0, 56.0)]
     # Mean 120 s: 56 + 24 = 80 % of ten pods at 60 is 14; without the outlier 56 + 6 = 62 stays.
-    assert play(strict("derivative"), looks)[-1].proposed == 14
-    assert play(strict("derivative", outlier_sigmas=2.0), looks)[-1].proposed == 10
+    assert play(strict("derivative"), observed)[-1].proposed == 14
+    assert play(strict("derivative", outlier_sigmas=2.0), observed)[-1].proposed == 10
 
 
 @pytest.mark.parametrize("name", ["derivative", "line-fit"])
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32))
 def test_switched_off_it_is_the_legacy_autoscaler_to_the_bit(name: str, seed: int) -> None:
-    looks = scenes.draw_looks(seed, 25)
+    observed = scenes.draw_looks(seed, 25)
     off, legacy = (
         strict(name, enabled=False),
         legacy_hpa.LegacyHpa(make.spec(make.CPU, max_replicas=30)),
     )
-    for result, expected in zip(play(off, looks), play(legacy, looks), strict=True):
+    for result, expected in zip(play(off, observed), play(legacy, observed), strict=True):
         assert result.as_json() == expected.as_json()
 
 
 def test_it_can_be_switched_on_and_off_at_any_time() -> None:
     # Samples are taken while it is off, so that it predicts at once when it is on.
     on, off = strict("derivative"), strict("derivative", enabled=False)
-    looks = [scenes.look(30.0 * k, [44.0 + 6.0 * k] * 2, startup_s=135.0) for k in range(2)]
-    _, memory = off.decide(looks[0], off.start())
+    observed = [scenes.observe(30.0 * k, [44.0 + 6.0 * k] * 2, startup_s=135.0) for k in range(2)]
+    _, memory = off.decide(observed[0], off.start())
     kept = json.loads(json.dumps(memory.as_json()))
-    assert on.decide(looks[1], on.restore(kept))[0].desired == 3
-    assert off.decide(looks[1], off.restore(kept))[0].desired == 2
+    assert on.decide(observed[1], on.restore(kept))[0].desired == 3
+    assert off.decide(observed[1], off.restore(kept))[0].desired == 2
 
 
 @pytest.mark.parametrize("metric", [specs.RESOURCE, specs.EXTERNAL])
@@ -227,6 +230,8 @@ def test_other_metrics_take_the_same_way(metric: str) -> None:
     scaler = scenes.scaler("derivative", target, strict=True)
     memory = scaler.start()
     for time_s, level in ((0.0, 60.0), (60.0, 66.0)):
-        seen = scenes.look(time_s, [1.0] * 2, rps=level, memory=[level] * 2, startup_s=120.0)
-        decision, memory = scaler.decide(seen, memory)
+        observation = scenes.observe(
+            time_s, [1.0] * 2, rps=level, memory=[level] * 2, startup_s=120.0
+        )
+        decision, memory = scaler.decide(observation, memory)
     assert decision.desired == 3  # 66 + 120 x 0.1 = 78; 2 x 78 / 60 = 2.6

@@ -175,29 +175,29 @@ class Framed(Generic[Inner]):
         elif current < spec.min_replicas:
             desired, reason = spec.min_replicas, hpa.BELOW
         elif proposed.replicas is not None:
-            wanted = max(proposed.replicas, 0)
+            recommended = max(proposed.replicas, 0)
             if proposed.replicas != reactive:  # the reactive one has applied the tolerance
-                wanted = self._tolerate(current, wanted, proposed.need)
-            pair = (current, wanted)
+                recommended = self._tolerate(current, recommended, proposed.need)
+            pair = (current, recommended)
             down_s = self.proposer.down_s if proposed.down_s is None else proposed.down_s
             applied = hpa.apply_behavior(spec, hpa_memory, entries, pair, down_s, now_ns)
             desired, entries = applied.desired, applied.entries
-            if applied.stable != wanted:
+            if applied.stable != recommended:
                 reason = f"{reason}; {applied.why[0]}"
             if desired != applied.stable:
                 reason = f"{reason}; {applied.limited.reason[0]}"
         up, down = hpa.scale_events(spec, hpa_memory, desired - current, now_ns)
         return desired, reason, hpa.HpaMemory(entries, up, down, hpa_memory.scaled_to_zero)
 
-    def _tolerate(self, current: int, wanted: int, need: float | None) -> int:
+    def _tolerate(self, current: int, recommended: int, need: float | None) -> int:
         """Return the current replicas if the need is within the autoscaler's tolerance of them.
 
         As upstream, the tolerance applies to the need before it is rounded up to whole pods.
         """
-        exact = float(wanted) if need is None else need
+        exact = float(recommended) if need is None else need
         if current > 0 and self._calculator.tolerates(exact / current):
             return current
-        return wanted
+        return recommended
 
     def _record(
         self, decision: decisions.ScalingDecision, proposed: Proposed, reactive: int | None

@@ -119,11 +119,11 @@ def make_queueing(
             why = f"a request takes {service_s:.3f} s, asked for are {parameters.slo_s:g} s"
             return frame.fall_back(inputs, why)
         arrivals = ahead.outlook.mean / service_s
-        wanted = servers_needed(
+        recommended = servers_needed(
             arrivals, service_s, parameters.slo_s, parameters.level, spec.max_replicas
         )
         numbers = {**ahead.numbers(), "arrivals": arrivals, "service_s": service_s}
-        return frame.Proposed(wanted, f"queue meets {parameters.slo_s:g} s", numbers)
+        return frame.Proposed(recommended, f"queue meets {parameters.slo_s:g} s", numbers)
 
     proposer = outlook_proposers.OutlookProposer(
         spec, parameters.horizon, parameters.outlook, weigh, down_s=300.0

@@ -145,12 +145,12 @@ class TrendProposer:
         if slope <= 0.0:
             return frame.fall_back(inputs, "demand does not rise"), after
         ahead = load + slope * sample.horizon_s
-        wanted = max(math.ceil(round(ahead / target, 9)), inputs.reactive or 0)
+        recommended = max(math.ceil(round(ahead / target, 9)), inputs.reactive or 0)
         numbers = {
             "load": load, "mean": ahead, "slope": slope, "target": target,
             "horizon_s": sample.horizon_s, "startup_s": sample.startup_s,
         }  # fmt: skip
-        return frame.Proposed(wanted, "forecast: trend", numbers), after
+        return frame.Proposed(recommended, "forecast: trend", numbers), after
 
 
 def difference(samples: tuple[Sample, ...], count: int) -> float | None:

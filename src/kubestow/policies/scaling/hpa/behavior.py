@@ -38,18 +38,22 @@ class LimitedReplicas(NamedTuple):
     reason: Reason
 
 
-def limit_by_rules(current: int, wanted: int, least: int, most: int) -> LimitedReplicas:
+def limit_by_rules(current: int, recommended: int, least: int, most: int) -> LimitedReplicas:
     """Limit a change without a ``behavior``: at most double, or 4, per sync."""
     rate_limit = go_arithmetic.whole(max(UP_FACTOR * float(current), UP_MINIMUM))
-    if wanted < least:
+    if recommended < least:
         return LimitedReplicas(least, _TOO_FEW)
     if most > rate_limit:
         return (
             LimitedReplicas(rate_limit, _UP)
-            if wanted > rate_limit
-            else LimitedReplicas(wanted, WITHIN)
+            if recommended > rate_limit
+            else LimitedReplicas(recommended, WITHIN)
         )
-    return LimitedReplicas(most, _TOO_MANY) if wanted > most else LimitedReplicas(wanted, WITHIN)
+    return (
+        LimitedReplicas(most, _TOO_MANY)
+        if recommended > most
+        else LimitedReplicas(recommended, WITHIN)
+    )
 
 
 def limit_by_behavior(
@@ -57,25 +61,25 @@ def limit_by_behavior(
     behavior: specs.Behavior,
     memory: hpa_memory.HpaMemory,
     current: int,
-    wanted: int,
+    recommended: int,
     now_ns: int,
 ) -> LimitedReplicas:
     """Limit a change by the policies of a ``behavior``."""
-    if wanted > current:
+    if recommended > current:
         rate_limit = max(current, up_limit(current, behavior.up, memory, now_ns))
         most, reason = (
             (rate_limit, _UP) if spec.max_replicas > rate_limit else (spec.max_replicas, _TOO_MANY)
         )
-        if wanted > most:
+        if recommended > most:
             return LimitedReplicas(most, reason)
-    elif wanted < current:
+    elif recommended < current:
         rate_limit = min(current, down_limit(current, behavior.down, memory, now_ns))
         least, reason = (
             (rate_limit, _DOWN) if spec.min_replicas < rate_limit else (spec.min_replicas, _TOO_FEW)
         )
-        if wanted < least:
+        if recommended < least:
             return LimitedReplicas(least, reason)
-    return LimitedReplicas(wanted, WITHIN)
+    return LimitedReplicas(recommended, WITHIN)
 
 
 def changed_since(events: tuple[hpa_memory.Stamped, ...], cutoff_ns: int) -> int:
@@ -140,25 +144,25 @@ Entries = tuple[hpa_memory.Stamped, ...]
 
 
 def stabilize_by_rules(
-    entries: Entries, wanted: int, window_ns: int, now_ns: int
+    entries: Entries, recommended: int, window_ns: int, now_ns: int
 ) -> tuple[int, Entries]:
     """Return the largest recent recommendation, and the entries with the new one."""
     cutoff_ns = now_ns - window_ns
-    largest, outdated = wanted, None
+    largest, outdated = recommended, None
     for index, (replicas, time_ns) in enumerate(entries):
         if time_ns < cutoff_ns:
             outdated = index
         elif replicas > largest:
             largest = replicas
-    return largest, hpa_memory.put(entries, outdated, (wanted, now_ns))
+    return largest, hpa_memory.put(entries, outdated, (recommended, now_ns))
 
 
 def stabilize_by_behavior(
-    entries: Entries, current: int, wanted: int, up_ns: int, down_ns: int, now_ns: int
+    entries: Entries, current: int, recommended: int, up_ns: int, down_ns: int, now_ns: int
 ) -> tuple[int, Entries]:
     """Return the smallest change that recent recommendations allow, and the entries."""
     up_cutoff_ns, down_cutoff_ns = now_ns - up_ns, now_ns - down_ns
-    lowest = highest = wanted
+    lowest = highest = recommended
     outdated = None
     for index, (replicas, time_ns) in enumerate(entries):
         if time_ns > up_cutoff_ns and replicas < lowest:
@@ -168,7 +172,7 @@ def stabilize_by_behavior(
         if time_ns < up_cutoff_ns and time_ns < down_cutoff_ns:
             outdated = index
     replicas = min(max(current, lowest), highest)
-    return replicas, hpa_memory.put(entries, outdated, (wanted, now_ns))
+    return replicas, hpa_memory.put(entries, outdated, (recommended, now_ns))
 
 
 class AppliedBehavior(NamedTuple):
@@ -207,17 +211,19 @@ def apply_behavior(
         down_s: Downscale stabilization in seconds where the behaviour sets no window.
         now_ns: The current time.
     """
-    current, wanted = replicas
+    current, recommended = replicas
     behavior = spec.behavior
     if behavior is None:
         down_ns = go_arithmetic.nanoseconds(down_s)
-        stable, entries = stabilize_by_rules(entries, wanted, down_ns, now_ns)
+        stable, entries = stabilize_by_rules(entries, recommended, down_ns, now_ns)
         why = DOWN
         limited = limit_by_rules(current, stable, spec.min_replicas, spec.max_replicas)
     else:
         up_ns, down_ns = _windows(behavior, down_s)
-        stable, entries = stabilize_by_behavior(entries, current, wanted, up_ns, down_ns, now_ns)
-        why = UP if wanted >= current else DOWN
+        stable, entries = stabilize_by_behavior(
+            entries, current, recommended, up_ns, down_ns, now_ns
+        )
+        why = UP if recommended >= current else DOWN
         limited = limit_by_behavior(spec, behavior, memory, current, stable, now_ns)
     return AppliedBehavior(limited.replicas, stable, why, limited, entries)
 

@@ -184,12 +184,14 @@ class Hpa:
     ) -> _Plan:
         """Follow a proposal as far as stabilisation and limits allow."""
         current, spec = observation.current_replicas, self.spec
-        wanted = max(outcome.replicas or 0, 0)
-        reason = _compare(wanted, current, outcome.metric)
+        recommended = max(outcome.replicas or 0, 0)
+        reason = _compare(recommended, current, outcome.metric)
         down_s = self.parameters.downscale_stabilization_s
-        applied = behavior.apply_behavior(spec, memory, entries, (current, wanted), down_s, now_ns)
+        applied = behavior.apply_behavior(
+            spec, memory, entries, (current, recommended), down_s, now_ns
+        )
         desired, stable, why, limited, entries = applied
-        able = _READY if stable == wanted else decisions.Condition("AbleToScale", "True", *why)
+        able = _READY if stable == recommended else decisions.Condition("AbleToScale", "True", *why)
         held = "True" if desired != stable else "False"
         conditions = (
             able,
@@ -199,7 +201,7 @@ class Hpa:
         if current == 0 and spec.min_replicas > desired and self._was_at_zero(memory):
             desired, reason = spec.min_replicas, reason or BELOW
         if desired == current:
-            reason = able.reason if stable != wanted else limited.reason[0]
+            reason = able.reason if stable != recommended else limited.reason[0]
         # Upstream has no reason text for following an earlier, higher recommendation upwards.
         reason = reason or able.reason
         return _Plan(desired, reason, conditions, entries, outcome, outcome.error)
@@ -281,11 +283,11 @@ def make_calculator(
     )
 
 
-def _compare(wanted: int, current: int, metric: str) -> str:
+def _compare(recommended: int, current: int, metric: str) -> str:
     """Return upstream's reason for a rescale; empty where none is needed."""
-    if wanted > current:
+    if recommended > current:
         return f"{metric} above target"
-    return "All metrics below target" if wanted < current else ""
+    return "All metrics below target" if recommended < current else ""
 
 
 def _rescaled(

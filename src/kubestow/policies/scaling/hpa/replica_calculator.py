@@ -366,10 +366,10 @@ def _value(
         return Proposal(observation.current_replicas, usage)
     if not len(observation.pods):
         raise Unavailable(f"unable to calculate ready pods: {_NO_PODS}")
-    wanted = ratio * float(observation.pods.count_ready())
-    if calculator.features.capped_value and wanted > go_arithmetic.MAX_INT32:
+    recommended = ratio * float(observation.pods.count_ready())
+    if calculator.features.capped_value and recommended > go_arithmetic.MAX_INT32:
         return Proposal(go_arithmetic.MAX_INT32, usage)
-    return Proposal(go_arithmetic.ceiling(wanted), usage)
+    return Proposal(go_arithmetic.ceiling(recommended), usage)
 
 
 def _per_replica(
@@ -377,7 +377,7 @@ def _per_replica(
 ) -> Proposal:
     target = float(metric.amount)
     ratio = go_arithmetic.ratio(float(usage), target * float(replicas))
-    wanted = replicas
+    recommended = replicas
     # NaN, from zero usage of zero replicas, is within no bounds and at no distance.
     unchanged = calculator.tolerates(ratio) or (
         calculator.distance is not None and math.isnan(ratio)
@@ -385,13 +385,13 @@ def _per_replica(
     if not unchanged:
         rounded = math.ceil(float(usage) / target)
         if capped and rounded > go_arithmetic.MAX_INT32:
-            wanted = go_arithmetic.MAX_INT32
+            recommended = go_arithmetic.MAX_INT32
         else:
-            wanted = go_arithmetic.ceiling(rounded)
+            recommended = go_arithmetic.ceiling(rounded)
     if capped and float(usage) >= float(go_arithmetic.MAX_INT64):
-        return Proposal(wanted, go_arithmetic.MAX_INT64)
+        return Proposal(recommended, go_arithmetic.MAX_INT64)
     average = go_arithmetic.ratio(float(usage), float(replicas))
-    return Proposal(wanted, math.ceil(average) if math.isfinite(average) else 0)
+    return Proposal(recommended, math.ceil(average) if math.isfinite(average) else 0)
 
 
 _Proposer = Callable[[Calculator, specs.MetricSpec, observations.ScalingObservation, int], Proposal]

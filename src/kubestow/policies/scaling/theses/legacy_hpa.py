@@ -79,11 +79,11 @@ class LegacyHpa:
         """Run one sync with the given value of the metric, e.g. a forecast."""
         current = observation.current_replicas
         proposed, reason = self._propose(current, level)
-        wanted = current if proposed is None else proposed
+        recommended = current if proposed is None else proposed
         desired = current
-        if self._allowed(wanted - current, observation.time_s, memory):
-            desired = wanted
-        elif wanted != current:
+        if self._allowed(recommended - current, observation.time_s, memory):
+            desired = recommended
+        elif recommended != current:
             reason = "forbidden window"
         if desired != current:
             memory = LegacyMemory(observation.time_s)
@@ -113,10 +113,10 @@ class LegacyHpa:
         if abs(1.0 - ratio) <= self.parameters.tolerance:
             return current, "within tolerance"
         # Rounded first, so that float noise in a mean does not lift a whole number to the next.
-        wanted = max(math.ceil(round(ratio * current, 9)), 1)
-        wanted = min(max(wanted, spec.min_replicas), spec.max_replicas)
+        recommended = max(math.ceil(round(ratio * current, 9)), 1)
+        recommended = min(max(recommended, spec.min_replicas), spec.max_replicas)
         name = self._metric.key
-        return wanted, f"{name} above target" if ratio > 1 else "All metrics below target"
+        return recommended, f"{name} above target" if ratio > 1 else "All metrics below target"
 
     def _target(self) -> float:
         amount = float(self._metric.amount)

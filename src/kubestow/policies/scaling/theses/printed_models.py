@@ -61,9 +61,9 @@ def bounds(least: int, most: int, tolerance: float, *, strict: bool) -> tuple[in
     return max(low, least), min(high, most)
 
 
-def clamp(wanted: int, low: int, high: int) -> int:
+def clamp(recommended: int, low: int, high: int) -> int:
     """Return (3.18)."""
-    return min(max(wanted, low), high)
+    return min(max(recommended, low), high)
 
 
 RESOURCES = ("cpu", "memory")
@@ -148,10 +148,10 @@ class StrictModel:
         used, reason, memory = self._predict(observation, memory, known)
         whole = [max(round(use), 0) for use in used]
         requested = [request for _, request in known.values()]
-        wanted = desired(observation.current_replicas, whole, requested)
-        if wanted is None:
+        recommended = desired(observation.current_replicas, whole, requested)
+        if recommended is None:
             return None, "no request is known", memory
-        return clamp(wanted, *self._bounds), reason, memory
+        return clamp(recommended, *self._bounds), reason, memory
 
     def _predict(
         self,
