@@ -23,6 +23,6 @@ def pod(*containers: pods.Container, name: str = "p", **spec: Any) -> pods.Pod:
 
 
 def node(name: str, labels: dict[str, str] | None = None, **allocatable: str) -> nodes.Node:
-    """Return a node with 110 places for pods unless told otherwise."""
+    """Return a node for 110 pods by default."""
     offered: resources.ResourceList = {**amounts(pods="110"), **amounts(**allocatable)}
     return nodes.Node(name, offered, labels or {})

@@ -1,4 +1,4 @@
-"""Names that survive generated names of pods, and what they were found by."""
+"""Stable names of workloads despite generated names of pods, and their evidence."""
 
 from __future__ import annotations
 

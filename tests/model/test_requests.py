@@ -1,4 +1,4 @@
-"""Effective requests; the arithmetic stands beside each case."""
+"""Effective requests; each case shows its arithmetic."""
 
 from __future__ import annotations
 

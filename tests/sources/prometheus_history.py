@@ -25,7 +25,7 @@ LENGTH = 81
 
 PAST_S, FUTURE_S = 1800, 5400
 SILENT_S = 75.0
-"""For so long at least ``gone_total`` has had no sample; the server looks back 300 s."""
+"""Seconds for which ``gone_total`` has had no sample, at least; the look-back is 300 s."""
 
 MIB = 1024**2
 ODD_TEXT = 'a"b\\c\nd}'
@@ -50,7 +50,7 @@ def gauge(name: str, labels: str, value: float) -> str:
 
 
 def nodes() -> str:
-    """Return what node_exporter shows of two nodes; n2 starts anew before sample 39."""
+    """Return what node_exporter shows of two nodes; n2 restarts before sample 39."""
     cpu, disk, net = "node_cpu_seconds_total", "node_disk", "node_network"
     sda, dm = 'instance="n1",device="sda"', 'instance="n1",device="dm-0"'
     eth, lo, bond = (f'instance="n1",device="{name}"' for name in ("eth0", "lo", "bond0"))

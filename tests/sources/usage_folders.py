@@ -20,7 +20,7 @@ def row(
     key: str = "shop,Deployment,web",
     container: str = "app",
 ) -> str:
-    """Return a line of usage, so many steps after the beginning."""
+    """Return a line of usage, some steps after the beginning."""
     return f"{BEGIN_S + number * STEP_S:.0f},{key},{pod},{container},{cpu},{memory}"
 
 

@@ -149,7 +149,7 @@ def _scale(suffix: str, text: str) -> tuple[Format, int, int]:
         notation, exponent = Format.DECIMAL_SI, _DECIMAL[suffix]
     else:
         notation, exponent = Format.DECIMAL_EXPONENT, int(suffix[1:])
-        if abs(exponent) > 10_000:  # protects memory
+        if abs(exponent) > 10_000:  # a larger one would exhaust memory
             raise ValueError(f"{text!r}: exponent out of range")
     return (notation, 10**exponent, 1) if exponent >= 0 else (notation, 1, 10**-exponent)
 

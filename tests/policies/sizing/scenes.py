@@ -18,7 +18,7 @@ def usage(
     killed: Sequence[float] | None = None,
     step_s: float = 60.0,
 ) -> Usage:
-    """Return usage; if not told, memory is 1000 times the CPU and each row a container."""
+    """Return usage; by default memory is 1000 times the CPU and each row a container."""
     values = np.array(cpu, dtype=np.float64)
     of = np.arange(len(values)) if owners is None else np.array(owners, dtype=np.int64)
     names = [f"ns/Deployment/w/c{place}" for place in range(int(of.max(initial=-1)) + 1)]

@@ -1,4 +1,4 @@
-"""The client: what it sends, what it bears, what it tells."""
+"""The client: its requests, the faults it tolerates, and its errors."""
 
 from __future__ import annotations
 

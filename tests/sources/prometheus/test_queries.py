@@ -1,4 +1,4 @@
-"""Every question of the catalogue, asked of a real Prometheus; the arithmetic stands beside it."""
+"""Every ready-made query, run on a real Prometheus; each case shows its arithmetic."""
 
 from __future__ import annotations
 

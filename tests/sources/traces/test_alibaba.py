@@ -58,7 +58,7 @@ def test_both_ends_of_the_range_are_valid(tmp_path: Path) -> None:
 def test_rows_that_are_missing_are_gaps(tmp_path: Path) -> None:
     rows = [line("c", t, t, t) for t in (0, 10, 20, 50)]
     result = alibaba.read(write(tmp_path / "u.csv", rows))["c"]
-    # Nothing of the value to come is told to the past.
+    # The next value does not leak into the past.
     assert result.values[0].tolist() == [0.0, 10.0, 20.0, 20.0, 20.0, 50.0]
     assert (result.mended.gaps, result.mended.filled) == (2, 4)  # one stretch in each of two series
 

@@ -1,4 +1,4 @@
-"""Usage of a cluster out of a real Prometheus, beside the numbers that were written into it."""
+"""Usage of a cluster from a real Prometheus, compared with the numbers written into it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arena: what an estimator sees, what it is judged by, and what mistakes cost."""
+"""Back-tests: what an estimator gets, what it is compared with, and the cost of misses."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class GuardParameters:
 
     Attributes:
         cpu_floor_m: Smallest CPU request, in millicores (krr's floor).
-        memory_floor_bytes: Smallest memory request; container runtimes need about that much.
+        memory_floor_bytes: Smallest memory request; with less, container runtimes themselves fail.
         min_change: Changes of a request below this share are not made (VPA's updater: 10 %).
         memory_limit: Memory limit: equal to the request (Böttcher 2023, 3.11), none, in proportion
             as before, or unchanged.

@@ -58,7 +58,7 @@ def add_cpu(
     gathering: Gathering,
     request_m: int = 0,
 ) -> bool:
-    """Add a CPU sample; tell whether it counted (not negative, later than the last one)."""
+    """Add a CPU sample; return whether it counted (not negative, later than the last one)."""
     if cpu_m < 0 or time_ns <= container.last_cpu_ns:
         return False
     weight = LEAST_WEIGHT
@@ -78,7 +78,7 @@ def add_memory(
     *,
     oom: bool = False,
 ) -> bool:
-    """Add a memory sample; tell whether it counted (not negative, not older than the last one)."""
+    """Add a memory sample; return whether it counted (not negative, not older than the last)."""
     if memory_bytes < 0 or (not oom and time_ns < container.last_memory_ns):
         return False
     container.last_memory_ns = time_ns
@@ -113,7 +113,7 @@ def record_oom(
     time_ns: int,
     gathering: Gathering,
 ) -> bool:
-    """Take an OOM kill up as an artificial peak; tell whether it counted (not too old)."""
+    """Add an OOM kill as an artificial peak; return whether it counted (not too old)."""
     if _too_old(container, time_ns, gathering):
         return False
     # The guess of an earlier kill is left out on purpose, lest kills in a row run away.

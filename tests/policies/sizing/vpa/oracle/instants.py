@@ -1,4 +1,4 @@
-"""Go's arithmetic and notation of instants, beside what ships of it."""
+"""Go's arithmetic and notation of instants, in addition to the shipped part."""
 
 from __future__ import annotations
 

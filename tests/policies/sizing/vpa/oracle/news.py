@@ -1,4 +1,4 @@
-"""What the oracle is told each round: samples, OOM kills, which pods exist."""
+"""Inputs of the oracle in each round: samples, OOM kills, which pods exist."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Cap the sum over a pod's containers to a LimitRange of type Pod.
 
 From ``applyPodLimitRange`` in ``pkg/utils/vpa/capping.go`` (VPA 1.7). Where upstream would write
-into a bound that a container does not have, and panic, this code skips the write.
+into a bound that a container does not have, and so fail, this code skips the write.
 """
 
 from __future__ import annotations
