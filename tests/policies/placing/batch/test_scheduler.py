@@ -47,19 +47,19 @@ def assert_equal_choices(
     features: versions.SchedulerFeatures,
     seed: int,
 ) -> None:
-    """Place the pending pods both ways, ties drawn from the same numbers."""
+    """Place the pending pods with both schedulers, ties drawn from the same numbers."""
     wanted = cluster.pending
     flags = {"use_status": features.resized_pods, "pod_level": features.pod_level}
     fast, slow = (states.from_cluster(cluster, **flags) for _ in range(2))
     rows = batch_scheduler.place_batch(wanted, fast, profile, features, np.random.default_rng(seed))
     chances = np.random.default_rng(seed).random(len(wanted))
     scheduler = scheduler_scheduler.Scheduler(profile, features)
-    for wish, row, chance in zip(wanted, rows.tolist(), chances, strict=True):
-        top = scheduler.place(wish, slow).top
+    for pending, row, chance in zip(wanted, rows.tolist(), chances, strict=True):
+        top = scheduler.place(pending, slow).top
         expected = -1 if len(top) == 0 else int(top[int(chance * len(top))])
-        assert row == expected, wish.key
+        assert row == expected, pending.key
         if row >= 0:
-            slow.place(wish, row)
+            slow.place(pending, row)
     assert (fast.requested == slow.requested).all()
     assert (fast.nonzero == slow.nonzero).all()
     for mine, theirs in zip(fast.groups, slow.groups, strict=False):

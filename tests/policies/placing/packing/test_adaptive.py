@@ -1,4 +1,4 @@
-"""What `adaptive` learns from the pods it has seen."""
+"""What `adaptive` learns from the pods that have arrived."""
 
 import numpy as np
 import pytest

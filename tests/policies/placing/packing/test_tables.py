@@ -26,7 +26,7 @@ def test_opening_order_follows_price_per_capacity(
 def test_a_dearer_shape_is_opened_for_what_the_cheap_one_cannot_hold() -> None:
     instance = instances.make_instance([[6], [3], [3], [3]], [[8], [4]], costs=[3.0, 1.0])
     packing = heuristics.pack(instance, heuristics.HEURISTICS.get("first-fit"))
-    # 6 needs shape 0; of the threes none fits beside it (6 + 3 > 8); each opens a cheap node.
+    # 6 needs shape 0; none of the threes fits with it (6 + 3 > 8); each opens a cheap node.
     assert packing.shape_of_node.tolist() == [0, 1, 1, 1]
 
 

@@ -166,7 +166,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"profiles": [{"pluginConfig": fit(type="Best")}]}, "expected one of LeastAllocated"),
     ({"profiles": [{"pluginConfig": fit(type="RequestedToCapacityRatio")}]}, "must be specified"),
     ({"profiles": [{"pluginConfig": fit(type="MostAllocated", requestedToCapacityRatio=SHAPE)}]},
-     "must be left out"),
+     "must be omitted"),
     ({"profiles": [{"pluginConfig": fit(type="RequestedToCapacityRatio",
                                         requestedToCapacityRatio=SHAPE)}]}, "increasing order"),
     ({"profiles": [{"pluginConfig": fit(type="LeastAllocated",

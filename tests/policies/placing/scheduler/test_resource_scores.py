@@ -1,4 +1,4 @@
-"""Resource scores with the working beside them, and the trap of the 85 % knee."""
+"""Resource scores with worked arithmetic, and the flaw of the 85 % knee."""
 
 from __future__ import annotations
 

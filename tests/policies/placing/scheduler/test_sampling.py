@@ -1,4 +1,4 @@
-"""How many nodes are looked at, against upstream's own table, and where the next look begins."""
+"""How many nodes are evaluated, against upstream's own table, and where the next sample starts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def test_the_look_goes_round_and_the_next_begins_at_the_first_node_left_out() ->
 
 
 def test_nodes_that_were_refused_on_the_way_are_not_looked_at_again_first() -> None:
-    # Rows 100 to 149 are not feasible: upstream passes them while it looks for one node too many.
+    # Rows 100 to 149 are not feasible: upstream passes them while it searches for one node too
+    # many.
     feasible = np.array([*range(100), *range(150, 300)])
     chosen, following = sampling.take(feasible, 300, sampling.NodeSample(0, 10))
     assert chosen.tolist() == list(range(100))

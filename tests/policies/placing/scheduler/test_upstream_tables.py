@@ -145,7 +145,7 @@ MENDED = (
 
 
 def defaulting_mends(case: recorded.Json) -> bool:
-    """Tell whether all complaints are about missing defaults."""
+    """Return whether all complaints are about missing defaults."""
     error: str = case["expect"]["error"]
     complaints = sum(error.count(f": {kind}") for kind in ("Invalid", "Required", "Forbidden",
                                                           "Duplicate", "Unsupported"))  # fmt: skip

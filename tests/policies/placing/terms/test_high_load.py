@@ -19,18 +19,18 @@ NAN = float("nan")
 
 
 def walk(
-    parameters: high_load.HighLoadParameters, *looks: tuple[float, tuple[float, ...]]
+    parameters: high_load.HighLoadParameters, *updates: tuple[float, tuple[float, ...]]
 ) -> list[bool]:
-    """Return whether one node has the taint after each look at (time, shares)."""
+    """Return whether one node has the taint after each update with (time, shares)."""
     memory, result = high_load.begin(1), []
-    for time_s, shares in looks:
+    for time_s, shares in updates:
         memory, _ = high_load.update_high_load(memory, np.array([shares]), time_s, parameters)
         result.append(bool(memory.tainted[0]))
     return result
 
 
 def test_any_resource_at_eighty_percent_taints_and_all_below_seventy_clear() -> None:
-    looks = [
+    updates = [
         (0.0, (0.79, 0.79)),
         (60.0, (0.2, 0.8)),
         (120.0, (0.2, 0.79)),
@@ -38,29 +38,29 @@ def test_any_resource_at_eighty_percent_taints_and_all_below_seventy_clear() -> 
         (240.0, (0.71, 0.2)),
         (300.0, (0.69, 0.69)),
     ]
-    assert walk(USUAL, *looks) == [False, True, True, True, True, False]
+    assert walk(USUAL, *updates) == [False, True, True, True, True, False]
 
 
 def test_as_printed_it_flaps_around_eighty_percent() -> None:
-    looks = [(float(k), (0.8 if k % 2 else 0.79,)) for k in range(6)]
-    assert walk(STRICT, *looks) == [False, True, False, True, False, True]
-    assert walk(USUAL, *looks) == [False, True, True, True, True, True]
+    updates = [(float(k), (0.8 if k % 2 else 0.79,)) for k in range(6)]
+    assert walk(STRICT, *updates) == [False, True, False, True, False, True]
+    assert walk(USUAL, *updates) == [False, True, True, True, True, True]
 
 
 def test_a_node_keeps_what_it_has_for_a_while() -> None:
-    looks = [(0.0, (0.9,)), (59.0, (0.1,)), (60.0, (0.1,)), (61.0, (0.9,)), (120.0, (0.9,))]
-    assert walk(USUAL, *looks) == [True, True, False, False, True]
+    updates = [(0.0, (0.9,)), (59.0, (0.1,)), (60.0, (0.1,)), (61.0, (0.9,)), (120.0, (0.9,))]
+    assert walk(USUAL, *updates) == [True, True, False, False, True]
 
 
 def test_what_is_unknown_changes_nothing() -> None:
-    looks = [
+    updates = [
         (0.0, (NAN, NAN)),
         (60.0, (NAN, 0.9)),
         (120.0, (NAN, NAN)),
         (180.0, (NAN, 0.1)),
         (240.0, (0.1, 0.1)),
     ]
-    assert walk(USUAL, *looks) == [False, True, True, True, False]
+    assert walk(USUAL, *updates) == [False, True, True, True, False]
 
 
 def test_changes_name_the_nodes() -> None:
@@ -109,7 +109,7 @@ class Tainting(RuleBasedStateMachine):
         wait_s=st.floats(0.0, 100.0),
         shares=st.lists(st.floats(0.0, 1.2), min_size=8, max_size=8),
     )
-    def look(self, wait_s: float, shares: list[float]) -> None:
+    def update(self, wait_s: float, shares: list[float]) -> None:
         self.time_s += wait_s
         loads = np.array(shares).reshape(4, 2)
         before = self.memory.tainted
@@ -139,7 +139,7 @@ TestTainting = Tainting.TestCase
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30))
 def test_hysteresis_never_changes_more_often_than_the_printed_rule(loads: list[float]) -> None:
-    looks = [(float(k), (share,)) for k, share in enumerate(loads)]
+    updates = [(float(k), (share,)) for k, share in enumerate(loads)]
     calm = high_load.HighLoadParameters(dwell=0.0)
-    changes = [np.count_nonzero(np.diff([False, *walk(p, *looks)])) for p in (calm, STRICT)]
+    changes = [np.count_nonzero(np.diff([False, *walk(p, *updates)])) for p in (calm, STRICT)]
     assert changes[0] <= changes[1]

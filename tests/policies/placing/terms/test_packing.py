@@ -16,7 +16,7 @@ THREE = ("cpu", "memory", "example.com/gpu")
 
 
 def draw_state(rng: np.random.Generator, *, filled: bool) -> states.ClusterState:
-    """Return eight nodes of different sizes, with pods on them if asked for."""
+    """Return eight nodes of different sizes, optionally with pods on them."""
     capacities = rng.integers(500, 1500, (8, 3))
     state = make_state(*capacities.tolist(), names=THREE)
     if filled:

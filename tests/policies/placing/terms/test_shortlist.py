@@ -51,7 +51,7 @@ def test_the_best_is_left_and_nothing_worse_than_what_is_not(scores: np.ndarray)
 
 
 @pytest.mark.parametrize(
-    ("spec", "owner", "wishes"),
+    ("spec", "owner", "expected"),
     [
         ({}, None, False),
         ({}, "Job", False),
@@ -65,11 +65,11 @@ def test_the_best_is_left_and_nothing_worse_than_what_is_not(scores: np.ndarray)
     ],
 )
 def test_pods_that_are_spread_or_prefer_something_have_wishes(
-    spec: dict[str, Any], owner: str | None, wishes: bool
+    spec: dict[str, Any], owner: str | None, expected: bool
 ) -> None:
     reference = None if owner is None else pods.OwnerReference("v1", owner, "o")
     pod = pods.Pod("p", pods.PodSpec((pods.Container("c"),), **spec), owner=reference)
-    assert shortlist.has_preferences(pod) is wishes
+    assert shortlist.has_preferences(pod) is expected
 
 
 @pytest.mark.parametrize("decision", catalog.DECISIONS)

@@ -225,12 +225,12 @@ def settle(
     links: Links,
     c: int,
     row: int,
-    room: Room,
+    buffers: Room,
 ) -> None:
     """Place a pod of a class on a node and update all counts."""
     for j in range(len(nodes.used)):
         nodes.used[j, row] += classes.taken[c, j]
-    write_before(rules, nodes, row, row + 1, room)
+    write_before(rules, nodes, row, row + 1, buffers)
     link = classes.link[c]
     for index in range(links.joins_first[link], links.joins_first[link + 1]):
         g = links.joins[index]
@@ -275,7 +275,7 @@ def place_classes(
     feasible = np.empty(count, np.bool_)
     score = np.empty(count)
     raw = np.empty(count)
-    room = Room(
+    buffers = Room(
         np.empty((len(rules.balanced_column), count)),
         np.empty(count), np.empty(count), np.empty(count), np.empty(count),
         np.empty(count), np.empty(count), np.empty(count), np.empty(count),
@@ -291,13 +291,13 @@ def place_classes(
         np.empty(count, np.bool_),
         np.empty(count),
     )
-    write_before(rules, nodes, 0, count, room)
+    write_before(rules, nodes, 0, count, buffers)
     scratch = len(cache.read_until) - 1
     for p in range(len(class_of_pod)):
         c = class_of_pod[p]
         slot = classes.slot[c] if classes.slot[c] >= 0 else scratch
         link = classes.link[c]
-        refresh(rules, nodes, classes, c, chosen, p, cache, slot, room, block)
+        refresh(rules, nodes, classes, c, chosen, p, cache, slot, buffers, block)
         kind = classes.static[c]
         for row in range(count):
             feasible[row] = cache.fits[slot, row] & statics.admitted[kind, row]
@@ -308,4 +308,4 @@ def place_classes(
         add_pulls(tallies, links, link, feasible, raw, score, rules.weights[PODS])
         chosen[p] = choose(nodes, feasible, score, chances[p])
         if chosen[p] != UNPLACED:
-            settle(rules, nodes, classes, tallies, links, c, chosen[p], room)
+            settle(rules, nodes, classes, tallies, links, c, chosen[p], buffers)

@@ -51,10 +51,16 @@ def shape_value(rules: BatchRules, percent: float) -> float:
 
 @inlined
 def add_fit_scores(
-    rules: BatchRules, nodes: BatchNodes, classes: Classes, c: int, room: Room, low: int, high: int
+    rules: BatchRules,
+    nodes: BatchNodes,
+    classes: Classes,
+    c: int,
+    buffers: Room,
+    low: int,
+    high: int,
 ) -> None:
     """Add the weighted score of NodeResourcesFit for the nodes ``low`` to ``high``."""
-    total, weights = room.total, room.number
+    total, weights = buffers.total, buffers.number
     total[low:high] = 0.0
     weights[low:high] = 0.0
     for i in range(len(rules.fit_column)):
@@ -81,7 +87,7 @@ def add_fit_scores(
             mean = whole_quotient(2.0 * total[row] + weights[row], 2.0 * sum_of_weights)
         else:
             mean = whole_quotient(total[row], sum_of_weights)
-        room.score[row] += factor * mean
+        buffers.score[row] += factor * mean
 
 
 @inlined
@@ -90,7 +96,7 @@ def write_evenness(
     nodes: BatchNodes,
     amounts: Floats,
     share: float,
-    room: Room,
+    buffers: Room,
     even: Floats,
     low: int,
     high: int,
@@ -102,12 +108,12 @@ def write_evenness(
         nodes: The nodes.
         amounts: The pod's request of each resource; a negative value omits the resource.
         share: Whether the pod counts.
-        room: Scratch.
+        buffers: Buffers for intermediate results.
         even: Filled with the evenness of each node.
         low: First node.
         high: One after the last node.
     """
-    total, number, first, last = room.total, room.number, room.first, room.last
+    total, number, first, last = buffers.total, buffers.number, buffers.first, buffers.last
     for row in range(low, high):
         total[row] = number[row] = first[row] = last[row] = 0.0
     considered = 0
@@ -122,57 +128,67 @@ def write_evenness(
             full = nodes.offered[column, row] if counts else 1.0
             fraction = (nodes.used[column, row] + amount) / full
             fraction = 1.0 if fraction > 1.0 else fraction
-            room.fractions[i, row] = fraction if counts else -1.0
+            buffers.fractions[i, row] = fraction if counts else -1.0
             first[row] = fraction if counts and number[row] == 0.0 else first[row]
             last[row] = fraction if counts else last[row]
             total[row] += fraction if counts else 0.0
             number[row] += 1.0 if counts else 0.0
     if considered > 2:
-        write_deviations(rules, amounts, room, low, high)
+        write_deviations(rules, amounts, buffers, low, high)
     else:
         for row in range(low, high):
-            room.deviation[row] = 0.0
+            buffers.deviation[row] = 0.0
     for row in range(low, high):
         # Upstream has a special case for two resources, which can differ in the last bit.
         pair = abs((first[row] - last[row]) / 2.0)
-        deviation = pair if number[row] == 2.0 else room.deviation[row]
+        deviation = pair if number[row] == 2.0 else buffers.deviation[row]
         even[row] = np.floor((1.0 - deviation) * 100.0)
 
 
 @inlined
-def write_deviations(rules: BatchRules, amounts: Floats, room: Room, low: int, high: int) -> None:
+def write_deviations(
+    rules: BatchRules, amounts: Floats, buffers: Room, low: int, high: int
+) -> None:
     """Write the standard deviation of the allocated fractions of each node; 0 for one or none."""
-    mean, deviation = room.mean, room.deviation
+    mean, deviation = buffers.mean, buffers.deviation
     for row in range(low, high):
-        mean[row] = room.total[row] / (room.number[row] if room.number[row] > 0.0 else 1.0)
+        mean[row] = buffers.total[row] / (buffers.number[row] if buffers.number[row] > 0.0 else 1.0)
         deviation[row] = 0.0
     for i in range(len(rules.balanced_column)):
         if rules.balanced_column[i] < 0 or amounts[i] < 0.0:
             continue
         for row in range(low, high):
-            fraction = room.fractions[i, row]
+            fraction = buffers.fractions[i, row]
             distance = fraction - mean[row]
             deviation[row] += distance * distance if fraction >= 0.0 else 0.0
     for row in range(low, high):
-        number = room.number[row] if room.number[row] > 0.0 else 1.0
+        number = buffers.number[row] if buffers.number[row] > 0.0 else 1.0
         deviation[row] = np.sqrt(deviation[row] / number) if number > 1.0 else 0.0
 
 
 @inlined
 def add_balance(
-    rules: BatchRules, nodes: BatchNodes, classes: Classes, c: int, room: Room, low: int, high: int
+    rules: BatchRules,
+    nodes: BatchNodes,
+    classes: Classes,
+    c: int,
+    buffers: Room,
+    low: int,
+    high: int,
 ) -> None:
     """Add the weighted score of BalancedAllocation, or of its change."""
     factor = float(rules.weights[BALANCE])
-    write_evenness(rules, nodes, classes.balanced_amount[c], 1.0, room, room.after, low, high)
+    write_evenness(rules, nodes, classes.balanced_amount[c], 1.0, buffers, buffers.after, low, high)
     if not rules.balance_change:
         for row in range(low, high):
-            room.score[row] += factor * room.after[row]
+            buffers.score[row] += factor * buffers.after[row]
         return
     before = nodes.evenness[classes.balance_set[c]]
     for row in range(low, high):
         # The sum is never negative, so floor truncates like Go.
-        room.score[row] += factor * (50.0 + np.floor((50.0 + room.after[row] - before[row]) / 2.0))
+        buffers.score[row] += factor * (
+            50.0 + np.floor((50.0 + buffers.after[row] - before[row]) / 2.0)
+        )
 
 
 @inlined
@@ -181,7 +197,7 @@ def refresh_range(
     nodes: BatchNodes,
     classes: Classes,
     c: int,
-    room: Room,
+    buffers: Room,
     fits: Bools,
     score: Floats,
     low: int,
@@ -190,7 +206,7 @@ def refresh_range(
     """Compute fit and resource scores of a class for the nodes ``low`` to ``high``."""
     for row in range(low, high):
         fits[row] = classes.possible[c] or not rules.filter_fit
-        room.score[row] = 0.0
+        buffers.score[row] = 0.0
     if rules.filter_fit:
         for j in range(len(nodes.offered)):
             amount = classes.requested[c, j]
@@ -198,11 +214,11 @@ def refresh_range(
                 for row in range(low, high):
                     fits[row] &= amount <= nodes.offered[j, row] - nodes.used[j, row]
     if rules.weights[FIT] > 0:
-        add_fit_scores(rules, nodes, classes, c, room, low, high)
+        add_fit_scores(rules, nodes, classes, c, buffers, low, high)
     if rules.weights[BALANCE] > 0 and classes.balanced[c]:
-        add_balance(rules, nodes, classes, c, room, low, high)
+        add_balance(rules, nodes, classes, c, buffers, low, high)
     for row in range(low, high):
-        score[row] = room.score[row]
+        score[row] = buffers.score[row]
 
 
 @compiled
@@ -215,7 +231,7 @@ def refresh(
     done: int,
     cache: Cache,
     slot: int,
-    room: Room,
+    buffers: Room,
     block: BatchBlock,
 ) -> None:
     """Update the cached resource scores of a class."""
@@ -224,7 +240,7 @@ def refresh(
     count = nodes.offered.shape[1]
     if classes.slot[c] < 0 or since < 0 or 2 * (done - since) > count:
         fits, score = cache.fits[slot], cache.score[slot]
-        refresh_range(rules, nodes, classes, c, room, fits, score, 0, count)
+        refresh_range(rules, nodes, classes, c, buffers, fits, score, 0, count)
         return
     # Changed nodes are gathered contiguously, so that loops over them vectorize too.
     changed = 0
@@ -240,17 +256,24 @@ def refresh(
         for j in range(len(nodes.evenness)):
             block.nodes.evenness[j, changed] = nodes.evenness[j, row]
         changed += 1
-    refresh_range(rules, block.nodes, classes, c, room, block.fits, block.score, 0, changed)
+    refresh_range(rules, block.nodes, classes, c, buffers, block.fits, block.score, 0, changed)
     for k in range(changed):
         cache.fits[slot, block.rows[k]] = block.fits[k]
         cache.score[slot, block.rows[k]] = block.score[k]
 
 
 @inlined
-def write_before(rules: BatchRules, nodes: BatchNodes, low: int, high: int, room: Room) -> None:
+def write_before(rules: BatchRules, nodes: BatchNodes, low: int, high: int, buffers: Room) -> None:
     """Update the current balance of nodes, for each set of resources in use."""
     if rules.balance_change:
         for index in range(len(rules.balance_sets)):
             write_evenness(
-                rules, nodes, rules.balance_sets[index], 0.0, room, nodes.evenness[index], low, high
+                rules,
+                nodes,
+                rules.balance_sets[index],
+                0.0,
+                buffers,
+                nodes.evenness[index],
+                low,
+                high,
             )

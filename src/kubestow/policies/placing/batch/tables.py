@@ -60,7 +60,7 @@ class BatchNodes(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Scratch space of one number per node for the resource scores."""
+    """Buffers of one number per node for the resource scores."""
 
     fractions: Floats  # [resources of the balance, nodes]; -1 where it does not count
     total: Floats

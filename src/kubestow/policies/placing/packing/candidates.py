@@ -80,7 +80,7 @@ def score_candidates(
         values: Filled with the score of every candidate, higher is better.
     """
     count, d = len(cluster.rows), len(cluster.columns)
-    reference = count  # the row behind the candidates
+    reference = count  # the row after the candidates
     capacity, used = np.empty((count + 1, d)), np.empty((count, d))
     demand = np.empty((1, d))
     for j in range(d):

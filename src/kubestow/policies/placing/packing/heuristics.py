@@ -97,7 +97,7 @@ _ALL = (
     Heuristic(
         "adaptive",
         "AD",
-        "Fills when pods are large, balances when they are small, by the demand seen so far.",
+        "Fills when pods are large, balances when they are small, by the demand observed so far.",
         scores.BLEND_BY_DEMAND,
         parameters.AdaptiveParameters(),
     ),

@@ -193,13 +193,13 @@ def _expanded(
 def _with_arguments(
     profile: profiles_profile.Profile, configs: decoding.Field
 ) -> profiles_profile.Profile:
-    seen: set[str] = set()
+    configured: set[str] = set()
     for config in configs.items():
         plugin_arguments.refuse_unknown(config, ("name", "args"))
         name = config["name"].text()
-        if name in seen:
+        if name in configured:
             raise config["name"].refuse("duplicate plugin configuration")
-        seen.add(name)
+        configured.add(name)
         if name in plugin_arguments.READERS:
             attribute, reader = plugin_arguments.READERS[name]
             profile = replace(profile, **{attribute: reader(config["args"])})

@@ -77,7 +77,7 @@ def fit(args: decoding.Field) -> profiles_profile.FitArgs:
     if kind == profiles_profile.RATIO and ratio.missing:
         raise ratio.refuse(f"must be specified when type is {profiles_profile.RATIO}")
     if kind != profiles_profile.RATIO and not ratio.missing:
-        raise ratio.refuse(f"must be left out when type is not {profiles_profile.RATIO}")
+        raise ratio.refuse(f"must be omitted when type is not {profiles_profile.RATIO}")
     return profiles_profile.FitArgs(
         strategy=kind,
         resources=_weights(strategy["resources"], most=100),
@@ -121,7 +121,7 @@ def spread(args: decoding.Field) -> profiles_profile.SpreadArgs:
         if system:
             raise args["defaultingType"].refuse("must be List when defaultConstraints are given")
         if not item["labelSelector"].missing:
-            raise item["labelSelector"].refuse("must be left out, it is deduced for each pod")
+            raise item["labelSelector"].refuse("must be omitted, it is derived for each pod")
         constraint = affinities.spread_constraint(item, {})
         if any((c.topology_key, c.hard) == (constraint.topology_key, constraint.hard)
                for c in constraints):  # fmt: skip

@@ -47,7 +47,7 @@ def take(feasible: arrays.Ints, nodes: int, sample: NodeSample) -> tuple[arrays.
     """Return the feasible rows of the sample, and where the next sample starts.
 
     Args:
-        feasible: Rows of all feasible nodes, rising.
+        feasible: Rows of all feasible nodes, ascending.
         nodes: Number of nodes.
         sample: Where to start, and what share is enough.
     """

@@ -42,7 +42,7 @@ class TermEntry:
 _ALL = (
     TermEntry(
         clbp.NAME,
-        "Keeps loads of five resources alike and below 80 % (Shi 2023), soundly or as printed.",
+        "Balances five resources and keeps load below 80 % (Shi 2023), corrected or as printed.",
         clbp_parameters.ClbpParameters,
         clbp.Clbp,
         measured=True,
@@ -50,7 +50,7 @@ _ALL = (
     ),
     TermEntry(
         load_aware.NAME,
-        "Where measured load, and that of pods not measured yet, leaves most room.",
+        "Prefers nodes with the lowest load, measured plus assumed for pods not measured yet.",
         load_aware.LoadAwareParameters,
         load_aware.LoadAware,
         measured=True,

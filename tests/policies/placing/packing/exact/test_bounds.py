@@ -1,4 +1,4 @@
-"""Lower bounds are never above the optimum, and as high as the arithmetic beside them says."""
+"""Lower bounds are never above the optimum, and as high as the arithmetic in the comments says."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The improvement search never makes worse, ends when told, and depends on its seed alone."""
+"""The improvement search never makes a packing worse, obeys its limits, and depends on its seed."""
 
 import math
 

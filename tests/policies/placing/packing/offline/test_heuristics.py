@@ -59,7 +59,7 @@ def test_completion_finds_perfect_nodes_where_first_fit_decreasing_does_not() ->
 
 
 def test_items_without_partners_come_first() -> None:
-    # The item (9, 9) fits beside none, (6, 1) only beside (1, 6) and (4, 4).
+    # The item (9, 9) fits with no other, (6, 1) only with (1, 6) and (4, 4).
     instance = instances.make_instance([[4, 4], [6, 1], [1, 6], [9, 9], [4, 5]], [10, 10])
     packing = heuristics.OFFLINE_HEURISTICS.get("completion").pack(instance)
     assert packing.node_of_item[3] == 0

@@ -1,4 +1,4 @@
-"""Measures of size, with the arithmetic beside them."""
+"""Measures of size, with the arithmetic in comments."""
 
 import numpy as np
 import pytest

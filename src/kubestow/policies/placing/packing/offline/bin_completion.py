@@ -7,8 +7,7 @@ that fit in addition (``knapsack``). Value measures how hard an item will be to 
   weighs more, the more of it the remaining items request; raised to a power above 1, so that one
   large item is worth more than several small ones of the same sum;
 - its isolation, the share of remaining items that do not fit together with it on an empty node.
-Items
-  with few possible partners go first, as in the matching heuristic of Karp & Sipser (1981).
+  Items with few possible partners go first, as in the matching heuristic of Karp & Sipser (1981).
 
 The idea of completing nodes one by one: Gupta & Ho 1999 (minimum bin slack), Korf 2002 (bin
 completion). Measured against published heuristics in docs/evidence/vector-packing.
