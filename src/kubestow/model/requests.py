@@ -32,7 +32,7 @@ _Chosen = Callable[[pods.Container], resources.ResourceList]
 
 @dataclass(frozen=True, slots=True)
 class RequestRules:
-    """Which parts of a pod count.
+    """The parts of a pod that count as requests.
 
     Attributes:
         use_status: Whether in-place resize is on: values reported by the node count too.

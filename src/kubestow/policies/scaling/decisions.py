@@ -86,7 +86,7 @@ class ScalingDecision:
 
 @runtime_checkable
 class ScalerMemory(Protocol):
-    """What a scaler remembers; immutable and storable."""
+    """The memory of a scaler; immutable and storable."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the memory as plain values, ready for JSON."""

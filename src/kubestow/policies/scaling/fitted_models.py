@@ -45,7 +45,7 @@ class ModelMemory:
     """The memory of a scaler with a fitted model.
 
     Attributes:
-        sync: What is carried from sync to sync.
+        sync: Memory common to predictive scalers.
         names: Names of the rows.
         values: One row per metric, one column per sync, oldest first.
         fitted: The model, updated to the newest point; ``None`` before the first fit.

@@ -46,7 +46,7 @@ class HorizonParameters:
 
 @dataclass(frozen=True, slots=True)
 class SyncMemory:
-    """What predictive scalers carry from sync to sync.
+    """The memory from sync to sync common to predictive scalers.
 
     Attributes:
         startups: Measured start-up times.

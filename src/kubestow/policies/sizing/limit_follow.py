@@ -28,7 +28,7 @@ Share = Annotated[float, decoding.ValueBounds(least=0.0)]
 
 @dataclass(frozen=True, slots=True)
 class LimitFollowParameters:
-    """How closely limits follow usage.
+    """Parameters of ``limit-follow``.
 
     Attributes:
         strict: Use the printed rule, which goes below usage after a fall.

@@ -15,10 +15,10 @@ from kubestow.policies.scaling.ahead import frame
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutlookMemory:
-    """What a proposer remembers of syncs and of demand.
+    """The memory of an outlook proposer.
 
     Attributes:
-        sync: What is carried from sync to sync.
+        sync: Memory common to predictive scalers.
         outlook: State of the forecast.
         needs: Recent times and pods needed; empty unless ``settle`` keeps them.
         first: Time and replicas of the first sync.

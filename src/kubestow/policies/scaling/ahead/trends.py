@@ -74,7 +74,7 @@ class TrendMemory:
     """Recent samples of demand.
 
     Attributes:
-        sync: What is carried from sync to sync.
+        sync: Memory common to predictive scalers.
         samples: Times and loads, oldest first.
     """
 

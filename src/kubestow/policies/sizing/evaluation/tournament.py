@@ -30,7 +30,7 @@ Mapper = Callable[[Ask, Iterable[estimates.Estimator]], Iterable[Answers]]
 
 @dataclass(frozen=True, slots=True)
 class TournamentParameters:
-    """How candidates are compared.
+    """Parameters of the comparison of candidates.
 
     Attributes:
         window_s: Length of a test window in seconds: as long as a recommendation should hold.

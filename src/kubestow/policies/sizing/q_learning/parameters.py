@@ -23,7 +23,7 @@ Count = Annotated[int, decoding.ValueBounds(least=1)]
 
 @dataclass(frozen=True, slots=True)
 class QParameters:
-    """How agents learn.
+    """Parameters of the agents' learning.
 
     Units are those of the grid: megabytes of 10^6 bytes for memory, millicores for CPU.
 

@@ -54,7 +54,7 @@ class Rows(NamedTuple):
 
 
 class BankRules(NamedTuple):
-    """How samples are aggregated (``parameters.Gathering``)."""
+    """Rules of aggregating samples (``parameters.Gathering``)."""
 
     interval: int
     oom_ratio: float

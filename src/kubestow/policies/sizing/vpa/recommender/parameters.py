@@ -135,7 +135,7 @@ _SHARES = (
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """How the samples of a container are aggregated.
+    """Rules of aggregating the samples of a container.
 
     Attributes:
         cpu_half_life_ns: Half-life of CPU samples.
@@ -157,7 +157,7 @@ class Gathering:
 
 
 def gathering(parameters: VpaParameters) -> Gathering:
-    """Return how samples are aggregated."""
+    """Return the rules of aggregating samples."""
     interval_ns = instants.from_seconds(parameters.memory_interval_s)
     return Gathering(
         cpu_half_life_ns=instants.from_seconds(parameters.cpu_half_life_s),
