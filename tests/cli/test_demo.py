@@ -36,7 +36,7 @@ def test_the_demonstration_shows_four_ways_and_writes_a_page(
     for way in demonstrating.VARIANTS:
         assert way.name in shown
     page = (tmp_path / "report.html").read_text()
-    assert "A day of a shop, run four ways" in page
+    assert "A day of a web shop in four variants" in page
     assert "Scaled one pod start ahead" in page
     assert "Requests against use" in page
     assert "as guessed" in page

@@ -29,7 +29,7 @@ def page(result: comparison.Comparison) -> str:
 
 def test_the_page_has_every_part(page: str) -> None:
     assert "<title>Comparison of tiny</title>" in page
-    for heading in ("Cost against quality", "Measures", "Differences to the baseline"):
+    for heading in ("Cost against quality", "Measures", "Differences from the baseline"):
         assert f"<h2>{heading}</h2>" in page
     assert len(re.findall(r'<figure><div id="chart-', page)) == 3
     assert "0.9 minus 0.4" in page

@@ -48,10 +48,10 @@ def test_the_chart_has_three_lines_a_band_and_the_gate() -> None:
     lines = chart["datasets"][upper["layer"][1]["data"]["name"]]
     by_name = {
         name: [(row["hour"], row["pods"]) for row in lines if row["what"] == name]
-        for name in ("expected", "work", "replicas")
+        for name in ("forecast", "load", "replicas")
     }
-    assert by_name["expected"] == [(0.0667, 3.75), (1.0, 4.5)]
-    assert by_name["work"] == [(0.0167, 3.0), (0.0333, 3.5), (0.5, 4.0)]
+    assert by_name["forecast"] == [(0.0667, 3.75), (1.0, 4.5)]
+    assert by_name["load"] == [(0.0167, 3.0), (0.0333, 3.5), (0.5, 4.0)]
     assert by_name["replicas"] == [(0.0167, 5.0), (0.0333, 6.0), (0.5, 8.0)]
 
 
@@ -75,5 +75,5 @@ def test_a_browser_draws_the_chart(tmp_path: Path) -> None:
     figure = pages.make_figure(outlook_charts.outlook_chart(SERIES), "What was expected.")
     page.write_text(pages.render("Ahead", [figure]), encoding="utf-8")
     drawn = browsers.open_page(page, tmp_path / "profile")
-    for text in ("<svg", "expected", "work", "replicas", "last value"):
+    for text in ("<svg", "forecast", "load", "replicas", "last value"):
         assert text in drawn

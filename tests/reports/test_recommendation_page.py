@@ -41,13 +41,13 @@ def test_the_page_has_every_part(result: pipeline.RecommendResult) -> None:
     page = make_page(result)
     assert "<title>Recommended requests</title>" in page
     for heading in (
-        "Request against use, now and then", "Waste by namespace",
-        "The containers that matter most", "All advice",
+        "Requests and usage, before and after", "Waste by namespace",
+        "The most urgent containers", "All recommendations",
     ):  # fmt: skip
         assert f"<h2>{heading}</h2>" in page
     assert len(re.findall(r'<figure><div id="chart-', page)) == 3
     # Fifteen pods of one core on nodes of four, and one that requests nothing.
-    assert "Packed, they take 4 nodes now" in page
+    assert "Packed, they need 4 nodes now" in page
     assert "shop/Deployment/app-00/app" in page
     assert not re.search(r"<(script|link)[^>]*(src|href)=", page)  # nothing to fetch
 

@@ -36,11 +36,11 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> outcomes.RunOutcome:
 def test_the_page_has_every_part(troubled: outcomes.RunOutcome) -> None:
     page = simulation_page.make_page(troubled)
     assert "<title>Simulation of tiny</title>" in page
-    for heading in ("Time lines", "Services", "Nodes", "Events of note"):
+    for heading in ("Timelines", "Services", "Nodes", "Notable events"):
         assert f"<h2>{heading}</h2>" in page
     assert len(re.findall(r'<figure><div id="chart-', page)) == 4
     assert "<td>nodes failed</td><td>1</td><td>0:05:00</td>" in page
-    assert "containers killed for memory" in page
+    assert "containers OOM-killed" in page
     assert "default/web" in page
     assert not re.search(r"<(script|link)[^>]*(src|href)=", page)  # nothing to fetch
     assert len(page) < 1_200_000  # the scripts are 0.9 MB of it
@@ -58,7 +58,7 @@ def test_the_page_opens_offline(troubled: outcomes.RunOutcome, tmp_path: Path) -
 
 def test_a_quiet_run_says_that_nothing_happened(tmp_path: Path) -> None:
     page = simulation_page.make_page(simulate(tmp_path))
-    assert "None: no kill, eviction, failure or drain." in page
+    assert "None: no OOM kill, eviction, failure or drain." in page
 
 
 def test_without_services_nothing_is_said_of_requests(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_the_page_shows_figure_backtest_and_weights(result: forecasting.Forecast
     assert "<h1>Forecast of rate</h1>" in page
     assert "2 gaps, in which 5 points repeat the last value" in page
     assert "<h2>Back-test</h2>" in page
-    assert "What the ensemble goes by" in page
+    assert "Weights of the ensemble" in page
 
 
 def test_the_chart_holds_past_backtest_and_future(result: forecasting.ForecastResult) -> None:
@@ -174,12 +174,12 @@ def test_the_chart_holds_past_backtest_and_future(result: forecasting.ForecastRe
         data[layer["data"]["name"]] if "name" in layer["data"] else layer["data"]["values"]
         for layer in (line, band)
     )
-    kinds = {kind: [r for r in rows if r["line"] == kind] for kind in ("measured", "expected")}
+    kinds = {kind: [r for r in rows if r["line"] == kind] for kind in ("measured", "forecast")}
     assert len(kinds["measured"]) == forecast_page.POINTS
-    assert len(kinds["expected"]) == len(bands) == 12
+    assert len(kinds["forecast"]) == len(bands) == 12
     # milliseconds since the epoch
-    assert kinds["expected"][0]["time"] == 1000.0 * (1.7e9 + 600 * 300)
-    tried = [r for r in rows if r["line"] == "had been expected"]
+    assert kinds["forecast"][0]["time"] == 1000.0 * (1.7e9 + 600 * 300)
+    tried = [r for r in rows if r["line"] == "back-test"]
     assert max(r["time"] for r in tried) == kinds["measured"][-1]["time"]
 
 

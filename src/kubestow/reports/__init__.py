@@ -1,1 +1,1 @@
-"""Tables, figures and HTML pages of what workflows return."""
+"""HTML pages and figures of the results of workflows."""

@@ -1,4 +1,4 @@
-"""Charts of a comparison: Pareto front, measures with intervals, time lines of one seed."""
+"""Charts of a comparison: Pareto front, measures with intervals, timelines of one seed."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ _WIDTH, _HEIGHT, _FONT, _LINE = 620, 360, 11, 13  # pixels
 _KINDS = {BASELINE: figures.INK, FRONT: figures.PALETTE[4], OTHER: figures.PALETTE[0]}
 
 
-def colours(found: comparing.Comparison) -> dict[str, str]:
-    """Return a colour for every variant that is drawn as a line; the baseline is in ink."""
+def colours(comparison: comparing.Comparison) -> dict[str, str]:
+    """Return a colour for every variant with a line; the baseline is black."""
     palette = iter(figures.PALETTE[1:])
     return {
-        one.label: figures.INK if one.label == found.baseline else next(palette)
-        for one in drawn(found)
+        one.label: figures.INK if one.label == comparison.baseline else next(palette)
+        for one in drawn(comparison)
     }
 
 
-def drawn(found: comparing.Comparison) -> list[comparing.ComparisonResult]:
+def drawn(comparison: comparing.Comparison) -> list[comparing.ComparisonResult]:
     """Return the variants whose lines are drawn: baseline, Pareto front, then the others."""
-    ranked = sorted(found.results, key=lambda one: (one.label != found.baseline, not one.pareto))
+    ranked = sorted(
+        comparison.results, key=lambda one: (one.label != comparison.baseline, not one.pareto)
+    )
     chosen = {one.label for one in ranked[: len(figures.PALETTE)]}
-    return [one for one in found.results if one.label in chosen]
+    return [one for one in comparison.results if one.label in chosen]
 
 
-def pareto_chart(found: comparing.Comparison) -> alt.TopLevelMixin:
+def pareto_chart(comparison: comparing.Comparison) -> alt.TopLevelMixin:
     """Return cost against quality with intervals, labels, and the front as a line."""
-    cost, quality = found.axes
-    rows = [_point(one, found) for one in found.results]
+    cost, quality = comparison.axes
+    rows = [_point(one, comparison) for one in comparison.results]
     x_range, y_range = _range(rows, "x"), _range(rows, "y")
     _place_labels(rows, x_range, y_range)
     x = alt.X("x:Q", title=_title(cost), scale=alt.Scale(domain=x_range, nice=False))
@@ -70,7 +72,7 @@ def _front_line(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _range(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
-    """Return the ends of an axis: a tenth of room around all intervals, not below zero."""
+    """Return the ends of an axis: a margin of 10 % around all intervals, not below 0."""
     low = min(row[f"{name}_low"] for row in rows)
     high = max(row[f"{name}_high"] for row in rows)
     room = 0.1 * (high - low) or 0.1 * high or 1.0
@@ -78,7 +80,7 @@ def _range(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
 
 
 def _place_labels(rows: list[dict[str, Any]], x_range: list[float], y_range: list[float]) -> None:
-    """Put every label beside its point, higher where it would cover another one."""
+    """Put every label next to its point, or higher where it would cover another one."""
     x_unit = (x_range[1] - x_range[0]) / _WIDTH
     y_unit = (y_range[1] - y_range[0]) / _HEIGHT
     taken: list[tuple[float, float, float]] = []
@@ -97,14 +99,14 @@ def _title(measure: comparing.RunMeasure) -> str:
     return f"{measure.title} ({measure.unit})" if measure.unit else measure.title
 
 
-def _point(one: comparing.ComparisonResult, found: comparing.Comparison) -> dict[str, Any]:
+def _point(one: comparing.ComparisonResult, comparison: comparing.Comparison) -> dict[str, Any]:
     kind = FRONT if one.pareto else OTHER
     row: dict[str, Any] = {
         "label": one.label,
         "pareto": one.pareto,
-        "kind": BASELINE if one.label == found.baseline else kind,
+        "kind": BASELINE if one.label == comparison.baseline else kind,
     }
-    for name, axis in zip("xy", found.axes, strict=True):
+    for name, axis in zip("xy", comparison.axes, strict=True):
         row |= _ends(name, one, axis)
     return row
 
@@ -115,7 +117,7 @@ def _ends(
     summary = one.summary[measure.path]
     half = summary.half_width or 0.0
     ends = {name: 0.0, f"{name}_low": -half, f"{name}_high": half}
-    # No number below zero: none of the measures can be.
+    # No measure can be below 0.
     return {
         key: float(f"{max(summary.mean + step, 0.0) * measure.factor:.6g}")
         for key, step in ends.items()
@@ -123,20 +125,25 @@ def _ends(
 
 
 def dot_chart(
-    found: comparing.Comparison, shown: Sequence[comparing.RunMeasure]
+    comparison: comparing.Comparison, shown: Sequence[comparing.RunMeasure]
 ) -> alt.TopLevelMixin:
     """Return one small panel per measure, variants below each other."""
-    order = [one.label for one in found.results]
-    panels = [_dots(found, measure, order, column % 4 == 0) for column, measure in enumerate(shown)]
+    order = [one.label for one in comparison.results]
+    panels = [
+        _dots(comparison, measure, order, column % 4 == 0) for column, measure in enumerate(shown)
+    ]
     return time_charts.style(alt.concat(*panels, columns=4, spacing=18))
 
 
 def _dots(
-    found: comparing.Comparison, measure: comparing.RunMeasure, order: list[str], labelled: bool
+    comparison: comparing.Comparison,
+    measure: comparing.RunMeasure,
+    order: list[str],
+    labelled: bool,
 ) -> Any:
     rows: list[Mapping[str, Any]] = [
-        {"label": one.label, "base": one.label == found.baseline, **_ends("x", one, measure)}
-        for one in found.results
+        {"label": one.label, "base": one.label == comparison.baseline, **_ends("x", one, measure)}
+        for one in comparison.results
         if measure.path in one.summary
     ]
     base: Any = alt.Chart(alt.InlineData(values=rows)).encode(
@@ -161,18 +168,18 @@ def _dots(
 
 
 def timeline_chart(
-    found: comparing.Comparison,
+    comparison: comparing.Comparison,
     shown: Sequence[comparing.ComparisonResult],
     only: Sequence[str] = (),
 ) -> alt.TopLevelMixin:
-    """Return time lines of the first seed, one line per variant.
+    """Return timelines of the first seed, one line per variant.
 
     Args:
-        found: The comparison.
+        comparison: The comparison.
         shown: The variants to draw.
         only: Which panels to draw; all if empty.
     """
-    lines = colours(found)
+    lines = colours(comparison)
     time = time_charts.axis(shown[0].records[0].measures["simulated_seconds"])
     table = pl.concat([_series(one.label, one.records[0]) for one in shown])
     rows = time_charts.records(time_charts.thin(table, ("variant",), highest=("pending",)), time)
@@ -196,18 +203,18 @@ def timeline_chart(
 
 
 def _series(label: str, record: comparing.CellRecord) -> pl.DataFrame:
-    found = {name: comparing.column(record, name) for name in record.series}
+    columns = {name: comparing.column(record, name) for name in record.series}
     return pl.DataFrame(
         {
-            "time_s": found["time_s"],
-            "variant": [label] * len(found["time_s"]),
-            "demand": found["demand"],
-            "nodes": found["nodes"],
-            "response": 1000 * found["response_s"],
-            "late": found["missed"],
-            "ready": found["ready"],
-            "pending": found["pending"],
-            "use": 100 * found["eru_cpu"],
+            "time_s": columns["time_s"],
+            "variant": [label] * len(columns["time_s"]),
+            "demand": columns["demand"],
+            "nodes": columns["nodes"],
+            "response": 1000 * columns["response_s"],
+            "late": columns["missed"],
+            "ready": columns["ready"],
+            "pending": columns["pending"],
+            "use": 100 * columns["eru_cpu"],
         },
         nan_to_null=True,
     )

@@ -1,4 +1,4 @@
-"""The report of a comparison: table with intervals, Pareto front, measures, time lines."""
+"""The report of a comparison: table with intervals, Pareto front, measures, timelines."""
 
 from __future__ import annotations
 
@@ -8,57 +8,62 @@ from kubestow.reports import comparison_charts, pages
 from kubestow.workflows import comparing
 
 
-def make_page(found: comparing.Comparison) -> str:
+def make_page(comparison: comparing.Comparison) -> str:
     """Return the whole report as HTML."""
-    shown = [m for m in comparing.MEASURES if any(m.path in one.summary for one in found.results)]
-    differing = [m for m in shown if found.varies(m)]
+    shown = [
+        m for m in comparing.MEASURES if any(m.path in one.summary for one in comparison.results)
+    ]
+    differing = [m for m in shown if comparison.varies(m)]
     blocks: list[pages.Block] = [
-        pages.Paragraph(_introduction(found)),
-        _front_table(found, differing),
+        pages.Paragraph(_introduction(comparison)),
+        _front_table(comparison, differing),
         pages.Heading("Cost against quality"),
         pages.make_figure(
-            comparison_charts.pareto_chart(found),
-            f"Means of {found.axes[0].title} and {found.axes[1].title} over seeds with 95 % "
-            "intervals; the line joins the variants no other variant beats in both.",
+            comparison_charts.pareto_chart(comparison),
+            f"Means of {comparison.axes[0].title} and {comparison.axes[1].title} over seeds with "
+            "95 % intervals; the line joins the variants that no other variant dominates.",
         ),
         pages.Heading("Measures"),
     ]
     if differing:
-        figure = comparison_charts.dot_chart(found, differing)
+        figure = comparison_charts.dot_chart(comparison, differing)
         note = "Mean over seeds and 95 % interval. Black: the baseline."
-        if len(found.results) == 1 or len(found.seeds) == 1:
+        if len(comparison.results) == 1 or len(comparison.seeds) == 1:
             note = "One seed, no intervals. Black: the baseline."
         blocks.append(pages.make_figure(figure, note))
     same = [m for m in shown if m not in differing]
     if same:
-        listed = ", ".join(f"{m.title} {m.text(_mean(found.results[0], m))}" for m in same)
+        listed = ", ".join(f"{m.title} {m.text(_mean(comparison.results[0], m))}" for m in same)
         blocks.append(pages.Paragraph(f"The same in all runs: {listed}."))
-    if len(found.results) > 1:
-        blocks += [pages.Heading("Differences to the baseline"), *_differences(found, differing)]
-    drawn = comparison_charts.drawn(found)
-    left = len(found.results) - len(drawn)
+    if len(comparison.results) > 1:
+        blocks += [
+            pages.Heading("Differences from the baseline"),
+            *_differences(comparison, differing),
+        ]
+    drawn = comparison_charts.drawn(comparison)
+    left = len(comparison.results) - len(drawn)
     note = f" {left} variants are left out." if left else ""
     blocks += [
-        pages.Heading("Time lines"),
+        pages.Heading("Timelines"),
         pages.make_figure(
-            comparison_charts.timeline_chart(found, drawn),
-            f"The run with seed {found.seeds[0]} of every variant; CPU used is in % of requests, "
-            f"of services.{note}",
+            comparison_charts.timeline_chart(comparison, drawn),
+            f"The run with seed {comparison.seeds[0]} of every variant. CPU used is that of "
+            f"services, in percent of requests.{note}",
         ),
     ]
-    return pages.render(f"Comparison of {found.scenario}", blocks)
+    return pages.render(f"Comparison of {comparison.scenario}", blocks)
 
 
-def _introduction(found: comparing.Comparison) -> str:
-    count = len(found.seeds)
-    paths = ", ".join(found.results[0].changes)
-    text = f"{len(found.results)} variants of {found.scenario}, varying {paths}. "
+def _introduction(comparison: comparing.Comparison) -> str:
+    count = len(comparison.seeds)
+    paths = ", ".join(comparison.results[0].changes)
+    text = f"{len(comparison.results)} variants of {comparison.scenario}, varying {paths}. "
     if count == 1:
-        return text + f"Only seed {found.seeds[0]} was run: no intervals, no tests."
+        return text + f"Only seed {comparison.seeds[0]} was run: no intervals, no tests."
     return text + (
-        f"Every variant ran with seeds {found.seeds[0]} to {found.seeds[-1]}; differences are "
-        f"paired by seed against the baseline {found.baseline!r}, tested with a paired t-test and "
-        "corrected for the number of all tests (Holm)."
+        f"Every variant ran with seeds {comparison.seeds[0]} to {comparison.seeds[-1]}; "
+        f"differences are paired by seed with the baseline {comparison.baseline!r}, tested with a "
+        "paired t-test and corrected for the number of all tests (Holm)."
     )
 
 
@@ -68,11 +73,11 @@ def _mean(one: comparing.ComparisonResult, measure: comparing.RunMeasure) -> flo
 
 
 def _front_table(
-    found: comparing.Comparison, differing: Sequence[comparing.RunMeasure]
+    comparison: comparing.Comparison, differing: Sequence[comparing.RunMeasure]
 ) -> pages.PageTable:
     head = [m for m in comparing.HEADLINE if m in differing]
     rows, marks = [], {}
-    for index, one in enumerate(found.results):
+    for index, one in enumerate(comparison.results):
         cells = [one.label]
         for measure in head:
             mark = _mark(one, measure)
@@ -115,14 +120,14 @@ def _mark(one: comparing.ComparisonResult, measure: comparing.RunMeasure) -> str
 
 
 def _differences(
-    found: comparing.Comparison, differing: Sequence[comparing.RunMeasure]
+    comparison: comparing.Comparison, differing: Sequence[comparing.RunMeasure]
 ) -> list[pages.PageTable]:
     score = comparing.RunMeasure(
-        comparing.SUM_SCORE, "use plus quality (S)", digits=3, better=comparing.HIGHER
+        comparing.SUM_SCORE, "usage plus quality (S)", digits=3, better=comparing.HIGHER
     )
     tables = []
-    for one in found.results:
-        if one.label == found.baseline:
+    for one in comparison.results:
+        if one.label == comparison.baseline:
             continue
         rows: list[list[str]] = []
         marks = {}
@@ -138,7 +143,7 @@ def _differences(
                    "p (signed rank)", "effect", "")  # fmt: skip
         tables.append(
             pages.PageTable(
-                columns, rows, f"{one.label} minus {found.baseline}", marks, folded=True
+                columns, rows, f"{one.label} minus {comparison.baseline}", marks, folded=True
             )
         )
     return tables

@@ -1,4 +1,4 @@
-"""The page of ``kubestow demo``: the table, time lines, requests against usage, scaling ahead."""
+"""The page of ``kubestow demo``: the table, timelines, requests and usage, scaling ahead."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _PANELS: Final = (
 )
 
 
-def chart(found: comparing.Comparison) -> alt.TopLevelMixin:
-    """Return the time line of one seed: what nodes cost and what services felt."""
+def chart(comparison: comparing.Comparison) -> alt.TopLevelMixin:
+    """Return the timeline of one seed: nodes, and response times of services."""
     panels = ("demand", "nodes", "response", "pending")
-    return comparison_charts.timeline_chart(found, comparison_charts.drawn(found), panels)
+    return comparison_charts.timeline_chart(comparison, comparison_charts.drawn(comparison), panels)
 
 
-def _ahead(found: comparing.Comparison) -> list[pages.Block]:
-    """Return the figure of the service that is scaled ahead, where there is one."""
+def _ahead(comparison: comparing.Comparison) -> list[pages.Block]:
+    """Return the figure of the service that is scaled ahead, if there is one."""
     record = next(
-        (one.records[0] for one in found.results if one.label == demonstrating.AHEAD), None
+        (one.records[0] for one in comparison.results if one.label == demonstrating.AHEAD), None
     )
     if record is None or "ahead_load" not in record.series:
         return []
@@ -35,18 +35,18 @@ def _ahead(found: comparing.Comparison) -> list[pages.Block]:
         pages.Heading("Scaled one pod start ahead"),
         pages.make_figure(
             outlook_charts.outlook_chart(record.series),
-            "The web service under `auto`, in pods: work there is, what was expected for that "
-            "moment (line: mean, band: up to the upper end, exceeded at one moment in ten), "
-            "replicas; below, whether a forecast or the last value drove the decision.",
+            "The web service with the scaler `auto`, in pods: load, forecast for that moment "
+            "(line: mean; band: up to the 90 % quantile), and replicas. Below: whether a "
+            "forecast or the last value drove the decision.",
         ),
     ]
 
 
-def _sizes(found: comparing.Comparison) -> list[pages.Block]:
-    """Return requests against use, before and after they are sized."""
+def _sizes(comparison: comparing.Comparison) -> list[pages.Block]:
+    """Return requests and usage, before and after sizing."""
     records = {
         one.label: one.records[0]
-        for one in found.results
+        for one in comparison.results
         if one.label in (demonstrating.STOCK, demonstrating.SIZED)
     }
     if len(records) < 2:
@@ -59,77 +59,78 @@ def _sizes(found: comparing.Comparison) -> list[pages.Block]:
     ]
     risk = conformal.ConformalParameters().memory_miss_probability
     missed = comparing.value_of(records[demonstrating.SIZED].measures, "sizing.memory_missed")
-    told = "nothing could be judged" if missed is None else f"{100 * missed:.1f} % did"
+    result = "none could be checked" if missed is None else f"{100 * missed:.1f} % did"
     return [
-        pages.Heading("Requests against use"),
+        pages.Heading("Requests and usage"),
         pages.Paragraph(
-            "`conformal`, the first of the recommenders `auto` chooses from, states a risk of "
-            f"{100 * risk:g} % that memory goes beyond its answer within the next hour; `auto` "
-            f"goes by the least cost in the past instead. Of its answers in this run {told}. "
-            "Limits keep their distance to requests, so that a miss is not a kill."
+            "`conformal`, the first of the recommenders that `auto` chooses from, states a risk of "
+            f"{100 * risk:g} % that memory usage exceeds its recommendation within the next hour. "
+            "`auto` minimises the cost in the past instead; of its recommendations in this run "
+            f"{result}. Limits keep their ratio to requests, so a miss is not an OOM kill."
         ),
         pages.make_figure(
             _sizes_chart(rows, order),
-            "Means over the day, one point per workload, first seed; on the dashed line a pod "
-            "requests what it uses. Sized workloads begin the day with the guessed requests.",
+            "Means over the day, one point per workload, first seed. On the dashed line, requests "
+            "equal usage. Sized workloads start the day with the guessed requests.",
         ),
         _sizes_table(rows, order),
     ]
 
 
-def report(found: comparing.Comparison) -> str:
-    """Return the demonstration as a page that opens offline."""
-    rows = demonstrating.table(found)
+def report(comparison: comparing.Comparison) -> str:
+    """Return the demo as a page that opens offline."""
+    rows = demonstrating.table(comparison)
     marks = {
         (r, c + 1): cell.verdict
         for r, (_, cells) in enumerate(rows)
         for c, cell in enumerate(cells)
         if cell.verdict
     }
-    ways = "; ".join(f"{way.name}: {way.how}" for way in demonstrating.VARIANTS)
+    variants = "; ".join(f"{variant.name}: {variant.how}" for variant in demonstrating.VARIANTS)
     blocks: list[pages.Block] = [
         pages.Paragraph(
-            "One day of a made-up shop: web services with a rush hour at six, 24 back ends whose "
-            "requests were guessed, three databases of half a node each, builds around the clock. "
-            "From ten o'clock all nodes are drained for maintenance, one after another; nodes are "
-            "rented when pods wait and given back when they are hardly used."
+            "One day of a fictitious web shop: web services with a rush hour at 18:00, 24 back "
+            "ends with guessed requests, three databases of half a node each, and builds around "
+            "the clock. From 10:00 all nodes are drained for maintenance, one after another. Nodes are "
+            "added when pods are pending and removed when they are nearly idle."
         ),
-        pages.Paragraph(f"Ways to run it. {ways}."),
+        pages.Paragraph(f"Variants. {variants}."),
         pages.PageTable(
-            ("", *(way.name for way in demonstrating.VARIANTS)),
+            ("", *(variant.name for variant in demonstrating.VARIANTS)),
             [[title, *(cell.text for cell in cells)] for title, cells in rows],
-            caption=f"Mean over {len(found.seeds)} seeds and 95 % interval. Green: better than "
-            "stock in every seed; red: worse in every seed.",
+            caption=f"Mean over {len(comparison.seeds)} seeds and 95 % interval. Green: better "
+            "than stock in every seed; red: worse in every seed.",
             marks=marks,
         ),
         pages.make_figure(
-            chart(found), f"The run with seed {found.seeds[0]} of every way, minute by minute."
+            chart(comparison),
+            f"The run with seed {comparison.seeds[0]} of every variant, by minute.",
         ),
-        *_sizes(found),
-        *_ahead(found),
+        *_sizes(comparison),
+        *_ahead(comparison),
         pages.Heading("Cost against quality"),
         pages.make_figure(
-            comparison_charts.pareto_chart(found),
+            comparison_charts.pareto_chart(comparison),
             "Means over seeds with 95 % intervals.",
         ),
     ]
-    return pages.render("A day of a shop, run four ways", blocks)
+    return pages.render("A day of a web shop in four variants", blocks)
 
 
 def _collect(when: str, outcome: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what pods of every workload requested and used on average, one row per resource.
+    """Return mean requests and usage per pod of every workload, one row per resource.
 
     Args:
-        when: What figures call this run.
+        when: Name of this run in figures.
         outcome: Measures of a run.
     """
-    found = []
+    rows = []
     for key, workload in outcome["workloads"].items():
         for resource, title, unit in _PANELS:
             used = workload["per_pod"][f"used_{resource}"]
             requested = workload["per_pod"][f"requested_{resource}"]
             if used and requested:
-                found.append(
+                rows.append(
                     {
                         "when": when,
                         "workload": key,
@@ -138,11 +139,11 @@ def _collect(when: str, outcome: Mapping[str, Any]) -> list[dict[str, Any]]:
                         "requested": requested / unit,
                     }
                 )
-    return found
+    return rows
 
 
 def _sizes_chart(rows: Sequence[Row], order: Sequence[str]) -> alt.TopLevelMixin:
-    """Return requests over use on logarithmic axes, with the line where both are the same."""
+    """Return requests over usage on logarithmic axes, with the line where they are equal."""
     panels = []
     for _, title, _ in _PANELS:
         mine = [dict(row) for row in rows if row["resource"] == title]
@@ -170,8 +171,8 @@ def _sizes_chart(rows: Sequence[Row], order: Sequence[str]) -> alt.TopLevelMixin
             .encode(x=alt.X("used:Q", scale=scale), y=alt.Y("requested:Q", scale=scale))
         )
         panels.append(alt.layer(line, points).properties(width=320, height=300))
-    found: alt.TopLevelMixin = alt.hconcat(*panels)
-    return found
+    chart: alt.TopLevelMixin = alt.hconcat(*panels)
+    return chart
 
 
 def _sizes_table(rows: Sequence[Row], order: Sequence[str]) -> pages.PageTable:
@@ -185,4 +186,4 @@ def _sizes_table(rows: Sequence[Row], order: Sequence[str]) -> pages.PageTable:
             share = f"{100.0 * used / requested:.0f} %" if requested else "-"
             shown.append([title, when, f"{requested:.1f}", f"{used:.1f}", share])
     head = ["", "requests", "requested", "used", "used of requested"]
-    return pages.PageTable(head, shown, caption="One mean pod of every workload, added up.")
+    return pages.PageTable(head, shown, caption="Sum over one mean pod of every workload.")

@@ -11,7 +11,7 @@ VEGA_LITE = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
 
 INK = "#111111"
 PALETTE = ("#5b6472", "#d1495b", "#00798c", "#e09f1f", "#2a9d4a", "#7b5ea7", "#8d5a3b")
-"""Seven colours that differ in lightness as well as in hue; ink is for the line that matters."""
+"""Seven colours that differ in lightness as well as in hue; ``INK`` marks the main line."""
 
 
 def panels_of_lines(
@@ -24,22 +24,22 @@ def panels_of_lines(
     title: str,
     ticks: Sequence[float] = (),
 ) -> alt.TopLevelMixin:
-    """Return lines over a logarithmic x, one colour per series, one panel beside the other.
+    """Return lines over a logarithmic x, one colour per series, with panels side by side.
 
     Args:
         rows: Data, one record per point.
         x: Field and title of the horizontal axis.
         y: Field and title of the vertical axis.
-        series: Field that tells the lines apart, and the colour of each of its values in the order
-            of the legend; a line in ink is drawn thicker.
-        panel: Field that tells the panels apart, and its values from left to right.
+        series: Field that identifies the lines, and the colour of each value in the order of the
+            legend; a line in ``INK`` is thicker.
+        panel: Field that identifies the panels, and its values from left to right.
         title: Title of the whole chart.
-        ticks: Where the horizontal axis is marked; empty to leave it to the library.
+        ticks: Ticks of the horizontal axis; empty for automatic ones.
     """
     field, colours = series
     axis = alt.Axis(values=list(ticks), format="~g") if ticks else alt.Axis()
     thick = [name for name, colour in colours.items() if colour == INK]
-    # Lines are drawn in the order of the data: the thick one first, so that it covers no other.
+    # Lines are drawn in the order of the data: the thick one first, so it covers no other.
     ordered = sorted(rows, key=lambda row: row[field] not in thick)
     base = (
         alt.Chart(alt.InlineData(ordered))

@@ -1,4 +1,4 @@
-"""The report of a forecast: the figure, the back-test, what the ensemble goes by."""
+"""The report of a forecast: the figure, the back-test, the weights of the ensemble."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubestow.reports import figures, pages
 from kubestow.workflows import forecasting
 
 WIDTH, HEIGHT = 760, 260
-MEASURED, EXPECTED, AHEAD = "measured", "had been expected", "expected"
+MEASURED, EXPECTED, AHEAD = "measured", "back-test", "forecast"
 _COLOURS = {
     MEASURED: figures.PALETTE[0],
     EXPECTED: figures.PALETTE[3],
@@ -28,7 +28,7 @@ Record = Mapping[str, Any]
 def draw(
     lines: Sequence[Record], bands: Sequence[Record], *, dates: bool, title: str, unit: str
 ) -> alt.TopLevelMixin:
-    """Return lines over time with bands around what is or was expected.
+    """Return lines over time with bands around the forecasts.
 
     Args:
         lines: Records ``time``, ``value``, ``line`` (one of the three names above).
@@ -78,7 +78,7 @@ def draw(
 
 
 POINTS = 400
-"""Points of the past that are drawn at most."""
+"""Maximum number of past points in the figure."""
 
 _LOW, _HIGH = 0.1, 0.9
 
@@ -91,37 +91,37 @@ def make_page(result: forecasting.ForecastResult) -> str:
         pages.Paragraph(
             f"{grid.values.shape[1]} points of {grid.names[0]}, one every "
             f"{decoding.format_duration(grid.step_s)}; {mended.gaps} gaps, in which "
-            f"{mended.filled} points repeat the last value. {result.chosen} looks "
+            f"{mended.filled} points repeat the last value. {result.chosen} forecasts "
             f"{decoding.format_duration(result.steps * grid.step_s)} ahead."
         ),
         pages.make_figure(
             make_chart(result),
-            "The band is the central 80 %: one value in ten lies above it, one below.",
+            "The band is the central 80 % interval.",
         ),
     ]
     if result.rows:
         blocks += [pages.Heading("Back-test"), make_table(result)]
     if result.weights:
-        blocks += [pages.Heading("What the ensemble goes by"), _weights(result)]
+        blocks += [pages.Heading("Weights of the ensemble"), _weights(result)]
     if result.residuals is not None:
         blocks += [pages.Heading("Residuals"), *_residuals(result.residuals)]
     return pages.render(f"Forecast of {grid.names[0]}", blocks)
 
 
-def _residuals(found: diagnostics.Diagnosis) -> list[pages.Block]:
-    """Return what the residuals of the fitted model look like."""
+def _residuals(diagnosis: diagnostics.Diagnosis) -> list[pages.Block]:
+    """Return the tests of the residuals of the fitted model."""
     rows = [
-        ["Ljung-Box", "no autocorrelation", text(found.autocorrelation_p)],
-        ["Jarque-Bera", "normal distribution", text(found.normality_p)],
-        ["Engle (ARCH)", "one variance throughout", text(found.arch_p)],
+        ["Ljung-Box", "no autocorrelation", text(diagnosis.autocorrelation_p)],
+        ["Jarque-Bera", "normal distribution", text(diagnosis.normality_p)],
+        ["Engle (ARCH)", "constant variance", text(diagnosis.arch_p)],
     ]
-    caption = f"{found.points} residuals, {found.lags} lags."
+    caption = f"{diagnosis.points} residuals, {diagnosis.lags} lags."
     table = pages.PageTable(("test", "null hypothesis", "p-value"), rows, caption=caption)
-    return [pages.Paragraph(found.verdict), table]
+    return [pages.Paragraph(diagnosis.verdict), table]
 
 
 def make_chart(result: forecasting.ForecastResult) -> alt.TopLevelMixin:
-    """Return the end of the series, what had been expected of it, and what is expected next."""
+    """Return the end of the series, its back-test, and the forecast."""
     grid, steps = result.grid, result.steps
     count = grid.values.shape[1]
     shown = min(count, max(POINTS, 4 * steps))
@@ -172,17 +172,17 @@ def make_table(result: forecasting.ForecastResult) -> pages.PageTable:
 
 
 def sort_rows(rows: tuple[forecasting.BacktestRow, ...]) -> list[forecasting.BacktestRow]:
-    """Return rows by error, least first."""
+    """Return rows by error, smallest first."""
     return sorted(rows, key=lambda row: row.measures["mae"] or 0.0)
 
 
 def text(value: float | None) -> str:
-    """Return a number in four digits."""
+    """Return a number with four digits."""
     return "-" if value is None else f"{value:,.4g}"
 
 
 def percent(value: float | None) -> str:
-    """Return a share in per cent."""
+    """Return a share in percent."""
     return "-" if value is None else f"{100 * value:.1f} %"
 
 
@@ -196,8 +196,8 @@ def _weights(result: forecasting.ForecastResult) -> pages.PageTable:
 
 def _times(start_s: float, step_s: float, count: int, *, dates: bool) -> list[float]:
     factor = 1000.0 if dates else 1.0
-    found: list[float] = (factor * (start_s + step_s * np.arange(count))).tolist()
-    return found
+    times: list[float] = (factor * (start_s + step_s * np.arange(count))).tolist()
+    return times
 
 
 def _short(value: float) -> float:

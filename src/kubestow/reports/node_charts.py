@@ -1,4 +1,4 @@
-"""The heat map of a run: nodes by time, colour for the share in use."""
+"""The heat map of a run: usage of nodes over time."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import polars as pl
 from kubestow.reports import time_charts
 
 ROWS = 48
-"""Most rows of a heat map; more nodes than that are shown in bands."""
+"""Maximum number of rows; more nodes than that are grouped into bands."""
 
 COLUMNS = 96
 _WIDTH = 330
 
 
 def grid(nodes: pl.DataFrame) -> pl.DataFrame:
-    """Return shares in use by row of the heat map and stretch of time.
+    """Return usage by row of the heat map and interval of time.
 
-    Up to ``ROWS`` nodes have a row each, in their order. More nodes are ranked by their mean use of
-    CPU and shown in bands of neighbours in that ranking, so that a mean over a band hides little.
+    Up to ``ROWS`` nodes have a row each, in their order. More nodes are ranked by mean CPU usage
+    and grouped with their neighbours in that ranking, so the mean of a band hides little.
     """
     shares = nodes.select(
         "time_s",
@@ -63,22 +63,22 @@ def _bands(shares: pl.DataFrame) -> pl.DataFrame:
 
 def chart(nodes: pl.DataFrame, time: time_charts.ChartAxis) -> alt.TopLevelMixin:
     """Return CPU and memory side by side."""
-    found = grid(nodes)
+    cells = grid(nodes)
     rows = [
         {
             "t": round(one["start_s"] / time.unit_s, 4),
-            # A little overlap: between exact neighbours a browser leaves a bright hair.
+            # A little overlap: browsers leave a thin gap between exact neighbours.
             "u": round((1.2 * one["end_s"] - 0.2 * one["start_s"]) / time.unit_s, 4),
             "row": one["row"],
             "cpu": round(one["cpu"], 4),
             "memory": round(one["memory"], 4),
         }
-        for one in found.iter_rows(named=True)
+        for one in cells.iter_rows(named=True)
     ]
-    order = found["row"].unique(maintain_order=True).to_list()
+    order = cells["row"].unique(maintain_order=True).to_list()
     data = alt.InlineData(values=rows)
     both = [
-        _map(name, title, order, time, float(found[name].to_numpy().max()))
+        _map(name, title, order, time, float(cells[name].to_numpy().max()))
         for name, title in (("cpu", "CPU used of capacity"), ("memory", "memory used of capacity"))
     ]
     return time_charts.style(alt.hconcat(*both, data=data).resolve_scale(color="independent"))
@@ -87,7 +87,7 @@ def chart(nodes: pl.DataFrame, time: time_charts.ChartAxis) -> alt.TopLevelMixin
 def _map(
     field: str, title: str, order: list[str], time: time_charts.ChartAxis, top: float
 ) -> alt.Chart:
-    # A scale that ends at the next tenth: an idle cluster still shows its pattern.
+    # The scale ends at the next tenth, so an idle cluster still shows its pattern.
     scale = alt.Scale(scheme="yellowgreenblue", domain=[0.0, max(0.1, math.ceil(top * 10) / 10)])
     rank = " to " in order[0]
     mark: Any = alt.Chart().mark_rect(clip=True)
@@ -101,7 +101,7 @@ def _map(
         y=alt.Y(
             "row:N",
             sort=order,
-            title="nodes, ranked by their mean use of CPU" if rank else None,
+            title="nodes, ranked by mean CPU usage" if rank else None,
             axis=alt.Axis(labelOverlap="greedy", labelLimit=110),
         ),
         color=alt.Color(

@@ -1,4 +1,4 @@
-"""What a scaler expected, and what came: demand, forecast band, replicas and the gate over time."""
+"""The forecasts of a scaler over time: load, forecast band, replicas and the gate."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import altair as alt
 from kubestow.reports import figures
 
 _HOUR_S = 3600.0
-# What is drawn as a line: at which time, and which value.
+# Lines: column of the time and column of the value.
 _LINES = {
-    "expected": ("about", "mean"),
-    "work": ("hour", "load"),
+    "forecast": ("about", "mean"),
+    "load": ("hour", "load"),
     "replicas": ("hour", "replicas"),
 }
 _GATES = {1.0: "forecast", 0.0: "last value"}
 
 
 def outlook_rows(series: Mapping[str, Sequence[float | None]]) -> list[dict[str, Any]]:
-    """Return one row per minute; forecasts are moved to the time they are about."""
+    """Return one row per minute; forecasts are shifted to their target time."""
     columns = zip(
         series["time_s"],
         *(
@@ -45,7 +45,7 @@ def outlook_rows(series: Mapping[str, Sequence[float | None]]) -> list[dict[str,
 
 
 def outlook_chart(series: Mapping[str, Sequence[float | None]]) -> alt.TopLevelMixin:
-    """Return the chart: work, band and replicas above, the gate below."""
+    """Return the chart: load, band and replicas above, the gate below."""
     rows = outlook_rows(series)
     base = alt.Chart(alt.InlineData(rows))
     lines = [
@@ -78,5 +78,5 @@ def outlook_chart(series: Mapping[str, Sequence[float | None]]) -> alt.TopLevelM
         )
     )
     upper = alt.layer(band, drawn).properties(width=680, height=260)
-    found: alt.TopLevelMixin = alt.vconcat(upper, gate.properties(width=680, height=40))
-    return found
+    both: alt.TopLevelMixin = alt.vconcat(upper, gate.properties(width=680, height=40))
+    return both

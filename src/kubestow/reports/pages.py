@@ -60,7 +60,7 @@ class PageTable:
         rows: Cells as they are shown.
         caption: A sentence above the table.
         marks: Cells to colour, by row and column: ``good`` or ``bad``.
-        folded: Whether the table is folded away until it is asked for.
+        folded: Whether the table is collapsed at first.
     """
 
     columns: Sequence[str]
@@ -112,7 +112,7 @@ def _render_block(block: Block, number: int) -> str:
 
 
 def _render_figure(chart: dict[str, Any], caption: str, number: int) -> str:
-    # "</" would end the script element early if it stood in a text of the chart.
+    # "</" in a text of the chart would end the script element.
     specification = json.dumps(chart, separators=(",", ":")).replace("</", "<\\/")
     return (
         f'<figure><div id="chart-{number}"></div>'
@@ -144,7 +144,7 @@ def _render_table(table: PageTable) -> str:
 
 @functools.cache
 def _scripts() -> str:
-    # Without a snippet the bundle sets window.vegaEmbed; the library's types do not know that.
+    # Without a snippet the bundle sets window.vegaEmbed, which the types of the library omit.
     make_bundle = cast("Callable[..., str]", vl_convert.javascript_bundle)
     bundle = make_bundle(vl_version=figures.VEGA_LITE)
     # A closing tag inside would end the script element.

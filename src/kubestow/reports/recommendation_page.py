@@ -1,7 +1,7 @@
-"""The report of ``kubestow recommend``: request against use, waste, and why.
+"""The report of ``kubestow recommend``: requests and usage, waste, reasons.
 
-The figures of Schubert 2023, E1: requests against use with the line y = x, per-namespace totals;
-and for the containers that matter most what was used, what is requested, what is recommended.
+The figures of Schubert 2023, E1: requests over usage with the line y = x, and totals per namespace;
+for the most urgent containers also usage, request and recommendation over time.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ Row = dict[str, Any]
 def make_page(result: recommending.RecommendResult, totals: recommending.Totals) -> str:
     """Return the whole report as HTML."""
     first = (
-        f"{totals.containers} containers, {totals.suitable} of them with a past that is a guide; "
+        f"{totals.containers} containers, {totals.suitable} of them suitable; "
         f"strategy {result.strategy}. {_freed(totals)}"
     )
     blocks: list[pages.Block] = [
         pages.Paragraph(first),
-        pages.Heading("Request against use, now and then"),
+        pages.Heading("Requests and usage, before and after"),
         pages.make_figure(
             scatter_chart(result.recommendations),
-            "One point per container; on the line a container requests what it uses (95th "
-            "percentile of CPU, largest memory). Above it is waste, below it is risk.",
+            "One point per container. On the line, the request equals usage (95th percentile of "
+            "CPU, peak of memory). Points above it are waste, points below it are a risk.",
         ),
         pages.Heading("Waste by namespace"),
         pages.make_figure(
             namespace_chart(result.recommendations),
-            "What all pods request and use on average, and what they would request.",
+            "Sum over all pods: current requests, mean usage, recommended requests.",
         ),
-        pages.Heading("The containers that matter most"),
+        pages.Heading("The most urgent containers"),
         pages.make_figure(
             usage_chart(result),
-            "Memory that was used, with the request as it is and as it should be.",
+            "Memory usage, with the current and the recommended request.",
         ),
-        pages.Heading("All advice"),
-        advice_table(result.recommendations),
+        pages.Heading("All recommendations"),
+        recommendations_table(result.recommendations),
     ]
     if result.notes:
         blocks += [pages.Heading("Notes"), *(pages.Paragraph(note) for note in result.notes)]
@@ -60,20 +60,20 @@ def make_page(result: recommending.RecommendResult, totals: recommending.Totals)
 
 def _freed(totals: recommending.Totals) -> str:
     text = (
-        f"All pods together would give back {totals.cpu_freed_m / 1000:.1f} of "
+        f"All pods together would free {totals.cpu_freed_m / 1000:.1f} of "
         f"{totals.cpu_now_m / 1000:.1f} cores and {totals.memory_freed_bytes / _GIB:.1f} of "
         f"{totals.memory_now_bytes / _GIB:.1f} GiB."
     )
     if totals.nodes_now is not None:
-        text += f" Packed, they take {totals.nodes_now} nodes now and {totals.nodes_then} then."
+        text += f" Packed, they need {totals.nodes_now} nodes now and {totals.nodes_then} after."
     return text
 
 
-def scatter_chart(found: Sequence[Recommendation]) -> alt.TopLevelMixin:
-    """Return requests against use on logarithmic axes, with the line y = x."""
+def scatter_chart(recommendations: Sequence[Recommendation]) -> alt.TopLevelMixin:
+    """Return requests over usage on logarithmic axes, with the line y = x."""
     charts = []
     for name, (unit, size) in _UNITS.items():
-        rows = [row for one in found for row in _scatter_rows(one, name, size)]
+        rows = [row for one in recommendations for row in _scatter_rows(one, name, size)]
         ends = [value for row in rows for value in (row["used"], row["requested"])] or [1.0]
         line = [{"x": edge, "y": edge} for edge in (min(ends), max(ends))]
         scale = alt.Scale(type="log")
@@ -95,8 +95,8 @@ def scatter_chart(found: Sequence[Recommendation]) -> alt.TopLevelMixin:
             .encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale))
         )
         charts.append(alt.layer(diagonal, points).properties(width=330, height=300, title=name))
-    found_chart: alt.TopLevelMixin = alt.hconcat(*charts)
-    return found_chart
+    joined: alt.TopLevelMixin = alt.hconcat(*charts)
+    return joined
 
 
 def _scatter_rows(one: Recommendation, name: str, size: float) -> list[Row]:
@@ -109,10 +109,10 @@ def _scatter_rows(one: Recommendation, name: str, size: float) -> list[Row]:
     ]
 
 
-def namespace_chart(found: Sequence[Recommendation]) -> alt.TopLevelMixin:
-    """Return bars of what namespaces request, use, and would request."""
+def namespace_chart(recommendations: Sequence[Recommendation]) -> alt.TopLevelMixin:
+    """Return bars of requests, usage and recommendations by namespace."""
     sums: dict[tuple[str, str, str], float] = {}
-    for one in found:
+    for one in recommendations:
         for name, (_, size) in _UNITS.items():
             used = one.usage.cpu_mean_cores if name == CPU else one.usage.memory_mean_bytes / size
             parts = {
@@ -147,45 +147,45 @@ def namespace_chart(found: Sequence[Recommendation]) -> alt.TopLevelMixin:
             )
             .properties(width=330, title=name)
         )
-    found_chart: alt.TopLevelMixin = alt.hconcat(*charts)
-    return found_chart
+    joined: alt.TopLevelMixin = alt.hconcat(*charts)
+    return joined
 
 
-def most_urgent(found: Sequence[Recommendation], count: int) -> list[int]:
-    """Return the places of the advice that matters most."""
+def most_urgent(recommendations: Sequence[Recommendation], count: int) -> list[int]:
+    """Return the indexes of the most urgent recommendations."""
     ranks = {word: rank for rank, word in enumerate(ORDER)}
     order = sorted(
-        range(len(found)),
+        range(len(recommendations)),
         key=lambda place: (
-            ranks[recommending.severity(found[place])],
-            -abs(found[place].freed(MEMORY)),
+            ranks[recommending.severity(recommendations[place])],
+            -abs(recommendations[place].freed(MEMORY)),
         ),
     )
     return order[:count]
 
 
 def usage_chart(result: recommending.RecommendResult) -> alt.TopLevelMixin:
-    """Return memory over time of the containers that matter most."""
+    """Return memory over time of the most urgent containers."""
     table, rows, rules = result.table, [], []
     starts = np.searchsorted(table.owners, np.arange(len(table.containers) + 1))
     stride = max(table.cpu_cores.shape[1] // _POINTS, 1)
     for number in most_urgent(result.recommendations, _SHOWN):
-        advice, place = result.recommendations[number], result.places[number]
+        one, place = result.recommendations[number], result.places[number]
         block = table.memory_bytes[starts[place] : starts[place + 1]]
         if not block.size:
             continue
         cut = block[:, block.shape[1] % stride :]
         peaks = np.fmax.reduce(cut.reshape(len(cut), -1, stride), axis=(0, 2))
         hours = -np.arange(len(peaks) - 1, -1, -1) * stride * table.step_s / 3600.0
-        name = f"{advice.key.namespace}/{advice.key.workload}/{advice.key.container}"
+        name = f"{one.key.namespace}/{one.key.workload}/{one.key.container}"
         rows += [
             {"container": name, "hours": float(hour), "GiB": float(peak) / _GIB}
             for hour, peak in zip(hours, peaks, strict=True)
             if np.isfinite(peak)
         ]
         for kind, amount in (
-            ("requested", advice.current_amount(MEMORY)),
-            ("recommended", advice.requests.get(MEMORY)),
+            ("requested", one.current_amount(MEMORY)),
+            ("recommended", one.requests.get(MEMORY)),
         ):
             if amount:
                 rules.append({"container": name, "kind": kind, "GiB": amount / _GIB})
@@ -193,7 +193,7 @@ def usage_chart(result: recommending.RecommendResult) -> alt.TopLevelMixin:
 
 
 def _facet(rows: Sequence[Row], rules: Sequence[Row]) -> alt.TopLevelMixin:
-    """Return one small panel per container; rows and rules share one table, as facets want it."""
+    """Return one small panel per container; rows and rules share one table, which facets need."""
     merged = [{**row, "what": "used"} for row in rows]
     merged += [{**rule, "what": rule["kind"]} for rule in rules]
     base = alt.Chart(alt.InlineData(merged))
@@ -220,19 +220,19 @@ def _facet(rows: Sequence[Row], rules: Sequence[Row]) -> alt.TopLevelMixin:
     )
     both = alt.layer(used, rule).properties(width=220, height=110)
     faceted = both.facet(alt.Facet("container:N", title=None), columns=3)
-    found: alt.TopLevelMixin = faceted.resolve_scale(y="independent")
-    return found
+    chart: alt.TopLevelMixin = faceted.resolve_scale(y="independent")
+    return chart
 
 
-def advice_table(found: Sequence[Recommendation]) -> pages.PageTable:
-    """Return all advice as a table, the most urgent first."""
+def recommendations_table(recommendations: Sequence[Recommendation]) -> pages.PageTable:
+    """Return all recommendations as a table, most urgent first."""
     head = [
         "container", "CPU now", "CPU", "memory now", "memory", "pods", "severity", "missed",
         "slack", "why",
     ]  # fmt: skip
     shown = []
-    for place in most_urgent(found, len(found)):
-        one = found[place]
+    for place in most_urgent(recommendations, len(recommendations)):
+        one = recommendations[place]
         now, then = texts(one)
         shown.append(
             [
@@ -241,12 +241,12 @@ def advice_table(found: Sequence[Recommendation]) -> pages.PageTable:
                 percent(one.backtest.slack), one.why,
             ]
         )  # fmt: skip
-    caption = "The most urgent first."
+    caption = "Most urgent first."
     return pages.PageTable(head, shown, caption=caption, folded=len(shown) > 50)
 
 
 def texts(one: Recommendation) -> tuple[dict[str, str], dict[str, str]]:
-    """Return requests as they are and as they should be, in words."""
+    """Return current and recommended requests as text."""
     now = {name: amount for name in (CPU, MEMORY) if (amount := one.current_amount(name))}
     before, after = format_amounts(now), format_amounts(one.requests)
     return (
@@ -256,5 +256,5 @@ def texts(one: Recommendation) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def percent(share: float | None) -> str:
-    """Return a share in words."""
+    """Return a share in percent."""
     return "-" if share is None else f"{100 * share:.0f} %"

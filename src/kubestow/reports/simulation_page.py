@@ -1,4 +1,4 @@
-"""The report of one simulated run: time lines, nodes, events, measures."""
+"""The report of one simulated run: timelines, nodes, events, measures."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from kubestow.simulation import outcomes, timelines
 from kubestow.workflows import comparing
 
 SERVICES = 6
-"""Most services with a line of their own."""
+"""Maximum number of services in the figure."""
 
 EVENTS = 60
-"""Most events listed one by one."""
+"""Maximum number of events in the table."""
 
 TICKS = 1500
-"""Most events drawn one by one."""
+"""Maximum number of events in the figure."""
 
 NOTED = {
-    "oom-killed": "containers killed for memory",
-    "evicted": "pods evicted for memory pressure",
-    "taint-evicted": "pods evicted from nodes that were lost",
+    "oom-killed": "containers OOM-killed",
+    "evicted": "pods evicted under memory pressure",
+    "taint-evicted": "pods evicted from failed nodes",
     "resized-by-eviction": "pods evicted to change their requests",
-    "preempted": "pods pushed out by higher priority",
-    "drained": "pods moved out for maintenance",
-    "unschedulable": "pods for which no node had room",
+    "preempted": "pods preempted by higher priority",
+    "drained": "pods drained for maintenance",
+    "unschedulable": "pods without a feasible node",
     "failed": "nodes failed",
     "recovered": "nodes recovered",
-    "cordoned": "nodes taken out of service",
-    "uncordoned": "nodes given back",
+    "cordoned": "nodes cordoned",
+    "uncordoned": "nodes uncordoned",
     "ordered": "nodes ordered",
     "joined": "nodes joined",
-    "retired": "nodes given up",
+    "retired": "nodes removed",
 }
-"""Events of note, and what they mean. Pods come and go all the time; that is not one of them."""
+"""Notable events and their titles; ordinary starts and stops of pods are not among them."""
 
 _GIB = 1 / 2**30
 _GREY, _RED, _TEAL = figures.PALETTE[:3]
@@ -50,39 +50,39 @@ _TOTALS = (
     time_charts.Panel("response (ms)", {"response, mean": _TEAL}),
     time_charts.Panel("cores", {"CPU requested": _GREY, "CPU used": _TEAL}),
     time_charts.Panel("GiB", {"memory requested": _GREY, "memory used": _TEAL}),
-    time_charts.Panel("pods", {"wanted": _GREY, "ready": _TEAL, "pending": _RED}),
+    time_charts.Panel("pods", {"desired": _GREY, "ready": _TEAL, "pending": _RED}),
 )
 _SERVED = ("demand", "response, mean")
 
 
 def make_page(outcome: outcomes.RunOutcome) -> str:
     """Return the whole report as HTML."""
-    found = outcome.measures
-    time = time_charts.axis(found["simulated_seconds"])
+    measures = outcome.measures
+    time = time_charts.axis(measures["simulated_seconds"])
     table = timelines.workloads(outcome)
     events = timelines.events(outcome)
     blocks: list[pages.Block] = [
         pages.Paragraph(
-            f"{decoding.format_duration(found['simulated_seconds'])} of {found['scenario']} "
-            f"with seed {found['seed']}: {len(found['workloads'])} workloads, at most "
-            f"{found['nodes_peak']} nodes at a time, {found['pods_created']} pods."
+            f"{decoding.format_duration(measures['simulated_seconds'])} of {measures['scenario']} "
+            f"with seed {measures['seed']}: {len(measures['workloads'])} workloads, at most "
+            f"{measures['nodes_peak']} nodes at a time, {measures['pods_created']} pods."
         ),
-        _measures(found),
-        pages.Heading("Time lines"),
+        _measures(measures),
+        pages.Heading("Timelines"),
         pages.make_figure(
             totals_chart(table, time),
-            "All workloads together. Rates, response times and CPU used are means; pods, requests "
-            "and memory are those of the moment; pending pods the most of each stretch.",
+            "All workloads together. Rates, response times and CPU usage are means; pods, requests "
+            "and memory are current values; pending pods are the maximum of each interval.",
         ),
-        *_services(table, found["workloads"], time),
+        *_services(table, measures["workloads"], time),
         *_nodes(timelines.nodes(outcome), time),
         *_events(events, time),
     ]
-    return pages.render(f"Simulation of {found['scenario']}", blocks)
+    return pages.render(f"Simulation of {measures['scenario']}", blocks)
 
 
 def totals_chart(table: pl.DataFrame, time: time_charts.ChartAxis) -> alt.TopLevelMixin:
-    """Return what all workloads do together; panels nobody has values for are left out."""
+    """Return the totals of all workloads; panels without values are left out."""
     sums = (
         table.with_columns(waited=pl.col("response_s") * pl.col("served"))
         .group_by("time_s", maintain_order=True)
@@ -101,7 +101,7 @@ def totals_chart(table: pl.DataFrame, time: time_charts.ChartAxis) -> alt.TopLev
         pl.col("used_cpu").alias("CPU used"),
         (pl.col("requested_memory") * _GIB).alias("memory requested"),
         (pl.col("used_memory") * _GIB).alias("memory used"),
-        pl.col("replicas").alias("wanted"),
+        pl.col("replicas").alias("desired"),
         "ready",
         "pending",
     )
@@ -111,7 +111,7 @@ def totals_chart(table: pl.DataFrame, time: time_charts.ChartAxis) -> alt.TopLev
 
 
 def busiest(table: pl.DataFrame) -> list[str]:
-    """Return the services by the requests they got, most first."""
+    """Return the services by number of requests, busiest first."""
     asked = table.filter(pl.col("demand").is_not_null()).group_by("workload")
     ranked = asked.agg(pl.col("demand").sum()).sort(
         ["demand", "workload"], descending=[True, False]
@@ -181,20 +181,22 @@ def _nodes(nodes: pl.DataFrame, time: time_charts.ChartAxis) -> list[pages.Block
     count = nodes["node"].n_unique()
     rows = "one row per node"
     if count > node_charts.ROWS:
-        rows = f"{count} nodes in bands of {-(-count // node_charts.ROWS)}, ranked by mean CPU use"
-    caption = f"Share of each node in use over time, {rows}. White: no node at that time."
+        rows = (
+            f"{count} nodes in bands of {-(-count // node_charts.ROWS)}, ranked by mean CPU usage"
+        )
+    caption = f"Usage of each node over time, {rows}. White: no node at that time."
     return [pages.Heading("Nodes"), pages.make_figure(node_charts.chart(nodes, time), caption)]
 
 
 def _events(events: pl.DataFrame, time: time_charts.ChartAxis) -> list[pages.Block]:
     noted = events.filter(pl.col("event").is_in(list(NOTED)) & (pl.col("time_s") > 0.0))
-    heading = pages.Heading("Events of note")
+    heading = pages.Heading("Notable events")
     if not len(noted):
-        return [heading, pages.Paragraph("None: no kill, eviction, failure or drain.")]
+        return [heading, pages.Paragraph("None: no OOM kill, eviction, failure or drain.")]
     drawn = noted.sample(TICKS, seed=0).sort("time_s") if len(noted) > TICKS else noted
     caption = f"{len(noted)} events."
     if len(drawn) < len(noted):
-        caption = f"{len(noted)} events, {TICKS} of them drawn, picked at random."
+        caption = f"{len(noted)} events; the figure shows {TICKS} of them, chosen at random."
     counts = noted.group_by("event").agg(
         pl.len(), pl.col("time_s").min().alias("first"), pl.col("time_s").max().alias("last")
     )
@@ -212,7 +214,7 @@ def _events(events: pl.DataFrame, time: time_charts.ChartAxis) -> list[pages.Blo
     return [
         heading,
         pages.make_figure(events_chart(drawn, time), caption),
-        pages.PageTable(("what", "how often", "first", "last"), rows),
+        pages.PageTable(("event", "count", "first", "last"), rows),
         pages.PageTable(
             ("time", "event", "pod", "node or detail"),
             listed,
@@ -249,9 +251,9 @@ def _clock(time_s: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
 
 
-def _measures(found: Mapping[str, Any]) -> pages.PageTable:
+def _measures(measures: Mapping[str, Any]) -> pages.PageTable:
     rows = [
-        [measure.title, measure.text(comparing.value_of(found, measure.path))]
+        [measure.title, measure.text(comparing.value_of(measures, measure.path))]
         for measure in comparing.MEASURES
     ]
-    return pages.PageTable(("measure", "value"), rows, "What came out.")
+    return pages.PageTable(("measure", "value"), rows, "Measures of the run.")

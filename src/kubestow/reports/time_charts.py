@@ -1,4 +1,4 @@
-"""Lines over simulated time, one panel below the other, as all reports of runs draw them."""
+"""Lines over simulated time in stacked panels, for all reports of runs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import polars as pl
 
 WIDTH = 760
 POINTS = 360
-"""Points a line is thinned to: one for every two pixels."""
+"""Maximum number of points of a line: one for every two pixels."""
 
 _HOUR_S, _MINUTE_S = 3600.0, 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class ChartAxis:
-    """Time as it is shown: its unit and its length in seconds."""
+    """The time axis: its unit, the unit in seconds, and its end."""
 
     unit: str
     unit_s: float
@@ -54,12 +54,12 @@ def axis(duration_s: float) -> ChartAxis:
 
 
 def thin(table: pl.DataFrame, keys: Sequence[str], highest: Sequence[str] = ()) -> pl.DataFrame:
-    """Thin a time line to ``POINTS`` stretches per line: means, or the highest value of a stretch.
+    """Thin a timeline to ``POINTS`` intervals per line: the mean or the maximum of each.
 
     Args:
         table: One row per time and key, with ``time_s``.
-        keys: Columns that tell lines apart.
-        highest: Columns of which a mean would hide what matters.
+        keys: Columns that identify lines.
+        highest: Columns whose maximum is taken.
     """
     times = table["time_s"].unique().sort()
     width = -(-len(times) // POINTS)
@@ -123,7 +123,7 @@ def overlay(
 
 
 def _top(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> float:
-    """Return the end of the vertical axis: a little above the highest value, so that it shows."""
+    """Return the end of the vertical axis: a little above the highest value."""
     highest = max((row.get(field, 0.0) for row in rows for field in fields), default=0.0)
     return 1.08 * highest if highest > 0.0 else 1.0
 
@@ -172,7 +172,7 @@ def _column(
 
 
 def style(chart: Any) -> alt.TopLevelMixin:
-    """Give a chart the quiet grid all reports have."""
+    """Apply the common style of all reports."""
     styled: alt.TopLevelMixin = chart.configure_view(stroke="#d9dee6").configure_axis(
         gridColor="#eceff3", titleFontWeight="normal"
     )

@@ -47,30 +47,26 @@ AHEAD = "and scaled ahead"
 VARIANTS = (
     DemoVariant(STOCK, "default scheduler, requests as guessed"),
     DemoVariant("nodes filled", "scheduler configuration from `kubestow place`", (_FILL,)),
-    DemoVariant(SIZED, "also requests that follow use (`auto`, in place, hourly)", (_FILL, _SIZE)),
+    DemoVariant(SIZED, "also requests sized from usage (`auto`, in place, hourly)", (_FILL, _SIZE)),
     DemoVariant(
         AHEAD,
-        "also the web service scaled one pod start ahead (`auto`)",
+        "also the web service scaled one pod start-up ahead (`auto`)",
         (_FILL, _SIZE, _AHEAD),
     ),
 )
 
 ROWS = (
-    comparing.RunMeasure("cost", "rent of nodes for the day", digits=1),
+    comparing.RunMeasure("cost", "cost of nodes", digits=1),
     comparing.RunMeasure("node_hours", "node hours", digits=0),
-    comparing.RunMeasure(
-        "eru.cpu", "processor used, of what is reserved", "%", 100.0, better="higher"
-    ),
-    comparing.RunMeasure(
-        "eru.memory", "memory used, of what is reserved", "%", 100.0, better="higher"
-    ),
-    comparing.RunMeasure("response.p95", "95 % of requests answered within", "ms", 1000.0),
+    comparing.RunMeasure("eru.cpu", "CPU used, of requested", "%", 100.0, better="higher"),
+    comparing.RunMeasure("eru.memory", "memory used, of requested", "%", 100.0, better="higher"),
+    comparing.RunMeasure("response.p95", "response time, 95th percentile", "ms", 1000.0),
     comparing.RunMeasure("slo_violation_ratio", "requests late or lost", "%", 100.0, digits=4),
-    comparing.RunMeasure("database_pending", "databases waiting for a node", "min", 1 / 60),
-    comparing.RunMeasure("pending_pod_seconds", "all pods waiting for a node", "h", 1 / 3600),
-    comparing.RunMeasure("oom_kills", "containers killed for memory", digits=1),
+    comparing.RunMeasure("database_pending", "database pods pending", "min", 1 / 60),
+    comparing.RunMeasure("pending_pod_seconds", "all pods pending", "h", 1 / 3600),
+    comparing.RunMeasure("oom_kills", "OOM kills", digits=1),
     comparing.RunMeasure(
-        "sizing.memory_missed", "hours in which memory went beyond what was advised", "%", 100.0
+        "sizing.memory_missed", "hours with memory usage above the recommendation", "%", 100.0
     ),
 )
 """The rows of the table, in words for people who pay for clusters."""
