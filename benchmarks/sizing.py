@@ -19,7 +19,7 @@ import numpy as np
 
 from kubestow.model.usage import Usage, arrange
 from kubestow.policies.sizing import estimates, registry
-from kubestow.policies.sizing.evaluation import tournament
+from kubestow.policies.sizing.judging import tournament
 
 CONTAINERS, POINTS, STEP_S, DAY_S = 10_000, 2016, 300.0, 86400.0
 WORKERS = 2

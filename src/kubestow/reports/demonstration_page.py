@@ -91,8 +91,8 @@ def report(comparison: comparing.Comparison) -> str:
         pages.Paragraph(
             "One day of a fictitious web shop: web services with a rush hour at 18:00, 24 back "
             "ends with guessed requests, three databases of half a node each, and builds around "
-            "the clock. From 10:00 all nodes are drained for maintenance, one after another. Nodes are "
-            "added when pods are pending and removed when they are nearly idle."
+            "the clock. From 10:00 all nodes are drained for maintenance, one after another. Nodes "
+            "are added when pods are pending and removed when they are nearly idle."
         ),
         pages.Paragraph(f"Variants. {variants}."),
         pages.PageTable(

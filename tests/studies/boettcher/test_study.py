@@ -134,7 +134,7 @@ def test_agents_reproduce_the_thesis(report: Report, way: str) -> None:
 
 
 def test_all_ways_are_in_the_tables(report: Report) -> None:
-    names = {way.name for way in contenders.WAYS}
+    names = {way.name for way in contenders.VARIANTS}
     assert {row["way"] for row in report[1]["table"]} == names
     assert len(report[1]["containers"]) == 20
     for row in report[1]["containers"]:

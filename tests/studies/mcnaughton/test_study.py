@@ -21,7 +21,7 @@ from tests.studies import scaling_scenes
 
 SEEDS = (1, 2, 3)
 STARTUPS_S = (5.0, 135.0)
-NAMES = [way.name for way in mcnaughton.WAYS]
+NAMES = [way.name for way in mcnaughton.VARIANTS]
 MINUTES = [60.0, 120.0, 180.0, 240.0, 300.0, 360.0]
 
 Cell = dict[str, Any]
@@ -302,7 +302,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     study = mcnaughton
     monkeypatch.setattr(scenarios, "PATTERNS", ("flash-crowd",))
     monkeypatch.setitem(scenarios.DURATIONS_S, "flash-crowd", 300)
-    monkeypatch.setattr(study, "WAYS", tuple(w for w in study.WAYS if w.name in _NEEDED))
+    monkeypatch.setattr(study, "VARIANTS", tuple(w for w in study.VARIANTS if w.name in _NEEDED))
     monkeypatch.setattr(study, "TARGETS", (0.6, 0.8))
     monkeypatch.setattr(study, "BASELINE_TARGETS", (0.4, 0.6, 0.9))
     monkeypatch.setattr(study, "_CURVES", ("hpa", "auto"))

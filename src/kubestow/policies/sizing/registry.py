@@ -10,7 +10,7 @@ from kubestow.model import errors
 from kubestow.policies import registries
 from kubestow.policies.sizing import (
     estimates,
-    evaluation,
+    judging,
     keep,
     krr,
     level_sigma,
@@ -32,14 +32,12 @@ class AutoSizingParameters:
         conformal: Parameters of ``conformal``, which is also used where nothing can be back-tested.
     """
 
-    tournament: evaluation.TournamentParameters = field(
-        default_factory=evaluation.TournamentParameters
-    )
+    tournament: judging.TournamentParameters = field(default_factory=judging.TournamentParameters)
     conformal: ConformalParameters = field(default_factory=ConformalParameters)
 
 
-def _make_auto(parameters: AutoSizingParameters) -> evaluation.Tournament:
-    return evaluation.Tournament(
+def _make_auto(parameters: AutoSizingParameters) -> judging.Tournament:
+    return judging.Tournament(
         (
             Conformal(parameters.conformal),
             percentile.Percentile(),
@@ -143,7 +141,7 @@ _ALL = (
         Conformal,
     ),
     RecommenderEntry(
-        evaluation.AUTO,
+        judging.AUTO,
         "Per container and resource, the recommender with the least past cost.",
         AutoSizingParameters,
         _make_auto,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kubestow.model import decisions, resources
 from kubestow.model.arrays import Floats
 from kubestow.model.usage import Usage
-from kubestow.policies.sizing import estimates, evaluation, guards
+from kubestow.policies.sizing import estimates, guards, judging
 from kubestow.policies.sizing.recommendations import Recommendation
 from kubestow.simulation import world
 from kubestow.simulation.loops import sizing_context
@@ -56,7 +56,7 @@ class Track:
         """
         if self._last is None or not news.points or not len(news.owners):
             return 0, 0, 0
-        found = evaluation.backtest(news, self._last)
+        found = judging.backtest(news, self._last)
         over, peak, memory = found[_OVER], found[_PEAK], found[_MEMORY]
         known = np.isfinite(over) & np.isfinite(peak) & np.isfinite(memory)
         self._judged += known

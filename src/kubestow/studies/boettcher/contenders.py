@@ -167,7 +167,7 @@ def learn_by(parameters: q_learning.QParameters) -> Callable[[RunScene, int], Si
 _CONFORMAL: Final = conformal.ConformalParameters(
     cpu_miss_probability=0.49, memory_miss_probability=0.005, run_history=20
 )
-WAYS: Final = (
+VARIANTS: Final = (
     Contender(THESIS, "as printed, fixed", _fix("cpu_new_m", "memory_new_mb")),
     Contender(KEEP, "old requests and limits", _fix(None, None), keeps_limit=True),
     Contender(STRICT, "as printed: last run, 2 passes", learn_by(q_learning.AS_PRINTED)),
@@ -207,4 +207,4 @@ WAYS: Final = (
 
 def find(names: Sequence[str]) -> list[Contender]:
     """Return some ways by their names, in the order of the table."""
-    return [way for way in WAYS if way.name in names]
+    return [way for way in VARIANTS if way.name in names]

@@ -18,7 +18,7 @@ from kubestow.studies import verdicts
 from kubestow.studies.boettcher import contenders, courses, measures, page, runs, tables
 from kubestow.studies.boettcher import rivals as boettcher_rivals
 from kubestow.studies.boettcher import rows as boettcher_rows
-from kubestow.studies.boettcher.contenders import WAYS, Contender
+from kubestow.studies.boettcher.contenders import VARIANTS, Contender
 from kubestow.studies.boettcher.runs import Course, RunScene
 from kubestow.studies.options import StudyOptions
 from kubestow.workflows import files
@@ -35,10 +35,10 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
     seeds = range(options.seed, options.seed + options.sample(SEEDS, 3))
     spreads = (boettcher_rows.SPREAD,) if options.quick else SPREADS
-    total = len(spreads) * len(WAYS) + 1
+    total = len(spreads) * len(VARIANTS) + 1
     parts = []
     for place, spread in enumerate(spreads):
-        begun = functools.partial(_pass_on, watch, place * len(WAYS), total)
+        begun = functools.partial(_pass_on, watch, place * len(VARIANTS), total)
         parts.append(study_spread(spread, seeds, begun))
     told = courses.tell(seeds, contenders.find(courses.SHOWN))
     watch(total, total, "tables 5.1 and 5.2")
@@ -58,7 +58,7 @@ def study_spread(
     """Return replays of all ways at one spread: measures, tables, and rivals of the rule."""
     scenes = [_draw(spread, seed) for seed in seeds]
     found, courses = {}, {}
-    for place, way in enumerate(WAYS):
+    for place, way in enumerate(VARIANTS):
         replays = [_replay(scene, way, seed) for scene, seed in zip(scenes, seeds, strict=True)]
         courses[way.name] = replays
         found[way.name] = [
@@ -134,7 +134,7 @@ def make_report(
         "rules": boettcher_rows.RULES,
         "statements": verdicts.state(rows),
         "rows": rows,
-        "ways": {way.name: way.setting for way in WAYS},
+        "ways": {way.name: way.setting for way in VARIANTS},
         "table": [
             {"spread": part["spread"], "way": name, **measures.summarise(found)}
             for part in parts

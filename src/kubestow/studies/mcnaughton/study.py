@@ -32,7 +32,7 @@ BASELINE_TARGETS: Final = (0.15, 0.2, 0.25, *TARGETS, 0.9)
 _WINDOWS: Final = {"upscaleForbiddenS": 30, "downscaleForbiddenS": 30}
 REACTIVE, OURS = "hpa", "auto"
 LEGACY, LEGACY_LINE = "hpa of 2016, 30 s", "line-fit as printed, 30 s"
-WAYS: Final = (
+VARIANTS: Final = (
     ScalingVariant(REACTIVE, "hpa"),
     ScalingVariant("static over", "static", {"mode": "over"}),
     ScalingVariant("static average", "static", {"mode": "average"}),
@@ -98,13 +98,13 @@ def _grid(startups_s: Sequence[float], seeds: Sequence[int]) -> list[scaling_run
         _task(pattern, startup_s, way, TARGET, seed)
         for pattern in scenarios.PATTERNS
         for startup_s in startups_s
-        for way in WAYS
+        for way in VARIANTS
         for seed in seeds
     ]
 
 
 def _curve_tasks(seeds: Sequence[int]) -> list[scaling_runs.ScalingTask]:
-    ways = [way for way in WAYS if way.name in _CURVES]
+    ways = [way for way in VARIANTS if way.name in _CURVES]
     return [
         _task(pattern, LONGEST_S, way, target, seed)
         for pattern in scenarios.PATTERNS

@@ -24,8 +24,8 @@ from kubestow.model.usage import Usage
 from kubestow.policies.sizing import (
     conformal,
     estimates,
-    evaluation,
     guards,
+    judging,
     keep,
     registry,
 )
@@ -37,7 +37,7 @@ from kubestow.policies.sizing.recommendations import (
 )
 
 CPU, MEMORY = resources.CPU, resources.MEMORY
-AUTO: Final = evaluation.AUTO
+AUTO: Final = judging.AUTO
 # Compiled loops run in parallel; more than two gain little for five candidates.
 _WORKERS: Final = 2
 Watch = Callable[[str, float], None]
@@ -64,7 +64,7 @@ class RecommendRequest:
     window_s: float = 86400.0
     windows: int = 4
     guards: guards.GuardParameters = field(default_factory=guards.GuardParameters)
-    screen: evaluation.ScreenParameters = field(default_factory=evaluation.ScreenParameters)
+    screen: judging.ScreenParameters = field(default_factory=judging.ScreenParameters)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +115,7 @@ def recommend(
     watch("screening", 0.8)
     window = _window(table, request)
     java = tuple(_heap(inventory, key) for key in table.keys)
-    screen = evaluation.screen_container(table, window, request.screen, java)
+    screen = judging.screen_container(table, window, request.screen, java)
     watch("guarding", 0.9)
     made = _recommend_all(table, inventory, request, answers, scores, screen, bounds)
     watch("done", 1.0)
@@ -192,9 +192,9 @@ def _merge(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
 
 
 def _window(table: Usage, request: RecommendRequest) -> int:
-    return evaluation.arena_window(
+    return judging.arena_window(
         table,
-        evaluation.TournamentParameters(window_s=request.window_s, windows=request.windows),
+        judging.TournamentParameters(window_s=request.window_s, windows=request.windows),
     )
 
 
@@ -202,18 +202,18 @@ def _estimate(
     table: Usage,
     inventory: usage.Inventory,
     request: RecommendRequest,
-) -> tuple[estimates.Estimates, evaluation.BacktestScores]:
+) -> tuple[estimates.Estimates, judging.BacktestScores]:
     window = _window(table, request)
-    at = evaluation.origins(table.points, window, request.windows, window)
+    at = judging.origins(table.points, window, request.windows, window)
     if request.strategy == keep.NAME:
         now = [_kept(table, inventory)] * (len(at) + 1)
     else:
         with futures.ThreadPoolExecutor(_WORKERS) as pool:
             estimator = make_estimator(request)
-            if isinstance(estimator, evaluation.Tournament):
+            if isinstance(estimator, judging.Tournament):
                 estimator = replace(estimator, mapper=pool.map)
             now = estimates.estimate_at(estimator, table, [*at, table.points])
-    return now[-1], evaluation.backtest_all(table, window, at, now[:-1])
+    return now[-1], judging.backtest_all(table, window, at, now[:-1])
 
 
 def _kept(table: Usage, inventory: usage.Inventory) -> estimates.Estimates:
@@ -247,8 +247,8 @@ def _recommend_all(
     inventory: usage.Inventory,
     request: RecommendRequest,
     amounts: estimates.Estimates,
-    scores: evaluation.BacktestScores,
-    screen: evaluation.Screen,
+    scores: judging.BacktestScores,
+    screen: judging.Screen,
     bounds: Mapping[str, PodBounds],
 ) -> tuple[Recommendation, ...]:
     keys = table.keys
@@ -369,8 +369,8 @@ def _quality(current: Mapping[str, ContainerResources], measured: Set[str]) -> r
 def _complete(
     table: Usage,
     inventory: usage.Inventory,
-    scores: evaluation.BacktestScores,
-    screen: evaluation.Screen,
+    scores: judging.BacktestScores,
+    screen: judging.Screen,
     place: int,
     sized: Recommendation,
     rows: slice,
@@ -408,7 +408,7 @@ def _living(cpu: arrays.Floats, memory: arrays.Floats) -> int:
     return int(np.count_nonzero(~(np.isnan(cpu[:, -1]) & np.isnan(memory[:, -1]))))
 
 
-def _backtest(scores: evaluation.BacktestScores, place: int) -> SizingBacktest:
+def _backtest(scores: judging.BacktestScores, place: int) -> SizingBacktest:
     missed, over = scores.memory_missed[place], scores.cpu_over[place]
     memory, peak = scores.memory_bytes[place], scores.memory_peak_bytes[place]
     cpu, used = scores.cpu_cores[place], scores.cpu_mean_cores[place]

@@ -264,7 +264,7 @@ def test_a_tiny_run_writes_its_files_and_goes_on_where_it_stopped(
 ) -> None:
     targets = (0.3, 0.5, 0.6, 0.9)
     ways = tuple((ScalingVariant(name, name), targets) for name in ("hpa", "perfect", "auto"))
-    monkeypatch.setattr(trace_scaling, "WAYS", ways)
+    monkeypatch.setattr(trace_scaling, "VARIANTS", ways)
     monkeypatch.setattr(public_data, "find", lambda _: tmp_path)
     monkeypatch.setattr(trace_scaling, "read_traces", lambda *_: small_traces())
     options = StudyOptions(tmp_path / "out", quick=True)

@@ -22,12 +22,12 @@ from tests.reports import browsers
 from tests.studies import scaling_scenes
 
 STOCK, STRICT = balance_rows.STOCK, balance_rows.STRICT
-WAYS = {way.name: way for way in (*shi_balance.WAYS, *shi_balance.UNASSUMED)}
+VARIANTS = {way.name: way for way in (*shi_balance.VARIANTS, *shi_balance.UNASSUMED)}
 
 
 def compute(scene: BalanceScene, way: str, seed: int = 1) -> BalanceRun:
     """Return one run."""
-    answer = runs.compute(BalanceTask(scene, WAYS[way], seed))
+    answer = runs.compute(BalanceTask(scene, VARIANTS[way], seed))
     return msgspec.json.decode(answer, type=BalanceRun)
 
 
@@ -109,7 +109,7 @@ def everything(**changes: list[BalanceRun]) -> dict[tuple[str, str], list[Balanc
     """Return runs of all scenes and ways; changes name a way with underscores."""
     result = {}
     for scene in (*shi_balance.SCENES, *shi_balance.BURSTS):
-        for way in WAYS:
+        for way in VARIANTS:
             result[scene.name, way] = changes.get(
                 way.replace(" ", "_").replace("-", "_"), several(4.0)
             )

@@ -68,7 +68,7 @@ def test_every_part_is_judged_by_its_rule(
 
 
 def test_the_load_is_that_of_the_thesis() -> None:
-    spec = shi_limits.scenario(shi_limits.WAYS[0])["spec"]
+    spec = shi_limits.scenario(shi_limits.VARIANTS[0])["spec"]
     segments = spec["workloads"][0]["demand"]["segments"]
     assert [one["seconds"] for one in segments] == [330.0, 300, 120, 150]
     assert spec["workloads"][0]["pod"]["requests"] == {"cpu": "600m", "memory": "400M"}
@@ -79,7 +79,8 @@ def test_the_load_is_that_of_the_thesis() -> None:
 
 def test_the_control_reserves_its_requests() -> None:
     result = msgspec.json.decode(
-        shi_limits.compute(shi_limits.LimitTask(shi_limits.WAYS[0], 1)), type=shi_limits.LimitRun
+        shi_limits.compute(shi_limits.LimitTask(shi_limits.VARIANTS[0], 1)),
+        type=shi_limits.LimitRun,
     )
     assert set(result.course["limit"]) == {0.6}
     assert result.course["time_s"][0] == 5.0
@@ -90,7 +91,7 @@ def test_the_control_reserves_its_requests() -> None:
 
 
 def test_a_tiny_run_writes_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shi_limits, "WAYS", shi_limits.WAYS[:3])
+    monkeypatch.setattr(shi_limits, "VARIANTS", shi_limits.VARIANTS[:3])
     report = shi_limits.run(StudyOptions(tmp_path, quick=True, lists=2), lambda *_: None)
     assert [row["way"] for row in report["table"]] == ["control", "strict", "safe"]
     assert report["table"][1]["oom_kills"] > 0.0  # a limit below use

@@ -165,8 +165,10 @@ def test_the_load_takes_all_replicas_at_its_peak() -> None:
 def test_a_tiny_run_writes_its_files_and_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ways = tuple(way for way in shi_scaling.WAYS if way.name in ("hpa", "gru as printed", "auto"))
-    monkeypatch.setattr(shi_scaling, "WAYS", ways)
+    ways = tuple(
+        way for way in shi_scaling.VARIANTS if way.name in ("hpa", "gru as printed", "auto")
+    )
+    monkeypatch.setattr(shi_scaling, "VARIANTS", ways)
     options = StudyOptions(tmp_path, seed=3, quick=True, lists=2)
     report = shi_scaling.run(options, lambda *_: None)
     # A quick run leaves networks out.

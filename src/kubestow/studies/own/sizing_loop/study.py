@@ -65,7 +65,7 @@ class LoopVariant:
 
 
 _WINDOW: Final = {"windowS": None}
-WAYS: Final = (
+VARIANTS: Final = (
     LoopVariant(MANUAL, "keep"),
     LoopVariant(VPA, "vpa"),
     LoopVariant("q-learning", "q-learning", _WINDOW),
@@ -83,7 +83,7 @@ Found = dict[Key, list[comparing.CellRecord]]
 def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
     seeds = range(options.seed, options.seed + options.sample(SEEDS, 2))
-    keys = [(name, placing, way) for name in SCENARIOS for placing in PROFILES for way in WAYS]
+    keys = [(name, placing, way) for name in SCENARIOS for placing in PROFILES for way in VARIANTS]
     tasks = [make_task(*key, seed) for key in keys for seed in seeds]
     engine = comparing.get_engine(comparing.LOCAL)
     records = comparing.run_cells(tasks, options.out / "cells", engine, options.jobs, watch)

@@ -40,7 +40,7 @@ REACTIVE, PERFECT, OURS = "hpa", "perfect", "auto"
 TARGETS: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _WIDE: Final = (0.2, 0.3, *TARGETS)
 _BEYOND: Final = (*_WIDE, 1.1)
-WAYS: Final = (
+VARIANTS: Final = (
     (ScalingVariant(REACTIVE, "hpa"), _WIDE),
     (ScalingVariant(PERFECT, "perfect"), _BEYOND),
     (ScalingVariant(OURS, "auto"), TARGETS),
@@ -199,7 +199,7 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
     days = options.sample(2, 1)
     traces = read_traces(public_data.find(FILES), days)
-    ways = WAYS[:3] if options.quick else WAYS
+    ways = VARIANTS[:3] if options.quick else VARIANTS
     tasks = [
         scaling_runs.ScalingTask(
             scenario(trace, write_series(trace, options.out / "series")),

@@ -64,7 +64,7 @@ BURSTS: Final = tuple(
     )
     for lag_s in LAGS_S
 )
-WAYS: Final = (
+VARIANTS: Final = (
     BalanceVariant(STOCK),
     # The thesis' scores alone decide: its points outweigh all others.
     BalanceVariant(STRICT, "clbp", {"strict": True}, profiles.PACK_WEIGHT),
@@ -84,8 +84,8 @@ UNASSUMED: Final = tuple(
 
 def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
-    cases = [(scene, way) for scene in SCENES for way in WAYS]
-    cases += [(scene, way) for scene in BURSTS for way in (*WAYS, *UNASSUMED)]
+    cases = [(scene, way) for scene in SCENES for way in VARIANTS]
+    cases += [(scene, way) for scene in BURSTS for way in (*VARIANTS, *UNASSUMED)]
     tasks = [
         BalanceTask(_shrunk(scene) if options.quick else scene, way, options.seed + k)
         for scene, way in cases

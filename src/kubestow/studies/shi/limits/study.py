@@ -55,7 +55,7 @@ class LimitVariant:
 
 
 _EVERY: Final = {"periodS": 20}
-WAYS: Final = (
+VARIANTS: Final = (
     LimitVariant(CONTROL),
     LimitVariant(STRICT, {**_EVERY, "strict": True}),
     LimitVariant(SAFE, _EVERY),
@@ -187,7 +187,7 @@ def compute(task: LimitTask) -> bytes:
 def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
     seeds = range(options.seed, options.seed + options.sample(SEEDS, 3))
-    tasks = [LimitTask(way, seed) for way in WAYS for seed in seeds]
+    tasks = [LimitTask(way, seed) for way in VARIANTS for seed in seeds]
     kept: list[LimitRun | None] = [None] * len(tasks)
     answers = comparing.run_local(compute, tasks, options.jobs)
     for done, (index, answer) in enumerate(answers, start=1):
@@ -195,7 +195,7 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
         watch(done, len(tasks), f"{tasks[index].way.name}, seed {tasks[index].seed}")
     whole = [one for one in kept if one is not None]
     count = len(seeds)
-    found = {way.name: whole[i * count : (i + 1) * count] for i, way in enumerate(WAYS)}
+    found = {way.name: whole[i * count : (i + 1) * count] for i, way in enumerate(VARIANTS)}
     report = make_report(found, seeds)
     files.write_json(options.out / "results.json", report)
     files.write_text(options.out / "report.html", page.make_page(report))

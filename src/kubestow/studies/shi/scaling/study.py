@@ -30,7 +30,7 @@ TARGET: Final = 0.6
 LEAD_S: Final = 30.0
 REACTIVE, OURS = "hpa", "auto"
 _COOL: Final = {"strict": True, "cooldownUpS": 30, "cooldownDownS": 30, "leastPoints": 16}
-WAYS: Final = (
+VARIANTS: Final = (
     ScalingVariant(REACTIVE, "hpa"),
     ScalingVariant("arima as printed", "arima", _COOL),
     ScalingVariant("gru as printed", "gru", _COOL),
@@ -113,7 +113,7 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
     seeds = range(options.seed, options.seed + options.sample(SEEDS, 3))
     base = scenario()
-    ways = [way for way in WAYS if not (options.quick and "gru" in way.scaler)]
+    ways = [way for way in VARIANTS if not (options.quick and "gru" in way.scaler)]
     tasks = [
         scaling_runs.ScalingTask(base, "shi", way, TARGET, seed) for way in ways for seed in seeds
     ]

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kubestow.policies.sizing.evaluation import suitability
 from kubestow.policies.sizing.guards import heaps
+from kubestow.policies.sizing.judging import suitability
 from tests.policies.sizing import scenes
 
 NAN = scenes.NAN

@@ -9,8 +9,8 @@ import pytest
 
 from kubestow.model.usage import Usage, arrange
 from kubestow.policies.sizing import estimates, percentile
-from kubestow.policies.sizing.evaluation import arena
-from kubestow.policies.sizing.evaluation import tournament as evaluation_tournament
+from kubestow.policies.sizing.judging import arena
+from kubestow.policies.sizing.judging import tournament as sizing_tournament
 from tests.policies.sizing import scenes
 
 
@@ -32,11 +32,11 @@ TIGHT, ROOMY = Times(1.0, "tight"), Times(3.0, "roomy")
 
 def run(
     values: list[list[float]], trust: float = 0.0, windows: int = 3
-) -> tuple[estimates.Estimates, evaluation_tournament.Scores]:
-    parameters = evaluation_tournament.TournamentParameters(
+) -> tuple[estimates.Estimates, sizing_tournament.Scores]:
+    parameters = sizing_tournament.TournamentParameters(
         window_s=120.0, windows=windows, trust=trust
     )
-    tournament = evaluation_tournament.Tournament((TIGHT, ROOMY), parameters)
+    tournament = sizing_tournament.Tournament((TIGHT, ROOMY), parameters)
     usage = scenes.usage(values)
     _, scores = tournament.compete(usage)
     return tournament.estimate(usage), scores
@@ -84,9 +84,9 @@ def test_a_fleet_outvotes_one_container_that_is_trusted_little() -> None:
 
 
 def test_a_short_past_has_shorter_windows_and_no_past_none() -> None:
-    parameters = evaluation_tournament.TournamentParameters(window_s=600.0, windows=2)
-    assert evaluation_tournament.arena_window(scenes.usage([[1.0] * 100]), parameters) == 10
-    assert evaluation_tournament.arena_window(scenes.usage([[1.0] * 8]), parameters) == 2
+    parameters = sizing_tournament.TournamentParameters(window_s=600.0, windows=2)
+    assert sizing_tournament.arena_window(scenes.usage([[1.0] * 100]), parameters) == 10
+    assert sizing_tournament.arena_window(scenes.usage([[1.0] * 8]), parameters) == 2
     result, scores = run([[5.0]])
     assert scores.windows.tolist() == [0]
     assert result.memory_bytes.tolist() == [5000.0]
@@ -102,7 +102,7 @@ def test_a_winner_without_an_answer_is_stood_in_for() -> None:
             nothing = np.full(len(usage.containers), np.nan)
             return estimates.exact(nothing, nothing)
 
-    tournament = evaluation_tournament.Tournament((Silent(), TIGHT))
+    tournament = sizing_tournament.Tournament((Silent(), TIGHT))
     assert tournament.estimate(scenes.usage([[5.0]])).cpu_cores.tolist() == [5.0]
 
 
@@ -115,7 +115,7 @@ def test_the_numbers_name_costs_and_misses() -> None:
 
 def test_an_empty_batch_is_no_trouble() -> None:
     empty = arrange([], np.empty(0, dtype=np.int64), 60.0, 0.0, np.empty((0, 9)), np.empty((0, 9)))
-    result = evaluation_tournament.Tournament((percentile.Percentile(),)).estimate(empty)
+    result = sizing_tournament.Tournament((percentile.Percentile(),)).estimate(empty)
     assert result.cpu_cores.shape == (0,)
 
 
@@ -123,10 +123,10 @@ def test_prices_decide() -> None:
     # A miss in one of three windows: dear misses make the roomy answer win, cheap ones the tight.
     values = [1.0] * 10 + [2.0, 2.0]
     for oom, winner in ((20.0, 1), (1.0, 0)):
-        parameters = evaluation_tournament.TournamentParameters(
+        parameters = sizing_tournament.TournamentParameters(
             window_s=120.0, windows=3, trust=0.0, prices=arena.Prices(oom=oom)
         )
-        tournament = evaluation_tournament.Tournament((TIGHT, ROOMY), parameters)
+        tournament = sizing_tournament.Tournament((TIGHT, ROOMY), parameters)
         _, scores = tournament.compete(scenes.usage([values]))
         assert scores.memory_winner.tolist() == [winner]
         # Tight: one miss of three. Roomy: 2, 2 and 1 left over of a size of 1.
@@ -137,10 +137,8 @@ def test_several_moments_at_once_are_the_same_as_one_by_one() -> None:
     rng = np.random.default_rng(7)
     usage = scenes.usage(rng.lognormal(0.0, 0.5, (4, 96)).tolist())
     # Windows that are shorter than an eighth of the past are the same at every moment.
-    parameters = evaluation_tournament.TournamentParameters(window_s=240.0, windows=3)
-    tournament = evaluation_tournament.Tournament(
-        (TIGHT, ROOMY, percentile.Percentile()), parameters
-    )
+    parameters = sizing_tournament.TournamentParameters(window_s=240.0, windows=3)
+    tournament = sizing_tournament.Tournament((TIGHT, ROOMY, percentile.Percentile()), parameters)
     at = [60, 80, 96]
     together = tournament.estimate_at(usage, at)
     for points, result in zip(at, together, strict=True):

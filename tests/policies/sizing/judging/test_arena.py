@@ -9,7 +9,7 @@ import pytest
 
 from kubestow.model.usage import Usage
 from kubestow.policies.sizing import estimates
-from kubestow.policies.sizing.evaluation import arena
+from kubestow.policies.sizing.judging import arena
 from tests.policies.sizing import scenes
 
 NAN = scenes.NAN

@@ -1,17 +1,17 @@
 """Evaluation of recommenders: walk-forward back-tests, the tournament of ``auto``, suitability."""
 
-from kubestow.policies.sizing.evaluation.arena import (
+from kubestow.policies.sizing.judging.arena import (
     BacktestScores,
     backtest,
     backtest_all,
     origins,
 )
-from kubestow.policies.sizing.evaluation.suitability import (
+from kubestow.policies.sizing.judging.suitability import (
     Screen,
     ScreenParameters,
     screen_container,
 )
-from kubestow.policies.sizing.evaluation.tournament import (
+from kubestow.policies.sizing.judging.tournament import (
     AUTO,
     Tournament,
     TournamentParameters,

@@ -19,7 +19,7 @@ from kubestow.model import decoding
 from kubestow.model.arrays import Floats, Ints
 from kubestow.model.usage import Usage
 from kubestow.policies.sizing import estimates
-from kubestow.policies.sizing.evaluation import arena
+from kubestow.policies.sizing.judging import arena
 
 AUTO = "auto"
 
