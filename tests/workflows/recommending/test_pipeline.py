@@ -11,7 +11,7 @@ from kubestow.model import errors
 from kubestow.model import usage as model_usage
 from kubestow.policies.sizing import registry
 from kubestow.policies.sizing.conformal import recommender
-from kubestow.policies.sizing.evaluation import tournament
+from kubestow.policies.sizing.judging import tournament
 from kubestow.policies.sizing.recommendations import Recommendation
 from kubestow.workflows.recommending import pipeline
 from kubestow.workflows.recommending.pipeline import RecommendRequest
