@@ -165,9 +165,6 @@ def find_leak(
     return None
 
 
-"""Maximum numbers of one block of quantiles: 8 MB."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalBacktest:
     """Forecasts along the history, with quantiles.
