@@ -61,7 +61,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("ours", "verdict", "found"),
+    ("ours", "verdict", "result"),
     CASES,
     ids=["large gain", "small gain", "few groups", "one exception", "worse"],
 )
