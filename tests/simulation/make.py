@@ -104,9 +104,9 @@ class Play:
 
     def kill(self, name: str, container: int = 0) -> None:
         """Let a container go over its memory limit at the end of the current step."""
-        row = self.pod(name).units[container]
-        self.world.units.rows["leak"][row] = 1e12
-        self.world.units.rows["memory_limit"][row] = 1e9
+        row = self.pod(name).container_rows[container]
+        self.world.containers.rows["leak"][row] = 1e12
+        self.world.containers.rows["memory_limit"][row] = 1e9
 
 
 def start(value: dict[str, Any], seed: int = 1) -> Play:

@@ -157,7 +157,7 @@ class Watch:
 
     def look_at_containers(self) -> None:
         world = self.play.world
-        rows = world.units.rows[: world.units.top]
+        rows = world.containers.rows[: world.containers.top]
         rows = rows[rows["used"]]
         assert (rows["cpu"] >= 0.0).all()
         assert (rows["cpu"] <= rows["cpu_limit"] + 1e-9).all()
@@ -165,12 +165,12 @@ class Watch:
         assert ((rows["throttling"] >= 0.0) & (rows["throttling"] <= 1.0)).all()
         assert (rows["throttled"] <= rows["periods"] * (1 + 1e-9)).all()
         assert (rows["in_system"] >= 0.0).all()
-        for live in world.owner_of_unit.values():
+        for live in world.pod_of_container.values():
             self.look_at_service(live)
 
     def look_at_service(self, live: Any) -> None:
         """Requests come from the moment a pod is ready, and never after it was told to stop."""
-        since_s = self.play.world.units.rows["serving_from"][live.units[0]]
+        since_s = self.play.world.containers.rows["serving_from"][live.container_rows[0]]
         if live.ready_s is None or live.workload.service < 0:
             assert since_s == np.inf
         else:
@@ -214,7 +214,7 @@ def check_pods(play: make.Play) -> None:
         for pod in workload.pods.values():
             if pod.node is None:
                 assert pod.phase is Phase.QUEUED
-                assert pod.units == ()
+                assert pod.container_rows == ()
                 last_s = max(tried.get(pod.key, 0.0), pod.created_s)
                 assert END_S - last_s <= 345.0  # at most five minutes aside, and one flush
             else:
@@ -230,7 +230,7 @@ def check_pods(play: make.Play) -> None:
 def check_work(play: make.Play) -> None:
     """What came in is served, dropped or still inside, for every service."""
     world = play.world
-    rows = world.units.rows[: world.units.top]
+    rows = world.containers.rows[: world.containers.top]
     for number, service in enumerate(world.services):
         inside = rows["in_system"][rows["used"] & (rows["service"] == number)].sum()
         out = service["all_served"] + service["all_dropped"] + inside

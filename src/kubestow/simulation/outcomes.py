@@ -71,9 +71,9 @@ def collect(world: World, recorder: Recorder, name: str) -> RunOutcome:
 def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:
     """Return the measures of a finished run; the names are a contract."""
     now_s = world.now_s
-    found = world.workloads
-    reserved_cpu = sum(w.reserved_cpu_m.until(now_s) for w in found) / 1000.0
-    reserved_memory = sum(w.reserved_memory.until(now_s) for w in found)
+    workloads = world.workloads
+    reserved_cpu = sum(w.reserved_cpu_m.until(now_s) for w in workloads) / 1000.0
+    reserved_memory = sum(w.reserved_memory.until(now_s) for w in workloads)
     balance = {key: float(np.mean(values)) for key, values in recorder.measures.items()}
     offered = float(world.services["all_offered"].sum())
     missed = float(world.services["all_late"].sum() + world.services["all_dropped"].sum())
@@ -91,15 +91,15 @@ def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:
         "slo_violation_ratio": _ratio(missed, offered),
         "requests": _requests(world, offered),
         "node_hours": sum(area.until(now_s) for area in pools.values()) / _HOUR_S,
-        "pod_hours": sum(w.existing.until(now_s) for w in found) / _HOUR_S,
+        "pod_hours": sum(w.existing.until(now_s) for w in workloads) / _HOUR_S,
         "cost": _cost(world, pools),
         "nodes_peak": int(world.ledger.fleet.peak),
-        "pending_pod_seconds": sum(w.pending.until(now_s) for w in found),
-        "pending_pods_at_end": int(sum(w.pending.value for w in found)),
+        "pending_pod_seconds": sum(w.pending.until(now_s) for w in workloads),
+        "pending_pods_at_end": int(sum(w.pending.value for w in workloads)),
         "throttled_ratio": _throttled(world),
         **{name: world.ledger.counts.get(name, 0) for name in _COUNTS},
         "sizing": _sizing(world),
-        "pods_created": sum(w.made for w in found),
+        "pods_created": sum(w.made for w in workloads),
         "churn_per_hour": _churn(world),
         "imbalance": _pair(balance, "imbalance"),
         "jain": _pair(balance, "jain"),
@@ -110,7 +110,7 @@ def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:
         "fragmentation": balance.get("fragmentation"),
         "near_empty_nodes": balance.get("near_empty"),
         "decisions_made": world.ledger.counts.get("decisions", 0),
-        "workloads": {w.key: _workload(world, recorder, w) for w in found},
+        "workloads": {w.key: _workload(world, recorder, w) for w in workloads},
         "decisions": None,  # where they are kept, once they are
     }
 
@@ -127,15 +127,15 @@ def _response(histogram: arrays.Floats, services: RecordArray) -> dict[str, floa
     mean = _ratio(float(services["all_response"].sum()), float(histogram.sum()))
     # Within a bucket percentiles are interpolated; nobody waits for longer than the time-out.
     most_s = float(services["timeout_s"].max(initial=0.0))
-    found: dict[str, float | None] = {"mean": mean}
+    response: dict[str, float | None] = {"mean": mean}
     for name, share in _PERCENTILES:
         value = usage.percentile(histogram, share)
-        found[name] = None if value is None else min(value, most_s)
-    return found
+        response[name] = None if value is None else min(value, most_s)
+    return response
 
 
 def _requests(world: World, offered: float) -> dict[str, float]:
-    inside = world.units.rows[: world.units.top]
+    inside = world.containers.rows[: world.containers.top]
     return {
         "offered": offered,
         "served": float(world.services["all_served"].sum()),
@@ -152,7 +152,7 @@ def _cost(world: World, pools: Mapping[str, Area]) -> float:
 
 
 def _throttled(world: World) -> float | None:
-    rows = world.units.rows
+    rows = world.containers.rows
     gone = world.ledger.throttling
     periods = float(rows["periods"][rows["used"]].sum()) + gone[0]
     return _ratio(float(rows["throttled"][rows["used"]].sum()) + gone[1], periods)
@@ -179,7 +179,7 @@ def _churn(world: World) -> float:
 def _workload(world: World, recorder: Recorder, workload: LiveWorkload) -> dict[str, Any]:
     now_s = world.now_s
     times = workload.startup_times_s
-    found: dict[str, Any] = {
+    measures: dict[str, Any] = {
         "kind": workload.spec.kind,
         "pods_created": workload.made,
         "replicas_mean": workload.existing.until(now_s) / now_s,
@@ -205,10 +205,10 @@ def _workload(world: World, recorder: Recorder, workload: LiveWorkload) -> dict[
         service = world.services[workload.service]
         missed = float(service["all_late"] + service["all_dropped"])
         only = world.services[workload.service : workload.service + 1]
-        found["response"] = _response(world.histograms[workload.service], only)
-        found["slo_violation_ratio"] = _ratio(missed, float(service["all_offered"]))
-        found["dropped"] = float(service["all_dropped"])
-    return found
+        measures["response"] = _response(world.histograms[workload.service], only)
+        measures["slo_violation_ratio"] = _ratio(missed, float(service["all_offered"]))
+        measures["dropped"] = float(service["all_dropped"])
+    return measures
 
 
 def _per_pod(recorder: Recorder, workload: LiveWorkload, now_s: float) -> dict[str, float | None]:

@@ -118,7 +118,7 @@ class Recorder:
     _before: dict[str, Floats] = field(default_factory=dict)
     _cpu_before: Floats = field(default_factory=lambda: np.zeros(0))
     _counts_before: Floats = field(default_factory=lambda: np.zeros(0))
-    _looked_s: float = 0.0
+    _recorded_s: float = 0.0
 
     def start(self) -> None:
         """Look at the rhythm the scenario asks for."""
@@ -127,35 +127,35 @@ class Recorder:
         self._cpu_before = self.used_cpu.copy()
         self._counts_before = world.histograms.sum(axis=1)
         world.on(STEPPED, self._add_use)
-        self._repeat(recording.workloads, self._look_at_workloads)
-        self._repeat(recording.nodes, self._look_at_nodes)
+        self._repeat(recording.workloads, self._record_workloads)
+        self._repeat(recording.nodes, self._record_nodes)
 
-    def _repeat(self, period_s: float, look: Callable[[], None]) -> None:
-        self.world.clock.every(period_s, look, first_s=period_s, priority=SCRAPE)
+    def _repeat(self, period_s: float, record: Callable[[], None]) -> None:
+        self.world.clock.every(period_s, record, first_s=period_s, priority=SCRAPE)
 
     def _add_use(self, step_s: float) -> None:
         """Add a step, while containers that ended with it are still in the arrays."""
-        rows = self.world.units.rows[: self.world.units.top]
+        rows = self.world.containers.rows[: self.world.containers.top]
         used = rows["used"]
         owners = rows["workload"][used]
         count = len(self.world.workloads)
         self.used_cpu += np.bincount(owners, rows["cpu"][used], count) * step_s
         self.used_memory += np.bincount(owners, rows["memory"][used], count) * step_s
 
-    def _look_at_workloads(self) -> None:
+    def _record_workloads(self) -> None:
         world = self.world
         now_s = world.now_s
-        time_s = now_s - self._looked_s
-        self._looked_s = now_s
-        found = world.workloads
+        time_s = now_s - self._recorded_s
+        self._recorded_s = now_s
+        workloads = world.workloads
         change = {name: world.services[name] - self._before[name] for name in _TOTALS}
         self._before = {name: world.services[name].copy() for name in _TOTALS}
         cpu = (self.used_cpu - self._cpu_before) / time_s
         self._cpu_before = self.used_cpu.copy()
-        rows = world.units.rows[: world.units.top]
+        rows = world.containers.rows[: world.containers.top]
         used = rows["used"]
-        memory = np.bincount(rows["workload"][used], rows["memory"][used], len(found))
-        at = np.array([workload.service for workload in found], dtype=np.int64)
+        memory = np.bincount(rows["workload"][used], rows["memory"][used], len(workloads))
+        at = np.array([workload.service for workload in workloads], dtype=np.int64)
         served = self._of_service(change["all_served"], at)
         # Those who gave up have their time among the response times, so they are counted too.
         counts = world.histograms.sum(axis=1)
@@ -165,14 +165,14 @@ class Recorder:
             mean_s = self._of_service(change["all_response"], at) / answered
         self._append(
             self.workload_columns,
-            time_s=np.full(len(found), now_s),
-            workload=np.arange(len(found)),
-            replicas=np.array([w.replicas for w in found]),
-            existing=np.array([w.existing.value for w in found]),
-            ready=np.array([w.ready.value for w in found]),
-            pending=np.array([w.pending.value for w in found]),
-            requested_cpu=np.array([w.reserved_cpu_m.value for w in found]) / 1000.0,
-            requested_memory=np.array([w.reserved_memory.value for w in found]),
+            time_s=np.full(len(workloads), now_s),
+            workload=np.arange(len(workloads)),
+            replicas=np.array([w.replicas for w in workloads]),
+            existing=np.array([w.existing.value for w in workloads]),
+            ready=np.array([w.ready.value for w in workloads]),
+            pending=np.array([w.pending.value for w in workloads]),
+            requested_cpu=np.array([w.reserved_cpu_m.value for w in workloads]) / 1000.0,
+            requested_memory=np.array([w.reserved_memory.value for w in workloads]),
             used_cpu=cpu,
             used_memory=memory,
             demand=self._of_service(change["all_offered"], at) / time_s,
@@ -182,7 +182,7 @@ class Recorder:
             queue=self._of_service(world.services["queue"], at),
             response_s=mean_s,
             **{
-                column: np.array([w.outlook.get(name, np.nan) for w in found])
+                column: np.array([w.outlook.get(name, np.nan) for w in workloads])
                 for column, name in _OUTLOOK.items()
             },
         )
@@ -190,18 +190,18 @@ class Recorder:
     @staticmethod
     def _of_service(values: Floats, rows: NDArray[np.int64]) -> Floats:
         """Return values of services by workload; not a number where there is no service."""
-        found = np.full(len(rows), np.nan)
-        found[rows != NONE] = values[rows[rows != NONE]]
-        return found
+        by_workload = np.full(len(rows), np.nan)
+        by_workload[rows != NONE] = values[rows[rows != NONE]]
+        return by_workload
 
-    def _look_at_nodes(self) -> None:
+    def _record_nodes(self) -> None:
         world = self.world
         live = [n for n in world.nodes if n.phase in (NodePhase.READY, NodePhase.FAILED)]
         numbers = np.array([node.number for node in live], dtype=np.int64)
         at = np.array([world.state.rows[node.name] for node in live], dtype=np.int64)
         state, hosts = world.state, world.hosts[numbers]
         cpu, memory = state.columns[resources.CPU], state.columns[resources.MEMORY]
-        seen = NodeTable(
+        table = NodeTable(
             cores=hosts["cores"].copy(),
             room=hosts["room"].copy(),
             allocatable_cpu=state.allocatable[at, cpu] / 1000.0,
@@ -211,18 +211,18 @@ class Recorder:
             used_cpu=hosts["cpu"].copy(),
             used_memory=hosts["memory"].copy(),
         )
-        for name, value in measure(seen).items():
+        for name, value in measure(table).items():
             self.measures.setdefault(name, []).append(value)
         self._append(
             self.node_columns,
             time_s=np.full(len(live), world.now_s),
             node=numbers,
-            requested_cpu=seen.requested_cpu,
-            requested_memory=seen.requested_memory,
-            used_cpu=seen.used_cpu,
-            used_memory=seen.used_memory,
-            cores=seen.cores,
-            room=seen.room,
+            requested_cpu=table.requested_cpu,
+            requested_memory=table.requested_memory,
+            used_cpu=table.used_cpu,
+            used_memory=table.used_memory,
+            cores=table.cores,
+            room=table.room,
             pods=np.array([len(node.pods) for node in live]),
             held=np.array([node.held for node in live]),
         )

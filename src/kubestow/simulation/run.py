@@ -87,13 +87,13 @@ def _fail(world: World, failure: scenarios.Failure) -> None:
 
 def _place_lasting(world: World, scheduler: loops.SchedulerHost) -> None:
     """Create and bind the pods that are there from the start: daemons first, then by priority."""
-    found: list[LivePod] = []
+    pods: list[LivePod] = []
     lasting = [w for w in world.workloads if w.spec.kind in _LASTING and w.spec.start <= 0.0]
     for workload in sorted(lasting, key=lambda w: _LASTING.index(w.spec.kind) > 0):
         if workload.spec.kind == scenarios.DAEMON_SET:
-            found += cover_nodes(world, workload, LONG_AGO_S)
+            pods += cover_nodes(world, workload, LONG_AGO_S)
             continue
-        found += [
+        pods += [
             create_pod(
                 world,
                 workload,
@@ -103,7 +103,7 @@ def _place_lasting(world: World, scheduler: loops.SchedulerHost) -> None:
             )
             for ordinal in range(workload.replicas)
         ]
-    scheduler.place_warm(found)
+    scheduler.place_warm(pods)
 
 
 def advance(world: World) -> None:
@@ -114,11 +114,11 @@ def advance(world: World) -> None:
     world.signals["value"] = world.signal_values[:, world.step]
     world.services["rate"] = world.demand[:, world.step]
     usage.advance_usage(
-        world.units.top,
+        world.containers.top,
         world.step,
         world.step_start_s,
         step_s,
-        world.units.rows,
+        world.containers.rows,
         world.signals,
         world.services,
         world.hosts,
@@ -128,14 +128,14 @@ def advance(world: World) -> None:
     )
     world.step += 1
     world.step_start_s = world.now_s
-    world.tell(STEPPED, step_s)
-    rows = world.units.rows[: world.units.top]
+    world.notify(STEPPED, step_s)
+    rows = world.containers.rows[: world.containers.top]
     for row in rows["killed"].nonzero()[0].tolist():
-        live = world.owner_of_unit[row]
+        live = world.pod_of_container[row]
         if live.phase in (Phase.READY, Phase.STARTING, Phase.CRASHED):
             crash_container(world, live, row)
     for row in rows["finished"].nonzero()[0].tolist():
-        live = world.owner_of_unit[row]
+        live = world.pod_of_container[row]
         if live.phase is Phase.READY and live.ends_s <= world.now_s:
             finish_pod(world, live)
     relieve_node(world)
@@ -144,18 +144,18 @@ def advance(world: World) -> None:
 
 def _clear_left(world: World) -> None:
     """Take back the rows of containers that are gone; requests left in them are lost."""
-    rows = world.units.rows
+    rows = world.containers.rows
     inside = rows["in_system"]
-    for row in world.units.leaving():
+    for row in world.containers.leaving():
         world.ledger.throttling[0] += float(rows["periods"][row])
         world.ledger.throttling[1] += float(rows["throttled"][row])
-        service = world.owner_of_unit.pop(row).workload.service
+        service = world.pod_of_container.pop(row).workload.service
         if service != NONE:
             world.services["all_dropped"][service] += inside[row]
         inside[row] = 0.0
         if rows["play"][row] != NONE:
             world.plays.leave(int(rows["play"][row]))
-    world.units.clear_left()
+    world.containers.clear_left()
 
 
 def run(

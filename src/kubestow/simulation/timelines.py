@@ -28,8 +28,8 @@ def nodes(outcome: RunOutcome) -> pl.DataFrame:
 
 def events(outcome: RunOutcome) -> pl.DataFrame:
     """Return one row per event: time, what happened, to whom, where."""
-    found = outcome.events
-    times, what, subjects, places = zip(*found, strict=True) if found else ((), (), (), ())
+    rows = outcome.events
+    times, what, subjects, places = zip(*rows, strict=True) if rows else ((), (), (), ())
     return pl.DataFrame(
         {
             "time_s": pl.Series(times, dtype=pl.Float64),
@@ -43,11 +43,11 @@ def events(outcome: RunOutcome) -> pl.DataFrame:
 def _table(
     columns: Mapping[str, list[NDArray[Any]]], key: str, names: Sequence[str]
 ) -> pl.DataFrame:
-    found = {}
+    table = {}
     for name, pieces in columns.items():
         values = np.concatenate(pieces)
         if name == key:
-            found[name] = pl.Series(names).gather(values)
+            table[name] = pl.Series(names).gather(values)
         else:
-            found[name] = pl.Series(values, nan_to_null=values.dtype.kind == "f")
-    return pl.DataFrame(found)
+            table[name] = pl.Series(values, nan_to_null=values.dtype.kind == "f")
+    return pl.DataFrame(table)

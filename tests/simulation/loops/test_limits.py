@@ -28,8 +28,8 @@ def start(mean_cpu: Any = None, memory: Any = None, **parameters: Any) -> make.P
 
 
 def limits(play: make.Play, name: str = "web-0") -> tuple[float, float]:
-    row = play.pod(name).units[0]
-    rows = play.world.units.rows
+    row = play.pod(name).container_rows[0]
+    rows = play.world.containers.rows
     return round(float(rows["cpu_limit"][row]), 3), float(rows["memory_limit"][row])
 
 
@@ -80,12 +80,12 @@ def test_a_restarted_container_has_the_limits_of_its_pod() -> None:
 def test_samples_from_before_a_gap_do_not_pass_for_new_ones() -> None:
     play = start().until(230)
     written = play.world.ledger.counts["limits_written"]
-    row = play.pod("web-0").units[0]
-    play.world.units.rows["since_s"][row] = 0.0  # else it had run long enough for no back-off
+    row = play.pod("web-0").container_rows[0]
+    play.world.containers.rows["since_s"][row] = 0.0  # else it had run long enough for no back-off
     play.pod("web-0").back_offs_s[row] = 100.0
     play.kill("web-0")
     play.until(236)
-    play.world.units.rows["leak"][row] = 0.0
+    play.world.containers.rows["leak"][row] = 0.0
     # Killed at 235 s, down for 100 s; ten samples from 340 s on are there at 520 s or later.
     play.until(510)
     assert len(play.times("oom-killed")) == 1

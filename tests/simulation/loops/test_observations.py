@@ -29,7 +29,7 @@ def steady(cpu: str = "300m", **metrics: Any) -> make.Play:
 def test_there_is_no_rate_before_two_scrapes() -> None:
     play = steady()
     observer = seen(play)
-    row = play.pod("web-0").units[0]
+    row = play.pod("web-0").container_rows[0]
     assert not observer.read([row]).present.any()
     play.until(14)
     assert not observer.read([row]).present.any()
@@ -47,7 +47,7 @@ def test_a_rate_is_the_mean_over_the_window() -> None:
     result = make.workload(replicas=1, pod=make.pods(usage=usage))
     play = make.start(make.document(result, metrics={"scrape": 15, "window": 30, "lag": 0}))
     observer = seen(play)
-    row = play.pod("web-0").units[0]
+    row = play.pod("web-0").container_rows[0]
     rates = []
     for time_s in (30, 45, 60, 75):
         play.until(time_s)
@@ -58,7 +58,7 @@ def test_a_rate_is_the_mean_over_the_window() -> None:
 def test_what_is_read_is_at_least_one_lag_old() -> None:
     play = steady(lag=30)
     observer = seen(play)
-    row = play.pod("web-0").units[0]
+    row = play.pod("web-0").container_rows[0]
     play.until(44)
     assert observer.read([row]).time_s == 0.0
     assert not observer.read([row]).present.any()
@@ -72,7 +72,7 @@ def test_what_is_read_is_at_least_one_lag_old() -> None:
 def test_the_window_is_whole_whatever_the_lag(lag: int) -> None:
     play = steady(lag=lag, window=45)
     observer = seen(play)
-    row = play.pod("web-0").units[0]
+    row = play.pod("web-0").container_rows[0]
     for time_s in range(150, 200, 5):
         play.until(time_s)
         result = observer.read([row])
@@ -87,7 +87,7 @@ def test_a_new_container_is_measured_from_its_first_scrape() -> None:
     play = make.start(make.document(result, metrics=rules))
     observer = seen(play)
     play.until(44)
-    row = play.pod("web-0").units[0]
+    row = play.pod("web-0").container_rows[0]
     assert not observer.read([row]).present.any()  # seen at 30 only
     play.until(45)
     assert observer.read([row]).cpu == pytest.approx([0.3])
@@ -100,11 +100,11 @@ def test_a_row_that_is_used_again_never_mixes_two_containers() -> None:
     play = make.start(document)
     observer = seen(play)
     play.until(51)
-    row = play.pod("hungry-0").units[0]
+    row = play.pod("hungry-0").container_rows[0]
     play.workload("hungry").replicas = 0
     lifecycle.stop_pod(play.world, play.pod("hungry-0"), "test")
     play.until(62.5)
-    assert play.pod("modest-0").units == (row,)
+    assert play.pod("modest-0").container_rows == (row,)
     play.until(66)
     assert not observer.read([row]).present.any()
     play.until(70)
@@ -118,11 +118,11 @@ def test_a_container_that_was_restarted_is_measured_anew() -> None:
     play = make.start(document)
     observer = seen(play)
     play.until(100)
-    row = play.pod("web-0").units[0]
+    row = play.pod("web-0").container_rows[0]
     play.pod("web-0").back_offs_s[row] = 20.0
     play.kill("web-0")
     play.until(105)
-    play.world.units.rows["leak"][row] = 0.0
+    play.world.containers.rows["leak"][row] = 0.0
     play.until(115)
     assert not observer.read([row]).present.any()  # down
     play.until(129)
@@ -140,7 +140,7 @@ def test_samples_go_missing_at_the_given_share_and_the_same_ones_every_time() ->
     def presences() -> np.ndarray:
         play = make.start(make.document(result, metrics=rules))
         observer = seen(play)
-        rows = [pod.units[0] for pod in play.workload().pods.values()]
+        rows = [pod.container_rows[0] for pod in play.workload().pods.values()]
         kept = []
         for time_s in range(5, 500, 5):
             play.until(time_s)

@@ -124,9 +124,10 @@ def crowd(*wanted: tuple[str, str, str | None]) -> dict[str, float]:
             pod["limits"] = {"cpu": limit}
         result.append(make.workload(f"w{index}", pod=pod))
     play = make.start(make.document(*result, nodes=1)).until(20)
-    rows = play.world.units.rows
+    rows = play.world.containers.rows
     return {
-        w.name: float(rows["cpu"][play.pod(f"{w.name}-0").units[0]]) for w in play.world.workloads
+        w.name: float(rows["cpu"][play.pod(f"{w.name}-0").container_rows[0]])
+        for w in play.world.workloads
     }
 
 

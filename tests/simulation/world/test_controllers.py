@@ -10,7 +10,7 @@ from tests.simulation import make
 
 def scale(play: make.Play, replicas: int, name: str = "web") -> None:
     play.workload(name).replicas = replicas
-    play.world.tell(world.SCALED, play.workload(name))
+    play.world.notify(world.SCALED, play.workload(name))
 
 
 def test_a_deployment_restores_a_pod_that_is_deleted() -> None:

@@ -58,7 +58,9 @@ def test_requests_are_served_between_ready_and_stop_only() -> None:
     play = late(pod=make.pods(grace=30))
 
     def serving_from() -> float:
-        return float(play.world.units.rows["serving_from"][play.pod("web-0").units[0]])
+        return float(
+            play.world.containers.rows["serving_from"][play.pod("web-0").container_rows[0]]
+        )
 
     play.until(17)
     assert serving_from() == float("inf")
@@ -96,7 +98,7 @@ def test_the_initialisation_time_is_recorded_once_from_creation_to_first_ready()
     assert play.workload().startup_times_s == [pytest.approx(10.0 + CYCLE_S)]
     play.kill("web-0")
     play.until(35)
-    play.world.units.rows["leak"][play.pod("web-0").units[0]] = 0.0
+    play.world.containers.rows["leak"][play.pod("web-0").container_rows[0]] = 0.0
     play.until(60)
     assert play.times("oom-killed") == [35.0]
     assert play.times("ready") == [17.0 + CYCLE_S, 45.0]
@@ -130,14 +132,14 @@ def test_ten_minutes_of_running_reset_the_back_off() -> None:
     play = leaky(startup=1, memory="0", limit="1Gi").until(1000)
     play.kill("web-0")
     play.until(1005)  # at once
-    row = play.pod("web-0").units[0]
-    play.world.units.rows["leak"][row] = 0.0
+    row = play.pod("web-0").container_rows[0]
+    play.world.containers.rows["leak"][row] = 0.0
     assert play.pod("web-0").phase is Phase.STARTING
     play.until(1595)
     play.kill("web-0")
     play.until(1600)  # it ran for 595 s: not long enough
     assert play.pod("web-0").phase is Phase.CRASHED
-    play.world.units.rows["leak"][row] = 0.0
+    play.world.containers.rows["leak"][row] = 0.0
     play.until(1610)
     assert play.pod("web-0").phase is Phase.STARTING
     play.until(2210)
@@ -151,11 +153,11 @@ def test_the_wait_itself_does_not_count_as_running() -> None:
     # the container has not run for ten minutes.
     play = leaky(startup=1, memory="0", limit="1Gi").until(100)
     pod = play.pod("web-0")
-    row = pod.units[0]
+    row = pod.container_rows[0]
     pod.back_offs_s[row] = 300.0
     play.kill("web-0")
     play.until(105)
-    play.world.units.rows["leak"][row] = 0.0
+    play.world.containers.rows["leak"][row] = 0.0
     play.until(405)
     assert play.pod("web-0").phase is Phase.STARTING
     play.until(800)
@@ -179,11 +181,11 @@ def sidecar() -> make.Play:
 
 def test_a_sidecar_that_is_killed_takes_the_pod_out_of_service_but_loses_no_requests() -> None:
     play = sidecar()
-    main = play.world.units.rows[play.pod("web-0").units[0]]
+    main = play.world.containers.rows[play.pod("web-0").container_rows[0]]
     assert main["in_system"] > 1.0
     inside = float(main["in_system"])
     dropped = float(play.world.services["all_dropped"][0])
-    lifecycle.crash_container(play.world, play.pod("web-0"), play.pod("web-0").units[1])
+    lifecycle.crash_container(play.world, play.pod("web-0"), play.pod("web-0").container_rows[1])
     assert play.pod("web-0").phase is Phase.CRASHED
     assert play.pod("web-0").ready_s is None
     assert main["in_system"] == inside
@@ -194,15 +196,15 @@ def test_a_sidecar_that_is_killed_takes_the_pod_out_of_service_but_loses_no_requ
 def test_containers_of_one_pod_wait_for_their_own_back_off() -> None:
     play = sidecar()
     pod = play.pod("web-0")
-    first, second = pod.units
+    first, second = pod.container_rows
     pod.back_offs_s[first] = 40.0
     play.kill("web-0", 0)
     play.until(35)
-    play.world.units.rows["leak"][first] = 0.0
+    play.world.containers.rows["leak"][first] = 0.0
     assert set(pod.down) == {first}
     play.kill("web-0", 1)  # while the other one is down
     play.until(40)
-    play.world.units.rows["leak"][second] = 0.0
+    play.world.containers.rows["leak"][second] = 0.0
     assert play.times("oom-killed") == [35.0, 40.0]
     assert play.world.ledger.counts["oom_kills"] == 2
     assert set(pod.down) == {first}  # the second was restarted at once
@@ -216,8 +218,8 @@ def test_containers_of_one_pod_wait_for_their_own_back_off() -> None:
 def test_a_pod_told_to_stop_while_a_container_is_down_is_not_restarted() -> None:
     play = sidecar()
     pod = play.pod("web-0")
-    pod.back_offs_s[pod.units[0]] = 10.0
-    lifecycle.crash_container(play.world, pod, pod.units[0])
+    pod.back_offs_s[pod.container_rows[0]] = 10.0
+    lifecycle.crash_container(play.world, pod, pod.container_rows[0])
     play.workload().replicas = 0
     lifecycle.stop_pod(play.world, pod, "test")
     play.until(60)

@@ -40,11 +40,13 @@ class Track:
     def __post_init__(self) -> None:
         self._judged, self._over, self._missed = np.zeros((3, self.containers))
 
-    def keep(self, found: estimates.Estimates, now_s: float) -> None:
+    def keep(self, estimate: estimates.Estimates, now_s: float) -> None:
         """Remember an answer until it can be judged."""
-        self._last, self.asked_s = found, now_s
+        self._last, self.asked_s = estimate, now_s
 
-    def judge(self, news: Usage, killed: NDArray[np.bool_] | None = None) -> tuple[int, int, int]:
+    def backtest_last(
+        self, news: Usage, killed: NDArray[np.bool_] | None = None
+    ) -> tuple[int, int, int]:
         """Put the last answer beside what came after it.
 
         Args:
@@ -56,8 +58,8 @@ class Track:
         """
         if self._last is None or not news.points or not len(news.owners):
             return 0, 0, 0
-        found = judging.backtest(news, self._last)
-        over, peak, memory = found[_OVER], found[_PEAK], found[_MEMORY]
+        scores = judging.backtest(news, self._last)
+        over, peak, memory = scores[_OVER], scores[_PEAK], scores[_MEMORY]
         known = np.isfinite(over) & np.isfinite(peak) & np.isfinite(memory)
         self._judged += known
         self._over += np.where(known, over, 0.0)
@@ -92,12 +94,12 @@ class Basis:
     """What a change goes back to.
 
     Attributes:
-        found: Estimates of many containers.
+        estimates: Estimates of many containers.
         track: How earlier ones did.
         place: Of the workload's first container among them.
     """
 
-    found: estimates.Estimates
+    estimates: estimates.Estimates
     track: Track
     place: int
 
@@ -124,7 +126,7 @@ def make(
         kind="sizing",
         subject=f"workload/{workload.key}",
         policy=policy,
-        outcome="; ".join(_tell(sized, places[sized.container], basis) for sized in guarded),
+        outcome="; ".join(_describe(sized, places[sized.container], basis) for sized in guarded),
         parameters={"mode": workload.sizing.mode},
         time=time_s,
         rejected={
@@ -141,13 +143,13 @@ def make(
     )
 
 
-def _tell(sized: Recommendation, place: int, basis: Basis | None) -> str:
+def _describe(sized: Recommendation, place: int, basis: Basis | None) -> str:
     amounts = ", ".join(
         f"{name} {sizing_context.quantity(name, amount)}" for name, amount in sized.requests.items()
     )
     reason = KILLED
     if basis is not None:
-        reasons = basis.found.reasons
+        reasons = basis.estimates.reasons
         reason = reasons[basis.place + place] if reasons else ""
     return f"{sized.container} {amounts}" + (f" ({reason})" if reason else "")
 
@@ -159,7 +161,7 @@ def _numbers(
         for name, amount in sized.requests.items():
             cores = amount / 1000.0 if name == resources.CPU else float(amount)
             yield f"{sized.container}/{name}", cores
-        for key, values in (basis.found.numbers if basis else {}).items():
+        for key, values in (basis.estimates.numbers if basis else {}).items():
             value = float(values[basis.place + places[sized.container]]) if basis else np.nan
             if np.isfinite(value):
                 yield f"{sized.container}/{key}", value

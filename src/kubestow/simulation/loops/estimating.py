@@ -57,7 +57,7 @@ class EstimatorSamples:
     """Which containers are read, as arrays; made again when a pod has changed."""
 
     version: int
-    units: Ints
+    container_rows: Ints
     streams: Ints
     rows: Ints
 
@@ -70,14 +70,14 @@ class EstimateLoop:
     observer: Observer
     workloads: list[LiveWorkload]
     parameters: Any
-    book: usage_history.UsageBook = field(init=False)
+    history: usage_history.ObservedUsage = field(init=False)
     watched: list[Watched] = field(default_factory=list)
     _estimator: estimates.Estimator = field(init=False)
     _guards: guards.GuardParameters = field(init=False)
     _tracks: dict[bool, estimate_records.Track] = field(default_factory=dict)
     _updater: updating.Updater = field(init=False)
     _samples: EstimatorSamples | None = None
-    _series: dict[int, usage_history.SeenSeries] = field(default_factory=dict)  # by stream
+    _series: dict[int, usage_history.ObservedSeries] = field(default_factory=dict)  # by stream
     _done: dict[int, int] = field(default_factory=dict)  # finished pods by workload
     _urgent: dict[int, Watched] = field(default_factory=dict)
     _struck: set[int] = field(default_factory=set)  # containers killed since the last answer
@@ -96,23 +96,28 @@ class EstimateLoop:
             owners += len(world.containers_of(workload.spec))
         metrics = self.world.spec.metrics
         grid_s = max(sizing.grid, metrics.scrape)
-        self.book = usage_history.UsageBook(grid_s, sizing.history)
+        self.history = usage_history.ObservedUsage(grid_s, sizing.history)
         self.world.on(world.KILLED, self._kill)
         self.world.on(world.GONE, self._release)
         clock = self.world.clock
-        clock.every(metrics.scrape, self._look, first_s=metrics.scrape, priority=world.CONTROL)
+        clock.every(metrics.scrape, self._sample, first_s=metrics.scrape, priority=world.CONTROL)
         clock.every(sizing.interval, self._round, first_s=sizing.interval, priority=world.CONTROL)
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         """Take up the newest samples; give more to whom was killed, and retry what was put off."""
         version = sum(workload.version for workload in self.workloads)
         if self._samples is None or self._samples.version != version:
             self._samples = self._find(version)
-        found = self._samples
-        seen = self.observer.read(found.units, found.streams)
-        if seen.time_s > 0.0:  # time goes on even where nothing was seen
-            rows = found.rows[seen.present]
-            self.book.add(rows, seen.time_s, seen.cpu[seen.present], seen.memory[seen.present])
+        samples = self._samples
+        observed = self.observer.read(samples.container_rows, samples.streams)
+        if observed.time_s > 0.0:  # time goes on even where nothing was seen
+            rows = samples.rows[observed.present]
+            self.history.add(
+                rows,
+                observed.time_s,
+                observed.cpu[observed.present],
+                observed.memory[observed.present],
+            )
         urgent, self._urgent = self._urgent, {}
         for watched in urgent.values():
             self._apply(watched)
@@ -120,24 +125,27 @@ class EstimateLoop:
             self._updater.update(workload)
 
     def _find(self, version: int) -> EstimatorSamples:
-        units: list[int] = []
+        container_rows: list[int] = []
         rows: list[int] = []
         for watched in self.watched:
             for pod in watched.live.pods.values():
-                if pod.units and pod.phase in (Phase.READY, Phase.STARTING):
-                    units += pod.units
+                if pod.container_rows and pod.phase in (Phase.READY, Phase.STARTING):
+                    container_rows += pod.container_rows
                     rows += [
-                        self._series_of(watched, pod, index).row for index in range(len(pod.units))
+                        self._series_of(watched, pod, index).row
+                        for index in range(len(pod.container_rows))
                     ]
-        at = np.array(units, dtype=np.int64)
+        at = np.array(container_rows, dtype=np.int64)
         return EstimatorSamples(
             version, at, self.observer.streams(at), np.array(rows, dtype=np.int64)
         )
 
-    def _series_of(self, watched: Watched, pod: LivePod, index: int) -> usage_history.SeenSeries:
-        stream = int(self.world.units.rows["stream"][pod.units[index]])
+    def _series_of(
+        self, watched: Watched, pod: LivePod, index: int
+    ) -> usage_history.ObservedSeries:
+        stream = int(self.world.containers.rows["stream"][pod.container_rows[index]])
         if stream not in self._series:
-            self._series[stream] = self.book.open(watched.first + index)
+            self._series[stream] = self.history.open(watched.first + index)
         return self._series[stream]
 
     def _round(self) -> None:
@@ -156,38 +164,38 @@ class EstimateLoop:
                 killed.append(float(watched.oom_killed_bytes.get(plan.name, 0)))
         track = self._tracks.setdefault(runs, estimate_records.Track(len(names)))
         at_s = self.world.now_s
-        news = self.book.usage(names, owners, np.array(killed), runs=runs, since_s=track.asked_s)
+        news = self.history.usage(names, owners, np.array(killed), runs=runs, since_s=track.asked_s)
         struck = np.array([owner in self._struck for owner in owners])
         self._struck.difference_update(owners)
-        for what, times in zip(_JUDGED, track.judge(news, struck), strict=True):
+        for what, times in zip(_JUDGED, track.backtest_last(news, struck), strict=True):
             self.world.ledger.count(what, times)
-        usage = self.book.usage(names, owners, np.array(killed), runs=runs)
+        usage = self.history.usage(names, owners, np.array(killed), runs=runs)
         if not len(usage.owners) or not usage.points:
             return
-        found = self._estimator.estimate(usage)
-        track.keep(found, at_s)
+        estimates_now = self._estimator.estimate(usage)
+        track.keep(estimates_now, at_s)
         place = 0
         for watched in members:
             count = len(watched.current)
-            self._take(watched, found, place)
-            self._apply(watched, estimate_records.Basis(found, track, place))
+            self._take(watched, estimates_now, place)
+            self._apply(watched, estimate_records.Basis(estimates_now, track, place))
             place += count
 
-    def _take(self, watched: Watched, found: estimates.Estimates, place: int) -> None:
+    def _take(self, watched: Watched, estimate: estimates.Estimates, place: int) -> None:
         """Write down what was estimated; what lies between the bounds is kept as it is."""
         for offset, (name, current) in enumerate(watched.current.items()):
             amounts = watched.estimated.setdefault(name, {})
             for resource, part in _PARTS:
-                target = getattr(found, part)[place + offset]
+                target = getattr(estimate, part)[place + offset]
                 if not np.isfinite(target):
                     continue
-                asked = current.requests.get(resource)
-                present = np.array(float(asked) if asked is not None else np.nan)
+                requested = current.requests.get(resource)
+                present = np.array(float(requested) if requested is not None else np.nan)
                 kept = conformal.hold_requests(
                     present,
                     target,
-                    getattr(found, f"lower_{part}")[place + offset],
-                    getattr(found, f"upper_{part}")[place + offset],
+                    getattr(estimate, f"lower_{part}")[place + offset],
+                    getattr(estimate, f"upper_{part}")[place + offset],
                 )
                 amounts[resource] = sizing_context.amount_of(resource, float(kept))
 
@@ -224,18 +232,21 @@ class EstimateLoop:
 
     def _wanted(self, watched: Watched, name: str) -> Mapping[str, int]:
         """Return what was estimated; of one that only was killed, what it has."""
-        found = watched.estimated.get(name, {})
-        if name in watched.oom_killed_bytes and resources.MEMORY not in found:
-            asked = watched.current[name].requests.get(resources.MEMORY)
-            return {**found, resources.MEMORY: asked.value() if asked is not None else 0}
-        return found
+        estimated = watched.estimated.get(name, {})
+        if name in watched.oom_killed_bytes and resources.MEMORY not in estimated:
+            requested = watched.current[name].requests.get(resources.MEMORY)
+            return {
+                **estimated,
+                resources.MEMORY: requested.value() if requested is not None else 0,
+            }
+        return estimated
 
-    def _kill(self, found: tuple[LivePod, int]) -> None:
-        pod, row = found
+    def _kill(self, killed: tuple[LivePod, int]) -> None:
+        pod, row = killed
         watched = next((w for w in self.watched if w.live is pod.workload), None)
         if watched is None:
             return
-        index = pod.units.index(row)
+        index = pod.container_rows.index(row)
         container = pod.pod.spec.containers[index]
         self._struck.add(watched.first + index)
         limit = container.limits.get(resources.MEMORY)
@@ -253,25 +264,25 @@ class EstimateLoop:
         number = pod.workload.number
         finished = pod.workload.done > self._done.get(number, 0)
         self._done[number] = pod.workload.done
-        for row in pod.units:
-            stream = int(self.world.units.rows["stream"][row])
+        for row in pod.container_rows:
+            stream = int(self.world.containers.rows["stream"][row])
             if stream in self._series:
                 series = self._series.pop(stream)
-                self.book.close(series, self.world.now_s, whole=finished)
+                self.history.close(series, self.world.now_s, whole=finished)
 
 
 def _resized(
     before: Mapping[str, ContainerResources], guarded: guards.GuardedPod
 ) -> dict[str, ContainerResources]:
     """Return requests and limits of all containers after the guards."""
-    found = dict(before)
+    resized = dict(before)
     for sized in guarded:
         old = before[sized.container]
-        found[sized.container] = ContainerResources(
+        resized[sized.container] = ContainerResources(
             sizing_context.merge(old.requests, sized.requests),
             _limits(old.limits, sized),
         )
-    return found
+    return resized
 
 
 def _limits(before: resources.ResourceList, sized: Recommendation) -> resources.ResourceList:

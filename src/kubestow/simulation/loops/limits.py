@@ -33,8 +33,8 @@ class LimitLoop:
     observer: Observer
     workloads: list[LiveWorkload]
     parameters: limit_follow.LimitFollowParameters
-    _book: usage_history.UsageBook = field(init=False)
-    _series: dict[int, usage_history.SeenSeries] = field(default_factory=dict)  # by stream
+    _history: usage_history.ObservedUsage = field(init=False)
+    _series: dict[int, usage_history.ObservedSeries] = field(default_factory=dict)  # by stream
     _killed: defaultdict[tuple[int, int], float] = field(
         default_factory=lambda: defaultdict(float)
     )  # by workload and container
@@ -43,7 +43,7 @@ class LimitLoop:
         """Sample in the rhythm of the interval, set limits in that of the period."""
         interval_s = self.workloads[0].sizing.interval
         cells = 2 * self.parameters.samples
-        self._book = usage_history.UsageBook(interval_s, cells * interval_s)
+        self._history = usage_history.ObservedUsage(interval_s, cells * interval_s)
         self.world.on(world.KILLED, self._kill)
         self.world.on(world.GONE, self._release)
         clock = self.world.clock
@@ -51,43 +51,43 @@ class LimitLoop:
         period_s = self.parameters.period_s
         clock.every(period_s, self._adjust, first_s=period_s, priority=world.CONTROL)
 
-    def _units(self) -> list[tuple[LivePod, int]]:
+    def _containers(self) -> list[tuple[LivePod, int]]:
         return [
             (pod, index)
             for workload in self.workloads
             for pod in workload.pods.values()
-            if pod.units and pod.phase in (Phase.READY, Phase.STARTING)
-            for index in range(len(pod.units))
+            if pod.container_rows and pod.phase in (Phase.READY, Phase.STARTING)
+            for index in range(len(pod.container_rows))
         ]
 
     def _sample(self) -> None:
-        found = self._units()
-        seen = self.observer.read([pod.units[index] for pod, index in found])
-        at = seen.present
-        rows = np.array([self._series_of(*one).row for one in found], dtype=np.int64)
+        containers = self._containers()
+        observed = self.observer.read([pod.container_rows[index] for pod, index in containers])
+        at = observed.present
+        rows = np.array([self._series_of(*one).row for one in containers], dtype=np.int64)
         # A sample belongs to the look, however late it is: one per look, none twice. Where nothing
         # was seen, time goes on all the same: what is old must not pass for the last samples.
-        self._book.add(rows[at], self.world.now_s, seen.cpu[at], seen.memory[at])
+        self._history.add(rows[at], self.world.now_s, observed.cpu[at], observed.memory[at])
 
-    def _series_of(self, pod: LivePod, index: int) -> usage_history.SeenSeries:
-        stream = int(self.world.units.rows["stream"][pod.units[index]])
+    def _series_of(self, pod: LivePod, index: int) -> usage_history.ObservedSeries:
+        stream = int(self.world.containers.rows["stream"][pod.container_rows[index]])
         if stream not in self._series:
-            self._series[stream] = self._book.open(stream)
+            self._series[stream] = self._history.open(stream)
         return self._series[stream]
 
     def _adjust(self) -> None:
         """Set the limits of the pods that use most."""
         if all(workload.sizing.mode == "off" for workload in self.workloads):
             return
-        units = self._units()
-        if not units:
+        containers = self._containers()
+        if not containers:
             return
-        usage = self._usage(units)
-        found = limit_follow.LimitFollow(self.parameters).estimate(usage)
+        usage = self._usage(containers)
+        estimate = limit_follow.LimitFollow(self.parameters).estimate(usage)
         known = self._known(usage)
-        for place in self._busiest(units, usage):
+        for place in self._busiest(containers, usage):
             if known[place]:
-                self._set(*units[place], found, place)
+                self._set(*containers[place], estimate, place)
 
     def _known(self, usage: Usage) -> NDArray[np.bool_]:
         """Tell which containers have all samples of both windows.
@@ -100,20 +100,20 @@ class LimitLoop:
         both = usage.cpu_cores[:, -count:] + usage.memory_bytes[:, -count:]
         return np.asarray(np.isfinite(both).all(axis=1), dtype=np.bool_)
 
-    def _usage(self, units: list[tuple[LivePod, int]]) -> Usage:
+    def _usage(self, containers: list[tuple[LivePod, int]]) -> Usage:
         """Return one container of one pod per name: limits are those of a pod, not of all."""
-        names = [f"{pod.key}/{index}" for pod, index in units]
-        owners = [self._series_of(pod, index).owner for pod, index in units]
-        killed = np.array([self._killed[pod.workload.number, index] for pod, index in units])
-        return self._book.usage(names, owners, killed, runs=False)
+        names = [f"{pod.key}/{index}" for pod, index in containers]
+        owners = [self._series_of(pod, index).owner for pod, index in containers]
+        killed = np.array([self._killed[pod.workload.number, index] for pod, index in containers])
+        return self._history.usage(names, owners, killed, runs=False)
 
-    def _busiest(self, units: list[tuple[LivePod, int]], usage: Usage) -> list[int]:
+    def _busiest(self, containers: list[tuple[LivePod, int]], usage: Usage) -> list[int]:
         """Return the containers of those pods that use most of their node."""
-        pods = list({pod.key: pod for pod, _ in units}.values())
+        pods = list({pod.key: pod for pod, _ in containers}.values())
         used = np.zeros(len(pods))
         places = {pod.key: place for place, pod in enumerate(pods)}
         hosts = self.world.hosts
-        for place, (pod, _) in enumerate(units):
+        for place, (pod, _) in enumerate(containers):
             if pod.node is None or not usage.points:
                 continue
             host = hosts[pod.node.number]
@@ -123,14 +123,14 @@ class LimitLoop:
         nodes = np.array([-1 if pod.node is None else pod.node.number for pod in pods])
         chosen = limit_follow.busiest(nodes, used, self.parameters.most_pods)
         keys = {pods[place].key for place in chosen.tolist()}
-        return [place for place, (pod, _) in enumerate(units) if pod.key in keys]
+        return [place for place, (pod, _) in enumerate(containers) if pod.key in keys]
 
-    def _set(self, pod: LivePod, index: int, found: estimates.Estimates, place: int) -> None:
+    def _set(self, pod: LivePod, index: int, estimate: estimates.Estimates, place: int) -> None:
         if pod.workload.sizing.mode == "off":
             return
         before = self._limits(pod, index)
         after = dict(before)
-        cpu, memory = found.cpu_cores[place], found.memory_bytes[place]
+        cpu, memory = estimate.cpu_cores[place], estimate.memory_bytes[place]
         if np.isfinite(cpu):
             amount = sizing_context.amount_of(resources.CPU, float(cpu))
             after[resources.CPU] = quantities.millis(max(amount, _LEAST_CPU_M))
@@ -146,21 +146,21 @@ class LimitLoop:
     def _above_use(self, pod: LivePod, index: int, amount: int) -> quantities.Quantity:
         """Return a memory limit; unless strict, above what is used at this moment."""
         if not self.parameters.strict:
-            used = float(self.world.units.rows["memory"][pod.units[index]])
+            used = float(self.world.containers.rows["memory"][pod.container_rows[index]])
             least = used * (1.0 + self.parameters.memory_margin)
             amount = max(amount, sizing_context.amount_of(resources.MEMORY, least))
         return sizing_context.quantity(resources.MEMORY, amount)
 
     def _limits(self, pod: LivePod, index: int) -> dict[str, quantities.Quantity]:
         """Return the limits a container has by now."""
-        rows, unit = self.world.units.rows, pod.units[index]
-        found: dict[str, quantities.Quantity] = {}
-        cpu, memory = float(rows["cpu_limit"][unit]), float(rows["memory_limit"][unit])
+        rows, row = self.world.containers.rows, pod.container_rows[index]
+        limits: dict[str, quantities.Quantity] = {}
+        cpu, memory = float(rows["cpu_limit"][row]), float(rows["memory_limit"][row])
         if np.isfinite(cpu):
-            found[resources.CPU] = quantities.millis(round(cpu * 1000.0))
+            limits[resources.CPU] = quantities.millis(round(cpu * 1000.0))
         if np.isfinite(memory):
-            found[resources.MEMORY] = sizing_context.quantity(resources.MEMORY, round(memory))
-        return found
+            limits[resources.MEMORY] = sizing_context.quantity(resources.MEMORY, round(memory))
+        return limits
 
     def _record(
         self,
@@ -186,19 +186,19 @@ class LimitLoop:
             },
         )
 
-    def _kill(self, found: tuple[LivePod, int]) -> None:
-        pod, row = found
+    def _kill(self, killed: tuple[LivePod, int]) -> None:
+        pod, row = killed
         if not any(pod.workload is workload for workload in self.workloads):
             return
-        index = pod.units.index(row)
+        index = pod.container_rows.index(row)
         key = (pod.workload.number, index)
-        limit = float(self.world.units.rows["memory_limit"][row])
+        limit = float(self.world.containers.rows["memory_limit"][row])
         if np.isfinite(limit):
             self._killed[key] = max(self._killed[key], limit)
         world.write_limits(self.world, pod, index)
 
     def _release(self, pod: LivePod) -> None:
-        for row in pod.units:
-            series = self._series.pop(int(self.world.units.rows["stream"][row]), None)
+        for row in pod.container_rows:
+            series = self._series.pop(int(self.world.containers.rows["stream"][row]), None)
             if series is not None:
-                self._book.drop(series)
+                self._history.drop(series)

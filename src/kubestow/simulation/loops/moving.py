@@ -40,7 +40,7 @@ class MovingLoop:
         world = self.world
         if any(w.pending.value > 0 for w in world.workloads):
             return  # pods wait already: nothing is taken apart
-        found: dict[str, LivePod] = {}
+        live: dict[str, LivePod] = {}
         running: dict[int, list[plans.Movable]] = {}
         for node in world.live_nodes():
             pods = [pod for pod in node.pods.values() if movable_pods(pod)]
@@ -51,21 +51,21 @@ class MovingLoop:
                 plans.Movable(pod.pod, pod.workload.key if pod.workload.spec.disruption else "")
                 for pod in pods
             ]
-            found.update((pod.key, pod) for pod in pods)
+            live.update((pod.key, pod) for pod in pods)
         allowed = {
             w.key: allowance
             for w in world.workloads
             if (allowance := disruptions_allowed(w)) is not None
         }
-        budget = plans.MoveBudget(most=len(found), allowed=allowed)
+        budget = plans.MoveBudget(most=len(live), allowed=allowed)
         plan = self.mover.plan(world.state, running, self.scheduler, budget)
         for record in plan.records:
             stamped = dataclasses.replace(record, time=world.now_s)
             world.ledger.decide(functools.partial(_itself, stamped))
         for key in plan.moves:
-            if may_evict(found[key]):
+            if may_evict(live[key]):
                 world.ledger.count("moves")
-                stop_pod(world, found[key], "moved")
+                stop_pod(world, live[key], "moved")
 
 
 def _itself(record: decisions.DecisionRecord) -> decisions.DecisionRecord:

@@ -62,7 +62,7 @@ class PlacingLoads:
         self._counters = np.zeros((0, len(NAMES)))
         self._since_s = np.zeros(0)  # when each node came, or came back
         windows_s = [0.0 if column == _MEMORY else metrics.window for column in range(len(NAMES))]
-        self._book = terms.AssumedLoads(0, windows_s)
+        self._assumed = terms.AssumedLoads(0, windows_s)
         self._state: states.ClusterState | None = None
         self._numbers = np.zeros(0, dtype=np.int64)
         world.on(STEPPED, self._step)
@@ -83,14 +83,14 @@ class PlacingLoads:
         state = self._world.state
         self._follow(state)
         measured, times_s = self._measured()
-        assumed = self._book.at(self._world.now_s, times_s)
-        found = terms.Loads(np.full(state.requested.shape, np.nan), np.zeros(state.requested.shape))
+        assumed = self._assumed.at(self._world.now_s, times_s)
+        loads = terms.Loads(np.full(state.requested.shape, np.nan), np.zeros(state.requested.shape))
         for place, name in enumerate(NAMES):
             column = state.columns.get(name)
             if column is not None:
-                found.used[:, column] = measured[self._numbers, place]
-                found.assumed[:, column] = assumed[self._numbers, place]
-        return found
+                loads.used[:, column] = measured[self._numbers, place]
+                loads.assumed[:, column] = assumed[self._numbers, place]
+        return loads
 
     def _follow(self, state: states.ClusterState) -> None:
         """Look up which node each row of the state is."""
@@ -105,7 +105,7 @@ class PlacingLoads:
             self._counters = np.concatenate([self._counters, np.zeros((missing, len(NAMES)))])
             self._since_s = np.concatenate([self._since_s, np.full(missing, self._world.now_s)])
             count = len(self._counters)
-            self._book.renumber(np.arange(count - missing, dtype=np.int64), count)
+            self._assumed.renumber(np.arange(count - missing, dtype=np.int64), count)
 
     def _step(self, step_s: float) -> None:
         self._grow()
@@ -119,24 +119,24 @@ class PlacingLoads:
     def _scrape(self) -> None:
         self._grow()
         self._kept.append(_Scrape(self._world.now_s, self._counters.copy()))
-        self._book.forget(self._world.now_s, self._measured()[1])
+        self._assumed.forget(self._world.now_s, self._measured()[1])
 
     def _measured(self) -> tuple[Floats, Floats]:
         """Return loads by node number, and when they were measured; NaN where they were not."""
         count = len(self._counters)
-        found, times_s = np.full((count, len(NAMES)), np.nan), np.full(count, np.nan)
+        values, times_s = np.full((count, len(NAMES)), np.nan), np.full(count, np.nan)
         latest_s = self._world.now_s - self._lag_s + 1e-9
         readable = [scrape for scrape in self._kept if scrape.time_s <= latest_s]
         if len(readable) <= self._back:  # not a whole window yet
-            return found, times_s
+            return values, times_s
         new, old = readable[-1], readable[-1 - self._back]
         there = min(len(new.counters), len(old.counters))
         # A node that came inside the window would be shown with less than it uses.
         known = np.flatnonzero(self._since_s[:there] <= old.time_s + 1e-9)
-        found[known] = (new.counters[known] - old.counters[known]) / (new.time_s - old.time_s)
-        found[known, _MEMORY] = new.counters[known, _MEMORY]
+        values[known] = (new.counters[known] - old.counters[known]) / (new.time_s - old.time_s)
+        values[known, _MEMORY] = new.counters[known, _MEMORY]
         times_s[known] = new.time_s
-        return found * _UNITS, times_s
+        return values * _UNITS, times_s
 
     def _come(self, node: LiveNode) -> None:
         self._grow()
@@ -147,7 +147,7 @@ class PlacingLoads:
         if pod.node is not None:
             expected = terms.estimate_usage(pod.pod)
             amounts = [float(expected.get(name, 0)) for name in NAMES]
-            self._book.add(pod.key, pod.node.number, amounts, self._world.now_s)
+            self._assumed.add(pod.key, pod.node.number, amounts, self._world.now_s)
 
     def _forget(self, pod: LivePod) -> None:
-        self._book.remove(pod.key)
+        self._assumed.remove(pod.key)

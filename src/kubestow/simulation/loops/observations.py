@@ -71,10 +71,10 @@ class View:
 @compiled
 def _lost(streams: NDArray[np.int64], salt: int, number: int, share: float) -> Bools:
     """Tell whose samples of a scrape are missing."""
-    found = np.zeros(len(streams), dtype=np.bool_)
+    lost = np.zeros(len(streams), dtype=np.bool_)
     for row in range(len(streams)):
-        found[row] = kernel.uniform(streams[row] ^ salt, number) < share
-    return found
+        lost[row] = kernel.uniform(streams[row] ^ salt, number) < share
+    return lost
 
 
 class Observer:
@@ -90,7 +90,7 @@ class Observer:
         self._scrapes = 0
         self._stream = world.stream("missing samples")
         self._period_s = metrics.scrape
-        self._seen: View | None = None
+        self._view: View | None = None
 
     def start(self) -> None:
         """Scrape from now on."""
@@ -101,7 +101,7 @@ class Observer:
 
     def _scrape(self) -> None:
         world = self._world
-        rows: RecordArray = world.units.rows[: world.units.top]
+        rows: RecordArray = world.containers.rows[: world.containers.top]
         used = rows["used"] & (rows["running_from"] <= world.now_s)
         self._kept.append(
             Scrape(
@@ -128,17 +128,17 @@ class Observer:
 
     def read(
         self,
-        units: Sequence[int] | NDArray[np.int64],
+        container_rows: Sequence[int] | NDArray[np.int64],
         streams: NDArray[np.int64] | None = None,
     ) -> ScrapedSamples:
         """Return the newest samples of some containers.
 
         Args:
-            units: Their rows.
+            container_rows: Their rows.
             streams: Their streams, where the caller knows them.
         """
-        rows = np.asarray(units, dtype=np.int64)
-        view = self._view()
+        rows = np.asarray(container_rows, dtype=np.int64)
+        view = self._current_view()
         if view is None or not len(view.stream):
             nothing = np.zeros(len(rows))
             return ScrapedSamples(0.0, 0.0, nothing, nothing, np.zeros(len(rows), dtype=np.bool_))
@@ -154,20 +154,20 @@ class Observer:
 
     def streams(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return what tells containers apart."""
-        streams: NDArray[np.int64] = self._world.units.rows["stream"][rows]
+        streams: NDArray[np.int64] = self._world.containers.rows["stream"][rows]
         return streams
 
-    def _view(self) -> View | None:
+    def _current_view(self) -> View | None:
         """Return the samples of all containers, worked out once per scrape."""
         pair = self._pair()
         if pair is None:
             return None
         new, old = pair
-        if self._seen is None or self._seen.number != new.number:
-            self._seen = self._look(new, old)
-        return self._seen
+        if self._view is None or self._view.number != new.number:
+            self._view = self._compare(new, old)
+        return self._view
 
-    def _look(self, new: Scrape, old: Scrape) -> View:
+    def _compare(self, new: Scrape, old: Scrape) -> View:
         count = len(new.stream)
         before = np.full(count, np.inf)
         start_s = np.full(count, np.inf)
@@ -176,10 +176,10 @@ class Observer:
                 continue
             most = min(count, len(scrape.stream))
             # Counters begin again with every start of a container (metrics-server: StartTime).
-            seen = (scrape.stream[:most] == new.stream[:most]) & (
+            known = (scrape.stream[:most] == new.stream[:most]) & (
                 scrape.since_s[:most] == new.since_s[:most]
             )
-            first = seen & np.isinf(start_s[:most])
+            first = known & np.isinf(start_s[:most])
             before[:most][first] = scrape.cpu_total[:most][first]
             start_s[:most][first] = scrape.time_s
         time_s = new.time_s - start_s

@@ -53,7 +53,7 @@ class ScalingLoop:
         change = f"{self.workload.replicas} -> {decision.desired}"
         world.ledger.note(world.now_s, "scaled", self.workload.key, change)
         self.workload.replicas = decision.desired
-        world.tell(SCALED, self.workload)
+        world.notify(SCALED, self.workload)
 
     def see(self) -> observations.ScalingObservation:
         """Return what the scaler sees now."""
@@ -68,17 +68,17 @@ class ScalingLoop:
         )
 
     def _samples(self, crowd: Crowd) -> dict[str, observations.Reading]:
-        found = self.observer.read(crowd.rows, crowd.streams)
-        window_s = max(found.window_s, self.world.spec.metrics.scrape)
-        present = crowd.all_of(found.present)
+        observed = self.observer.read(crowd.rows, crowd.streams)
+        window_s = max(observed.window_s, self.world.spec.metrics.scrape)
+        present = crowd.all_of(observed.present)
         readings: dict[str, observations.Reading] = {}
         for name in self.metrics:
             if name == RATE:
-                readings[name] = self._rate(crowd.ready, found.time_s, window_s)
+                readings[name] = self._rate(crowd.ready, observed.time_s, window_s)
             else:
-                values = crowd.sum_of(found.cpu if name == "cpu" else found.memory)
+                values = crowd.sum_of(observed.cpu if name == "cpu" else observed.memory)
                 readings[name] = observations.samples(
-                    _milli(values), found.time_s, window_s, present
+                    _milli(values), observed.time_s, window_s, present
                 )
         return readings
 
@@ -132,13 +132,15 @@ class Crowd:
 
 def _crowd(workload: LiveWorkload, observer: Observer) -> Crowd:
     pods = list(workload.pods.values())
-    rows = np.array([row for pod in pods for row in pod.units], dtype=np.int64)
+    rows = np.array([row for pod in pods for row in pod.container_rows], dtype=np.int64)
     return Crowd(
         version=workload.version,
         rows=rows,
         streams=observer.streams(rows),
-        owners=np.array([i for i, pod in enumerate(pods) for _ in pod.units], dtype=np.int64),
-        plain=all(len(pod.units) == 1 for pod in pods),
+        owners=np.array(
+            [i for i, pod in enumerate(pods) for _ in pod.container_rows], dtype=np.int64
+        ),
+        plain=all(len(pod.container_rows) == 1 for pod in pods),
         table=_table(pods),
         ready=np.array([pod.ready_s is not None for pod in pods], dtype=np.bool_),
         staying=sum(pod.stays for pod in pods),
@@ -194,7 +196,7 @@ def make_scaler(world: World, workload: LiveWorkload) -> registry.AnyScaler:
     scaling = workload.scaling
     place = f"workload {workload.key}"
     entry = registry.SCALERS.get(scaling.scaler)
-    found = _specification(workload, place)
+    specification = _specification(workload, place)
     raw = decoding.Field(scaling.parameters or {}, place, "scaling.parameters")
     parameters: Any = decoding.read_structure(entry.parameters, raw)
     if isinstance(parameters, hpa.HpaParameters):
@@ -209,7 +211,7 @@ def make_scaler(world: World, workload: LiveWorkload) -> registry.AnyScaler:
         service = workload.spec.service
         slo_s = parameters.slo_s if service is None else service.slo_millis / 1000.0
         parameters = replace(parameters, slo_s=slo_s)
-    return entry.make(found, parameters)
+    return entry.make(specification, parameters)
 
 
 def _specification(workload: LiveWorkload, place: str) -> hpa.AutoscalerSpec:
@@ -290,8 +292,8 @@ def start_scaling(world: World, observer: Observer) -> None:
 def _metrics(workload: LiveWorkload) -> tuple[str, ...]:
     """Return what a scaler reads: its targets, and what else it knows how to use."""
     targets = tuple(workload.scaling.target) or ("cpu",)
-    wishes = () if workload.service == NONE else registry.SCALERS.get(workload.scaling.scaler).reads
-    return (*targets, *(name for name in wishes if name not in targets))
+    reads = () if workload.service == NONE else registry.SCALERS.get(workload.scaling.scaler).reads
+    return (*targets, *(name for name in reads if name not in targets))
 
 
 def is_scaled(workload: LiveWorkload) -> bool:

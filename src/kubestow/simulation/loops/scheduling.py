@@ -107,10 +107,10 @@ class SchedulerHost:
         """Return the pods that were found to fit nowhere."""
         return list(self._queue.failed.values())
 
-    def place_warm(self, found: list[LivePod]) -> None:
+    def place_warm(self, pods: list[LivePod]) -> None:
         """Bind pods that are there from the start, all at once and ready."""
         self._queue.active.clear()
-        for pod in sorted(found, key=lambda pod: -pod.pod.spec.priority):
+        for pod in sorted(pods, key=lambda pod: -pod.pod.spec.priority):
             if pod.phase is Phase.QUEUED:
                 self._attempt(pod, warm=True)
 
@@ -195,17 +195,17 @@ class SchedulerHost:
             if (allowance := disruptions_allowed(w)) is not None
         }
         offset = int(self._rng.integers(len(world.state)))
-        found = scheduler.choose_victims(
+        choice = scheduler.choose_victims(
             pod.pod, world.state, self._scheduler, running, allowed, offset
         )
-        if found is None:
+        if choice is None:
             return False
-        node = world.by_name[world.state.names[found.row]]
+        node = world.by_name[world.state.names[choice.row]]
         for other in list(self._nominated.values()):
             if other.nominated == node.name and other.pod.spec.priority < priority:
                 self._nominate(other, None)
         self._nominate(pod, node.name)
-        for victim in (node.pods[running.pod.key] for running in found.victims):
+        for victim in (node.pods[running.pod.key] for running in choice.victims):
             if victim.stays:
                 world.ledger.count("preemptions")
                 stop_pod(world, victim, "preempted")
@@ -251,11 +251,11 @@ class SchedulerHost:
 
 def _running(world: World, priority: int) -> dict[int, list[scheduler.Running]]:
     """Return the pods on every node that has one of lower priority."""
-    found = {}
+    running = {}
     for node in world.live_nodes():
         bound = list(node.pods.values())  # those on their way out are victims without a price
         if any(pod.pod.spec.priority < priority for pod in bound):
-            found[world.state.rows[node.name]] = [
+            running[world.state.rows[node.name]] = [
                 scheduler.Running(
                     pod.pod,
                     _started_s(pod),
@@ -263,7 +263,7 @@ def _running(world: World, priority: int) -> dict[int, list[scheduler.Running]]:
                 )
                 for pod in bound
             ]
-    return found
+    return running
 
 
 def _started_s(pod: LivePod) -> float:

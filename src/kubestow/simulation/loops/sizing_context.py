@@ -70,9 +70,9 @@ def largest_node(world: World, workload: LiveWorkload) -> dict[str, int]:
     taken = {resources.CPU: 0, resources.MEMORY: 0}
     for other in world.workloads:
         if other.spec.kind == scenarios.DAEMON_SET and other is not workload:
-            found = resources.amounts(requests.pod_requests(pods.Pod("", other.pod_spec())))
+            amounts = resources.amounts(requests.pod_requests(pods.Pod("", other.pod_spec())))
             for name in taken:
-                taken[name] += found.get(name, 0)
+                taken[name] += amounts.get(name, 0)
     pools = world.spec.cluster.nodes
     return {
         name: max(resources.amount(name, pool.allocatable[name]) for pool in pools) - amount

@@ -85,8 +85,8 @@ class Updater:
 
         One that only shrinks stays: what it has too much is no reason to restart it.
         """
-        asked = counted_replicas(pod.workload.pod_spec())
-        if all(new <= old for new, old in zip(asked, pod.requests, strict=True)):
+        requested = counted_replicas(pod.workload.pod_spec())
+        if all(new <= old for new, old in zip(requested, pod.requests, strict=True)):
             return False
         since_s = self._resizer.deferred.get(pod.key)
         return since_s is None or self.world.now_s - since_s >= _RULES.deferred_timeout_s

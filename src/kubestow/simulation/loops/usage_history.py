@@ -26,7 +26,7 @@ _FIRST_ROWS, _FIRST_CELLS = 64, 256
 
 
 @dataclass(slots=True, eq=False)
-class SeenSeries:
+class ObservedSeries:
     """What was seen of one container of one pod.
 
     Attributes:
@@ -43,7 +43,7 @@ class SeenSeries:
 
 
 @dataclass(slots=True, eq=False)
-class UsageBook:
+class ObservedUsage:
     """Use of many containers.
 
     Attributes:
@@ -54,7 +54,7 @@ class UsageBook:
 
     grid_s: float
     history_s: float
-    series: list[SeenSeries] = field(default_factory=list)
+    series: list[ObservedSeries] = field(default_factory=list)
     _cpu: Floats = field(default_factory=lambda: np.full((_FIRST_ROWS, _FIRST_CELLS), np.nan))
     _memory: Floats = field(default_factory=lambda: np.full((_FIRST_ROWS, _FIRST_CELLS), np.nan))
     _free: list[int] = field(default_factory=lambda: list(range(_FIRST_ROWS - 1, -1, -1)))
@@ -66,7 +66,7 @@ class UsageBook:
         """How many points are kept."""
         return max(round(self.history_s / self.grid_s), 1)
 
-    def open(self, owner: int) -> SeenSeries:
+    def open(self, owner: int) -> ObservedSeries:
         """Begin the series of a container."""
         if not self._free:
             count = len(self._cpu)
@@ -74,27 +74,27 @@ class UsageBook:
             self._cpu = np.concatenate([self._cpu, more])
             self._memory = np.concatenate([self._memory, more])
             self._free = list(range(2 * count - 1, count - 1, -1))
-        found = SeenSeries(self._free.pop(), owner)
-        self.series.append(found)
-        return found
+        series = ObservedSeries(self._free.pop(), owner)
+        self.series.append(series)
+        return series
 
-    def close(self, series: SeenSeries, now_s: float, *, whole: bool) -> None:
+    def close(self, series: ObservedSeries, now_s: float, *, whole: bool) -> None:
         """End the series of a pod that is gone; the oldest are forgotten."""
         series.ended_s, series.whole = now_s, whole
         gone = [one for one in self.series if one.owner == series.owner and one.ended_s is not None]
         if len(gone) > MOST_GONE:
             self._forget(gone[:-MOST_GONE])
 
-    def drop(self, series: SeenSeries) -> None:
+    def drop(self, series: ObservedSeries) -> None:
         """Forget a series at once."""
         self._forget([series])
 
-    def _forget(self, found: Sequence[SeenSeries]) -> None:
-        rows = [one.row for one in found]
+    def _forget(self, forgotten: Sequence[ObservedSeries]) -> None:
+        rows = [one.row for one in forgotten]
         self._cpu[rows] = np.nan
         self._memory[rows] = np.nan
         self._free += rows
-        left = {id(one) for one in found}
+        left = {id(one) for one in forgotten}
         self.series = [one for one in self.series if id(one) not in left]
 
     def add(self, rows: Ints, time_s: float, cpu_cores: Floats, memory_bytes: Floats) -> None:

@@ -90,7 +90,7 @@ class VpaLoop:
         self.world.clock.every(period_s, self._round, first_s=period_s, priority=CONTROL)
 
     def _slot(self, pod: LivePod, index: int) -> int:
-        stream = int(self.world.units.rows["stream"][pod.units[index]])
+        stream = int(self.world.containers.rows["stream"][pod.container_rows[index]])
         if stream not in self._slots:
             row = self._rows[pod.workload.number, index]
             self._slots[stream] = int(self._bank.place([row])[0])
@@ -109,26 +109,28 @@ class VpaLoop:
                 self._update(workload)
 
     def _is_known(self, workload: LiveWorkload) -> bool:
-        if workload.number not in self._known and any(p.units for p in workload.pods.values()):
+        if workload.number not in self._known and any(
+            p.container_rows for p in workload.pods.values()
+        ):
             self._known.add(workload.number)
         return workload.number in self._known
 
     def _take_samples(self) -> None:
-        found = [
+        containers = [
             (pod, index)
             for workload in self.workloads
             for pod in workload.pods.values()
-            if pod.units and pod.phase in (Phase.READY, Phase.STARTING)
-            for index in range(len(pod.units))
+            if pod.container_rows and pod.phase in (Phase.READY, Phase.STARTING)
+            for index in range(len(pod.container_rows))
         ]
-        if not found:
+        if not containers:
             return
-        seen = self.observer.read([pod.units[index] for pod, index in found])
-        present = np.flatnonzero(seen.present)
-        slots = np.array([self._slot(*found[i]) for i in present], dtype=np.int64)
+        observed = self.observer.read([pod.container_rows[index] for pod, index in containers])
+        present = np.flatnonzero(observed.present)
+        slots = np.array([self._slot(*containers[i]) for i in present], dtype=np.int64)
         if len(slots):
-            time_s = EPOCH_S + seen.time_s
-            self._bank.add(slots, time_s, seen.cpu[present], seen.memory[present])
+            time_s = EPOCH_S + observed.time_s
+            self._bank.add(slots, time_s, observed.cpu[present], observed.memory[present])
 
     def _recommend(self, workload: LiveWorkload, table: EstimateTable, *, bounds: bool) -> bool:
         """Take up a recommendation; tell whether it differs from the last one.
@@ -159,18 +161,18 @@ class VpaLoop:
             for plan in containers_of(workload.spec)
         )
         admitted = vpa.admit(containers, self._recommended[workload.number])
-        requests = {name: found.requests for name, found in admitted.items()}
+        requests = {name: container.requests for name, container in admitted.items()}
         if requests == workload.requests:
             return
         workload.requests = requests
-        workload.limits = {name: found.limits for name, found in admitted.items()}
+        workload.limits = {name: container.limits for name, container in admitted.items()}
         self.world.ledger.decide(lambda: self._record(workload))
 
     def _record(self, workload: LiveWorkload) -> decisions.DecisionRecord:
-        found = self._recommended[workload.number]
+        recommended = self._recommended[workload.number]
         numbers = {
             f"{sized.container}/{name}": float(amount)
-            for sized in found
+            for sized in recommended
             for name, amount in sized.target.items()
         }
         return decisions.DecisionRecord(
@@ -254,23 +256,23 @@ class VpaLoop:
             conditions=conditions,
         )
 
-    def _kill(self, found: tuple[LivePod, int]) -> None:
-        pod, row = found
+    def _kill(self, killed: tuple[LivePod, int]) -> None:
+        pod, row = killed
         if not any(pod.workload is workload for workload in self.workloads):
             return
-        index = pod.units.index(row)
+        index = pod.container_rows.index(row)
         memory = pod.pod.spec.containers[index].requests.get(resources.MEMORY)
-        asked = memory.value() if memory is not None else 0
+        requested = memory.value() if memory is not None else 0
         slots = np.array([self._slot(pod, index)], dtype=np.int64)
         now_s = self.world.now_s
-        self._bank.kill(slots, EPOCH_S + now_s, np.array([asked], dtype=np.int64))
-        begun_s = float(self.world.units.rows["since_s"][row])
+        self._bank.kill(slots, EPOCH_S + now_s, np.array([requested], dtype=np.int64))
+        begun_s = float(self.world.containers.rows["since_s"][row])
         self._killed[pod.key] = (index, begun_s, now_s)
 
     def _release(self, pod: LivePod) -> None:
         self._killed.pop(pod.key, None)
         self._resizer.forget(pod)
-        streams = [int(self.world.units.rows["stream"][row]) for row in pod.units]
+        streams = [int(self.world.containers.rows["stream"][row]) for row in pod.container_rows]
         slots = [self._slots.pop(stream) for stream in streams if stream in self._slots]
         if slots:
             self._bank.release(slots)

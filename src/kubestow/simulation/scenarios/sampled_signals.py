@@ -164,5 +164,5 @@ def _sharpness(ratio: float) -> float:
     if ratio <= 1.0:
         return 0.0
     upper = 2 * math.pi * ratio**2 + 10  # exp(k)/I0(k) approaches sqrt(2 pi k)
-    found: float = optimize.brentq(lambda k: 1.0 / float(special.i0e(k)) - ratio, 0.0, upper)
-    return found
+    sharpness: float = optimize.brentq(lambda k: 1.0 / float(special.i0e(k)) - ratio, 0.0, upper)
+    return sharpness

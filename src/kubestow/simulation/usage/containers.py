@@ -29,7 +29,7 @@ _FIRST_ROOM = 256
 RecordArray = NDArray[Any]
 Record = Any  # one row of them; type checkers know nothing of its members
 
-UNIT = make(
+CONTAINER = make(
     [
         ("used", np.bool_),  # the row belongs to a container
         ("lost", np.bool_),  # requests are still sent to it though its node is dead
@@ -83,7 +83,7 @@ UNIT = make(
 
 RUNNING, STARTING, SERVING = "running", "starting", "serving"
 
-_BLANK = np.zeros(1, dtype=UNIT)[0]
+_BLANK = np.zeros(1, dtype=CONTAINER)[0]
 for _name in ("node", "workload", "service", "cpu_signal", "memory_signal"):
     _BLANK[_name] = NONE
 for _name in ("network_signal", "disk_signal", "play"):
@@ -99,7 +99,7 @@ class ContainerTable:
     """The containers of a run."""
 
     def __init__(self) -> None:
-        self.rows: RecordArray = np.full(_FIRST_ROOM, _BLANK, dtype=UNIT)
+        self.rows: RecordArray = np.full(_FIRST_ROOM, _BLANK, dtype=CONTAINER)
         self.top = 0  # rows from here on were never used
         self._free: list[int] = []
         self._leaving: list[int] = []
@@ -112,7 +112,7 @@ class ContainerTable:
             row = self.top
             self.top += 1
             if row >= len(self.rows):
-                self.rows = np.concatenate([self.rows, np.full(row, _BLANK, dtype=UNIT)])
+                self.rows = np.concatenate([self.rows, np.full(row, _BLANK, dtype=CONTAINER)])
         self.rows[row] = _BLANK
         record = self.rows[row]
         record["used"] = True

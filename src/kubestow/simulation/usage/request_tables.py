@@ -42,16 +42,16 @@ class PlayedRequests:
         self.table = _make(rows, most_requests, 1)
         self._free = list(range(rows - 1, -1, -1))
 
-    def add(self, units: int) -> int:
+    def add(self, containers: int) -> int:
         """Take a row for a pod.
 
         Args:
-            units: Containers there are, so that there is room for all of them to choose from.
+            containers: Containers there are, so that there is room for all of them to choose from.
         """
         if not self._free:
             self._grow()
-        if len(self.table.candidates) < units:
-            self.table = self.table._replace(candidates=np.zeros(2 * units, dtype=np.int64))
+        if len(self.table.candidates) < containers:
+            self.table = self.table._replace(candidates=np.zeros(2 * containers, dtype=np.int64))
         row = self._free.pop()
         self.reset(row)
         return row
@@ -74,7 +74,7 @@ class PlayedRequests:
         self._free = list(range(2 * size - 1, size - 1, -1))
 
 
-def _make(rows: int, requests: int, units: int) -> PlayTable:
+def _make(rows: int, requests: int, containers: int) -> PlayTable:
     return PlayTable(
         states=np.zeros(rows, dtype=usage_requests.PLAY),
         finish=np.zeros((rows, usage_requests.ROOM)),
@@ -82,7 +82,7 @@ def _make(rows: int, requests: int, units: int) -> PlayTable:
         times=np.zeros(requests),
         works=np.zeros(requests),
         chosen=np.zeros(requests, dtype=np.int64),
-        candidates=np.zeros(units, dtype=np.int64),
+        candidates=np.zeros(containers, dtype=np.int64),
         sums=np.zeros(6),
     )
 
@@ -93,7 +93,7 @@ def serve_played(
     step: int,
     start_s: float,
     step_s: float,
-    units: RecordArray,
+    containers: RecordArray,
     services: RecordArray,
     hosts: RecordArray,
     histograms: Floats,
@@ -102,11 +102,11 @@ def serve_played(
     """Play the requests of this step of all services that ask for it.
 
     Args:
-        top: Rows of ``units`` to look at.
+        top: Rows of ``containers`` to look at.
         step: Number of the step.
         start_s: When it began.
         step_s: How long it was.
-        units: The containers, changed.
+        containers: The containers, changed.
         services: The services, changed.
         hosts: The nodes.
         histograms: Response times per service, changed.
@@ -126,7 +126,7 @@ def serve_played(
             step,
             start_s,
             table.times,
-            units,
+            containers,
             top,
             table.candidates,
             table.chosen,
@@ -134,47 +134,61 @@ def serve_played(
         service.offered = count
         service.dropped = 0.0
         for index in range(count):
-            lost = table.chosen[index] == NONE or units[table.chosen[index]].lost
+            lost = table.chosen[index] == NONE or containers[table.chosen[index]].lost
             service.dropped += 1.0 if lost else 0.0
         table.sums[:] = 0.0
         service.queue = 0.0
-        for unit_row in range(top):
-            unit = units[unit_row]
-            if not unit.used or unit.service != row or unit.lost or unit.running_s <= 0.0:
+        for container_row in range(top):
+            container = containers[container_row]
+            if (
+                not container.used
+                or container.service != row
+                or container.lost
+                or container.running_s <= 0.0
+            ):
                 continue
-            running = unit.running_s / step_s
+            running = container.running_s / step_s
             cores = serving.cores_within_reach(
-                unit.cpu, unit.own, unit.cpu_limit, unit.cpu_weight, running, hosts[unit.node]
+                container.cpu,
+                container.own,
+                container.cpu_limit,
+                container.cpu_weight,
+                running,
+                hosts[container.node],
             )
             # Under a limit more cores than the limit may run at once, until the quota is gone.
-            at_once = max(cores, min(unit.parallel, hosts[unit.node].cores))
-            begin_s = max(start_s, min(unit.running_from, start_s + step_s - unit.running_s))
+            at_once = max(cores, min(container.parallel, hosts[container.node].cores))
+            begin_s = max(
+                start_s, min(container.running_from, start_s + step_s - container.running_s)
+            )
             paused_s = table.sums[PAUSED_S]
             used_s = usage_requests.play(
-                unit_row,
+                container_row,
                 count,
                 table.times,
                 table.works,
                 table.chosen,
                 begin_s,
-                begin_s + unit.running_s,
-                at_once if unit.cpu_limit < unit.parallel else min(cores, unit.parallel),
-                unit.cpu_limit if unit.cpu_limit < unit.parallel else np.inf,
+                begin_s + container.running_s,
+                at_once
+                if container.cpu_limit < container.parallel
+                else min(cores, container.parallel),
+                container.cpu_limit if container.cpu_limit < container.parallel else np.inf,
                 serving.PERIOD_S,
                 service.threads,
                 service.slo_s,
                 service.timeout_s,
-                table.states[unit.play],
-                table.finish[unit.play],
-                table.arrived[unit.play],
+                table.states[container.play],
+                table.finish[container.play],
+                table.arrived[container.play],
                 histograms[row],
                 table.sums,
             )
             taken = used_s / step_s
-            unit.cpu = taken + min(unit.own, max(unit.cpu - taken, 0.0))
-            unit.throttling = min((table.sums[PAUSED_S] - paused_s) / unit.running_s, 1.0)
-            unit.in_system = table.states[unit.play].inside
-            service.queue += unit.in_system
+            container.cpu = taken + min(container.own, max(container.cpu - taken, 0.0))
+            container.throttling = min((table.sums[PAUSED_S] - paused_s) / container.running_s, 1.0)
+            container.in_system = table.states[container.play].inside
+            service.queue += container.in_system
         service.served = table.sums[SERVED]
         service.timed_out = table.sums[TIMED_OUT]
         service.late = table.sums[LATE]

@@ -76,11 +76,11 @@ def draw_arrivals(
 
 
 @compiled
-def receives(unit: Record, time_s: float, start_s: float) -> bool:
+def receives(container: Record, time_s: float, start_s: float) -> bool:
     """Tell whether a container received requests at a moment of this step."""
-    if unit.serving_from < math.inf:
-        return bool(unit.serving_from <= time_s)
-    return bool(time_s < start_s + unit.serving_s)
+    if container.serving_from < math.inf:
+        return bool(container.serving_from <= time_s)
+    return bool(time_s < start_s + container.serving_s)
 
 
 @compiled
@@ -91,27 +91,29 @@ def deal(
     step: int,
     start_s: float,
     times: Floats,
-    units: RecordArray,
+    containers: RecordArray,
     top: int,
     candidates: Ints,
     chosen: Ints,
 ) -> None:
     """Choose a container for every request; ``NONE`` where nobody receives."""
-    found = 0
-    for unit_row in range(top):
-        unit = units[unit_row]
-        if unit.used and unit.service == row and unit.serving_s > 0.0:
-            candidates[found] = unit_row
-            found += 1
+    receivers = 0
+    for container_row in range(top):
+        container = containers[container_row]
+        if container.used and container.service == row and container.serving_s > 0.0:
+            candidates[receivers] = container_row
+            receivers += 1
     for index in range(count):
         chosen[index] = NONE
-        if not found:
+        if not receivers:
             continue
-        first = int(kernel.uniform(service.stream + 2, step * _PER_STEP + 4 * index + 2) * found)
-        for offset in range(found):
-            unit_row = candidates[(first + offset) % found]
-            if receives(units[unit_row], times[index], start_s):
-                chosen[index] = unit_row
+        first = int(
+            kernel.uniform(service.stream + 2, step * _PER_STEP + 4 * index + 2) * receivers
+        )
+        for offset in range(receivers):
+            container_row = candidates[(first + offset) % receivers]
+            if receives(containers[container_row], times[index], start_s):
+                chosen[index] = container_row
                 break
 
 

@@ -39,27 +39,37 @@ def cores_within_reach(
 
 @compiled
 def pool(
-    top: int, step_s: float, units: RecordArray, services: RecordArray, hosts: RecordArray
+    top: int, step_s: float, containers: RecordArray, services: RecordArray, hosts: RecordArray
 ) -> None:
     """Add up the cores of services whose requests go to whoever is free."""
     for row in range(len(services)):
         services[row].capacity = 0.0
     for row in range(top):
-        unit = units[row]
-        if not unit.used or unit.service == NONE or unit.lost or unit.running_s <= 0.0:
+        container = containers[row]
+        if (
+            not container.used
+            or container.service == NONE
+            or container.lost
+            or container.running_s <= 0.0
+        ):
             continue
-        service = services[unit.service]
+        service = services[container.service]
         if service.pooled:
-            running = unit.running_s / step_s
+            running = container.running_s / step_s
             cores = cores_within_reach(
-                unit.cpu, unit.own, unit.cpu_limit, unit.cpu_weight, running, hosts[unit.node]
+                container.cpu,
+                container.own,
+                container.cpu_limit,
+                container.cpu_weight,
+                running,
+                hosts[container.node],
             )
-            service.capacity += cores * unit.serving_s / step_s
+            service.capacity += cores * container.serving_s / step_s
 
 
 @compiled
 def serve(
-    top: int, step_s: float, units: RecordArray, services: RecordArray, hosts: RecordArray
+    top: int, step_s: float, containers: RecordArray, services: RecordArray, hosts: RecordArray
 ) -> None:
     """Serve the requests of this step, and work on jobs."""
     for row in range(len(services)):
@@ -69,49 +79,54 @@ def serve(
         service.queue = 0.0
         service.response_sum = 0.0
         service.response_squares = 0.0
-    pool(top, step_s, units, services, hosts)
+    pool(top, step_s, containers, services, hosts)
     for row in range(top):
-        unit = units[row]
-        if not unit.used:
+        container = containers[row]
+        if not container.used:
             continue
-        granted = unit.cpu / unit.wanted if unit.wanted > 0.0 else 0.0
-        own = min(unit.own, unit.wanted) * granted
-        if unit.service == NONE:
-            unit.work_left -= (unit.cpu - own) * step_s
-            unit.finished = unit.work_cores > 0.0 and unit.work_left <= 1e-9
+        granted = container.cpu / container.wanted if container.wanted > 0.0 else 0.0
+        own = min(container.own, container.wanted) * granted
+        if container.service == NONE:
+            container.work_left -= (container.cpu - own) * step_s
+            container.finished = container.work_cores > 0.0 and container.work_left <= 1e-9
             continue
-        service = services[unit.service]
+        service = services[container.service]
         if service.played:
             continue
-        given = unit.cpu
-        taken = serve_unit(unit, service, hosts[unit.node], step_s)
+        given = container.cpu
+        taken = serve_container(container, service, hosts[container.node], step_s)
         # Requests get a little even where its own work wants everything, which then gives way.
-        unit.cpu = taken + min(own, max(given - taken, 0.0))
-        service.queue += unit.in_system
+        container.cpu = taken + min(own, max(given - taken, 0.0))
+        service.queue += container.in_system
 
 
 @compiled
-def serve_unit(unit: Record, service: Record, host: Record, step_s: float) -> float:
+def serve_container(container: Record, service: Record, host: Record, step_s: float) -> float:
     """Serve the requests that came to one container; return the cores they took."""
-    arrived = sharing.arrivals(unit.serving_s, service.shares_s, service.taken)
-    before = unit.in_system
-    time_s = unit.running_s
-    if unit.lost or time_s <= 0.0:
+    arrived = sharing.arrivals(container.serving_s, service.shares_s, service.taken)
+    before = container.in_system
+    time_s = container.running_s
+    if container.lost or time_s <= 0.0:
         service.dropped += arrived + before
-        unit.in_system = 0.0
+        container.in_system = 0.0
         return 0.0
     if arrived + before <= 0.0:
         return 0.0
     work_s = service.work_s / service.threads
     cores = cores_within_reach(
-        unit.cpu, unit.own, unit.cpu_limit, unit.cpu_weight, time_s / step_s, host
+        container.cpu,
+        container.own,
+        container.cpu_limit,
+        container.cpu_weight,
+        time_s / step_s,
+        host,
     )
-    cores = min(cores, unit.parallel) / service.threads
-    limit = unit.cpu_limit / service.threads
-    parallel = unit.parallel / service.threads
+    cores = min(cores, container.parallel) / service.threads
+    limit = container.cpu_limit / service.threads
+    parallel = container.parallel / service.threads
     burst_s = limit * PERIOD_S if limit < parallel and cores > 0.99 * limit else 0.0
     full = min(limit, 1.0)
-    alone_s = unit.alone_s
+    alone_s = container.alone_s
     if cores < full:  # less than its limit: slowed down by neighbours
         alone_s += work_s / cores - work_s / full
     # A pooled container is its share of one big station.
@@ -140,17 +155,17 @@ def serve_unit(unit: Record, service: Record, host: Record, step_s: float) -> fl
     if after > patience:
         service.timed_out += after - patience
         after = patience
-    unit.in_system = after
+    container.in_system = after
     busy = min(rate * work_s / cores, 1.0)
     if served > 0.0:
         note_responses(service, before, after, rate, time_s, work_s, alone_s, cores, busy)
     if limit < parallel:
-        unit.throttling = stations.throttled_share(
+        container.throttling = stations.throttled_share(
             rate,
             service.work_s,
             service.variability,
-            unit.own * step_s / time_s,
-            unit.cpu_limit,
+            container.own * step_s / time_s,
+            container.cpu_limit,
             PERIOD_S,
         )
     return float(served * service.work_s / step_s)

@@ -28,7 +28,7 @@ def noise_factor(
 
 
 @compiled
-def deal_out(top: int, step_s: float, units: RecordArray, services: RecordArray) -> None:
+def deal_out(top: int, step_s: float, containers: RecordArray, services: RecordArray) -> None:
     """Find out who receives requests, and drop those that come while nobody does."""
     for service_row in range(len(services)):
         service = services[service_row]
@@ -36,14 +36,14 @@ def deal_out(top: int, step_s: float, units: RecordArray, services: RecordArray)
         service.received_s = 0.0
         service.stopped_s = 0.0
     for row in range(top):
-        unit = units[row]
-        if unit.used and unit.service != NONE:
-            service = services[unit.service]
-            service.shares_s += unit.serving_s
-            if unit.serving_from < math.inf:
-                service.received_s = max(service.received_s, unit.serving_s)
+        container = containers[row]
+        if container.used and container.service != NONE:
+            service = services[container.service]
+            service.shares_s += container.serving_s
+            if container.serving_from < math.inf:
+                service.received_s = max(service.received_s, container.serving_s)
             else:
-                service.stopped_s = max(service.stopped_s, unit.serving_s)
+                service.stopped_s = max(service.stopped_s, container.serving_s)
     for service_row in range(len(services)):
         service = services[service_row]
         service.offered = service.rate * step_s
@@ -64,7 +64,7 @@ def want(
     top: int,
     step: int,
     step_s: float,
-    units: RecordArray,
+    containers: RecordArray,
     signals: RecordArray,
     services: RecordArray,
     hosts: RecordArray,
@@ -77,51 +77,57 @@ def want(
         host.network_wanted = 0.0
         host.disk_wanted = 0.0
     for row in range(top):
-        unit = units[row]
-        if not unit.used:
+        container = containers[row]
+        if not container.used:
             continue
-        running = unit.running_s / step_s
-        own = unit.startup_cpu * unit.starting_s / step_s
+        running = container.running_s / step_s
+        own = container.startup_cpu * container.starting_s / step_s
         network, disk = 0.0, 0.0
-        if unit.cpu_signal != NONE:
-            signal = signals[unit.cpu_signal]
+        if container.cpu_signal != NONE:
+            signal = signals[container.cpu_signal]
             factor = 1.0
             if signal.noise > 0.0:
-                unit.cpu_noise, factor = noise_factor(
-                    unit.cpu_noise, signal.noise, signal.kept, unit.stream, 2 * step + CPU_NOISE
+                container.cpu_noise, factor = noise_factor(
+                    container.cpu_noise,
+                    signal.noise,
+                    signal.kept,
+                    container.stream,
+                    2 * step + CPU_NOISE,
                 )
             own += running * signal.value * factor
-        if unit.network_signal != NONE:
-            network = signals[unit.network_signal].value * running
-        if unit.disk_signal != NONE:
-            disk = signals[unit.disk_signal].value * running
-        working = max(unit.running_s - unit.starting_s, 0.0) / step_s
-        wanted = min(unit.work_cores, unit.work_left / step_s) * working
-        if unit.service != NONE:
-            service = services[unit.service]
+        if container.network_signal != NONE:
+            network = signals[container.network_signal].value * running
+        if container.disk_signal != NONE:
+            disk = signals[container.disk_signal].value * running
+        working = max(container.running_s - container.starting_s, 0.0) / step_s
+        wanted = min(container.work_cores, container.work_left / step_s) * working
+        if container.service != NONE:
+            service = services[container.service]
             own += service.base_cpu * running
-            if not unit.lost:
-                due = unit.in_system + arrivals(unit.serving_s, service.shares_s, service.taken)
+            if not container.lost:
+                due = container.in_system + arrivals(
+                    container.serving_s, service.shares_s, service.taken
+                )
                 wanted += due * service.work_s / step_s
                 network += due * service.network / step_s
                 disk += due * service.disk / step_s
-        unit.own = own
-        most = unit.cpu_limit * running if running > 0.0 else 0.0
-        unit.throttling = 1.0 if own + wanted > most * (1.0 + 1e-9) else 0.0
-        unit.wanted = min(own + wanted, most)
-        unit.cpu = unit.wanted
-        unit.network = network
-        unit.disk = disk
-        host = hosts[unit.node]
+        container.own = own
+        most = container.cpu_limit * running if running > 0.0 else 0.0
+        container.throttling = 1.0 if own + wanted > most * (1.0 + 1e-9) else 0.0
+        container.wanted = min(own + wanted, most)
+        container.cpu = container.wanted
+        container.network = network
+        container.disk = disk
+        host = hosts[container.node]
         host.network_wanted += network
         host.disk_wanted += disk
-        if unit.wanted > 0.0:
-            host.wanted += unit.wanted
-            host.weight += unit.cpu_weight
+        if container.wanted > 0.0:
+            host.wanted += container.wanted
+            host.weight += container.cpu_weight
 
 
 @compiled
-def share_cores(top: int, units: RecordArray, hosts: RecordArray) -> None:
+def share_cores(top: int, containers: RecordArray, hosts: RecordArray) -> None:
     """Share the cores of crowded nodes by weight, round by round."""
     again = False
     for host_row in range(len(hosts)):
@@ -133,23 +139,25 @@ def share_cores(top: int, units: RecordArray, hosts: RecordArray) -> None:
     if not again:
         return
     for row in range(top):
-        unit = units[row]
-        unit.settled = not (unit.used and unit.wanted > 0.0 and hosts[unit.node].crowded)
+        container = containers[row]
+        container.settled = not (
+            container.used and container.wanted > 0.0 and hosts[container.node].crowded
+        )
     while again:
         again = False
         for host_row in range(len(hosts)):
             host = hosts[host_row]
             host.fair = host.left / host.left_weight if host.left_weight > 0.0 else 0.0
         for row in range(top):
-            unit = units[row]
-            if unit.settled:
+            container = containers[row]
+            if container.settled:
                 continue
-            host = hosts[unit.node]
-            unit.cpu = min(unit.wanted, host.fair * unit.cpu_weight)
-            if unit.wanted <= host.fair * unit.cpu_weight:
-                unit.settled = True
-                host.left -= unit.wanted
-                host.left_weight -= unit.cpu_weight
+            host = hosts[container.node]
+            container.cpu = min(container.wanted, host.fair * container.cpu_weight)
+            if container.wanted <= host.fair * container.cpu_weight:
+                container.settled = True
+                host.left -= container.wanted
+                host.left_weight -= container.cpu_weight
                 again = True
 
 

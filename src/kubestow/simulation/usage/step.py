@@ -23,7 +23,7 @@ def advance_usage(
     step: int,
     start_s: float,
     step_s: float,
-    units: RecordArray,
+    containers: RecordArray,
     signals: RecordArray,
     services: RecordArray,
     hosts: RecordArray,
@@ -34,11 +34,11 @@ def advance_usage(
     """Compute the use of one step.
 
     Args:
-        top: Rows of ``units`` to look at.
+        top: Rows of ``containers`` to look at.
         step: Number of the step.
         start_s: When it began.
         step_s: How long it was.
-        units: The containers, changed.
+        containers: The containers, changed.
         signals: What they use by themselves.
         services: What requests cost and what became of them, changed.
         hosts: The nodes, changed.
@@ -46,33 +46,33 @@ def advance_usage(
         table: Distribution of response times.
         played: Requests that are played one by one, changed.
     """
-    read_watches(top, start_s, step_s, units)
-    sharing.deal_out(top, step_s, units, services)
-    sharing.want(top, step, step_s, units, signals, services, hosts)
-    sharing.share_cores(top, units, hosts)
-    serving.serve(top, step_s, units, services, hosts)
+    read_watches(top, start_s, step_s, containers)
+    sharing.deal_out(top, step_s, containers, services)
+    sharing.want(top, step, step_s, containers, signals, services, hosts)
+    sharing.share_cores(top, containers, hosts)
+    serving.serve(top, step_s, containers, services, hosts)
     request_tables.serve_played(
-        top, step, start_s, step_s, units, services, hosts, histograms, played
+        top, step, start_s, step_s, containers, services, hosts, histograms, played
     )
-    remember(top, step, start_s + step_s, step_s, units, signals, services, hosts)
+    remember(top, step, start_s + step_s, step_s, containers, signals, services, hosts)
     settle(services, histograms, table)
 
 
 @compiled
-def read_watches(top: int, start_s: float, step_s: float, units: RecordArray) -> None:
+def read_watches(top: int, start_s: float, step_s: float, containers: RecordArray) -> None:
     """Add the seconds of stopwatches that run; sums may be off in the last digit."""
     end_s = start_s + step_s
     for row in range(top):
-        unit = units[row]
-        if unit.running_from < end_s:
-            unit.running_s += end_s - max(unit.running_from, start_s)
-        if unit.starting_from < end_s:
-            unit.starting_s += end_s - max(unit.starting_from, start_s)
-        if unit.serving_from < end_s:
-            unit.serving_s += end_s - max(unit.serving_from, start_s)
-        unit.running_s = min(unit.running_s, step_s)
-        unit.starting_s = min(unit.starting_s, step_s)
-        unit.serving_s = min(unit.serving_s, step_s)
+        container = containers[row]
+        if container.running_from < end_s:
+            container.running_s += end_s - max(container.running_from, start_s)
+        if container.starting_from < end_s:
+            container.starting_s += end_s - max(container.starting_from, start_s)
+        if container.serving_from < end_s:
+            container.serving_s += end_s - max(container.serving_from, start_s)
+        container.running_s = min(container.running_s, step_s)
+        container.starting_s = min(container.starting_s, step_s)
+        container.serving_s = min(container.serving_s, step_s)
 
 
 @compiled
@@ -81,7 +81,7 @@ def remember(
     step: int,
     end_s: float,
     step_s: float,
-    units: RecordArray,
+    containers: RecordArray,
     signals: RecordArray,
     services: RecordArray,
     hosts: RecordArray,
@@ -93,38 +93,40 @@ def remember(
         host.memory = 0.0
         host.cache = 0.0
     for row in range(top):
-        unit = units[row]
-        if not unit.used:
+        container = containers[row]
+        if not container.used:
             continue
-        host = hosts[unit.node]
-        unit.cpu_total += unit.cpu * step_s
-        host.cpu += unit.cpu
-        if unit.cpu_limit < math.inf:
-            periods = unit.running_s / serving.PERIOD_S
-            unit.periods += periods
-            unit.throttled += periods * unit.throttling
-        unit.running_s = 0.0
-        unit.starting_s = 0.0
-        unit.serving_s = 0.0
-        unit.memory = 0.0
-        unit.cache = 0.0
-        unit.killed = False
-        if not unit.running_from < end_s:
+        host = hosts[container.node]
+        container.cpu_total += container.cpu * step_s
+        host.cpu += container.cpu
+        if container.cpu_limit < math.inf:
+            periods = container.running_s / serving.PERIOD_S
+            container.periods += periods
+            container.throttled += periods * container.throttling
+        container.running_s = 0.0
+        container.starting_s = 0.0
+        container.serving_s = 0.0
+        container.memory = 0.0
+        container.cache = 0.0
+        container.killed = False
+        if not container.running_from < end_s:
             continue
-        memory = memory_in_use(unit, step, end_s, signals, services)
-        unit.killed = memory > unit.memory_limit
-        unit.memory = min(memory, unit.memory_limit)
-        unit.peak_memory = max(unit.peak_memory, unit.memory)
-        host.memory += unit.memory
-        if unit.cache_target > 0.0:
-            filled = 1.0 - math.exp(-(end_s - unit.since_s) / CACHE_S)
-            unit.cache = min(unit.cache_target * filled, unit.memory_limit - unit.memory)
-            host.cache += unit.cache
-    shrink_caches(top, units, hosts)
+        memory = memory_in_use(container, step, end_s, signals, services)
+        container.killed = memory > container.memory_limit
+        container.memory = min(memory, container.memory_limit)
+        container.peak_memory = max(container.peak_memory, container.memory)
+        host.memory += container.memory
+        if container.cache_target > 0.0:
+            filled = 1.0 - math.exp(-(end_s - container.since_s) / CACHE_S)
+            container.cache = min(
+                container.cache_target * filled, container.memory_limit - container.memory
+            )
+            host.cache += container.cache
+    shrink_caches(top, containers, hosts)
 
 
 @compiled
-def shrink_caches(top: int, units: RecordArray, hosts: RecordArray) -> None:
+def shrink_caches(top: int, containers: RecordArray, hosts: RecordArray) -> None:
     """Let page cache give way where a node is full."""
     full = False
     for row in range(len(hosts)):
@@ -132,12 +134,12 @@ def shrink_caches(top: int, units: RecordArray, hosts: RecordArray) -> None:
     if not full:
         return
     for row in range(top):
-        unit = units[row]
-        if not unit.used or unit.cache <= 0.0:
+        container = containers[row]
+        if not container.used or container.cache <= 0.0:
             continue
-        host = hosts[unit.node]
+        host = hosts[container.node]
         if host.memory + host.cache > host.room:
-            unit.cache *= max(host.room - host.memory, 0.0) / host.cache
+            container.cache *= max(host.room - host.memory, 0.0) / host.cache
     for row in range(len(hosts)):
         host = hosts[row]
         host.cache = min(host.cache, max(host.room - host.memory, 0.0))
@@ -145,28 +147,28 @@ def shrink_caches(top: int, units: RecordArray, hosts: RecordArray) -> None:
 
 @compiled
 def memory_in_use(
-    unit: Record, step: int, end_s: float, signals: RecordArray, services: RecordArray
+    container: Record, step: int, end_s: float, signals: RecordArray, services: RecordArray
 ) -> float:
     """Return the memory a container has in use, page cache apart."""
     # Containers that are there from the start are as good as new: a leak begins at time 0.
-    memory = unit.leak * (end_s - max(unit.since_s, 0.0)) if unit.leak > 0.0 else 0.0
-    if unit.memory_signal != NONE:
-        signal = signals[unit.memory_signal]
+    memory = container.leak * (end_s - max(container.since_s, 0.0)) if container.leak > 0.0 else 0.0
+    if container.memory_signal != NONE:
+        signal = signals[container.memory_signal]
         factor = 1.0
         if signal.noise > 0.0:
-            unit.memory_noise, factor = sharing.noise_factor(
-                unit.memory_noise,
+            container.memory_noise, factor = sharing.noise_factor(
+                container.memory_noise,
                 signal.noise,
                 signal.kept,
-                unit.stream,
+                container.stream,
                 2 * step + sharing.MEMORY_NOISE,
             )
         memory += signal.value * factor
-    if unit.starting_from < end_s:
-        memory += unit.startup_memory
-    if unit.service != NONE:
-        service = services[unit.service]
-        memory += service.base_memory + service.memory * unit.in_system
+    if container.starting_from < end_s:
+        memory += container.startup_memory
+    if container.service != NONE:
+        service = services[container.service]
+        memory += service.base_memory + service.memory * container.in_system
     return float(memory)
 
 

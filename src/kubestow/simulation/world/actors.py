@@ -79,7 +79,7 @@ class LivePod:
         created_s: When it was created.
         phase: Where it is in its life.
         node: Where it is bound.
-        units: Rows of its containers in the arrays of use.
+        container_rows: Rows of its containers in ``World.containers``.
         ready_s: Since when it is ready.
         first_ready_s: When it was ready for the first time.
         changed_s: When it last became ready, or ceased to be.
@@ -98,7 +98,7 @@ class LivePod:
     requests: tuple[int, int]
     phase: Phase = Phase.QUEUED
     node: LiveNode | None = None
-    units: tuple[int, ...] = ()
+    container_rows: tuple[int, ...] = ()
     bound_s: float | None = None
     ready_s: float | None = None
     first_ready_s: float | None = None
@@ -192,6 +192,6 @@ class LiveWorkload:
 
 def _frozen(lists: dict[str, resources.ResourceList]) -> tuple[object, ...]:
     return tuple(
-        (name, tuple(sorted((key, q.nano) for key, q in found.items())))
-        for name, found in sorted(lists.items())
+        (name, tuple(sorted((key, q.nano) for key, q in amounts.items())))
+        for name, amounts in sorted(lists.items())
     )

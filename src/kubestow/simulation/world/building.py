@@ -41,7 +41,7 @@ def make_world(
         plays=usage.PlayedRequests(_most_requests(services, demand, scenario.step)),
         workloads=workloads,
         ledger=ledger.Ledger(keep=scenario.recording.decisions),
-        unit_signals=rows,
+        container_signals=rows,
     )
 
 
@@ -111,10 +111,12 @@ def _make_services(
     steps: int,
     traces: Mapping[str, scenarios.SignalTrace],
 ) -> tuple[RecordArray, arrays.Floats]:
-    found = [(w, w.spec.service) for w in workloads if w.spec.service is not None and w.spec.demand]
-    records = np.zeros(len(found), dtype=usage.SERVICE)
-    demand = np.zeros((len(found), steps))
-    for row, (workload, service) in enumerate(found):
+    serving = [
+        (w, w.spec.service) for w in workloads if w.spec.service is not None and w.spec.demand
+    ]
+    records = np.zeros(len(serving), dtype=usage.SERVICE)
+    demand = np.zeros((len(serving), steps))
+    for row, (workload, service) in enumerate(serving):
         workload.service = row
         demand[row] = _demand(workload, scenario.step, steps, traces)
         for name, value in {

@@ -30,10 +30,10 @@ class Controllers:
         self._begun: set[int] = set()
         self._needed: dict[int, int] = {}  # pods of a job that must finish
         for event in (world_world.READY, world_world.STOPPING, world_world.GONE):
-            world.on(event, lambda pod: self.look_at(pod.workload))
-        world.on(world_world.SCALED, self.look_at)
+            world.on(event, lambda pod: self.reconcile(pod.workload))
+        world.on(world_world.SCALED, self.reconcile)
         for event in (world_world.NODE_READY, world_world.NODE_GONE):
-            world.on(event, self._look_at_daemons)
+            world.on(event, self._reconcile_daemon_sets)
 
     def begin(self, workload: LiveWorkload) -> None:
         """Create a workload; nothing is done for it before."""
@@ -60,17 +60,17 @@ class Controllers:
             self._needed[workload.number] = needed + work.completions
         self._reconcile(workload)
 
-    def look_at(self, workload: LiveWorkload) -> None:
+    def reconcile(self, workload: LiveWorkload) -> None:
         """Reconcile a workload soon: at this time, but after what is going on."""
         if workload.number not in self._due:
             self._due.add(workload.number)
             world = self._world
             world.clock.at(world.now_s, lambda: self._reconcile(workload), world_world.CONTROL)
 
-    def _look_at_daemons(self, _: LiveNode) -> None:
+    def _reconcile_daemon_sets(self, _: LiveNode) -> None:
         for workload in self._world.workloads:
             if workload.spec.kind == spec.DAEMON_SET:
-                self.look_at(workload)
+                self.reconcile(workload)
 
     def _reconcile(self, workload: LiveWorkload) -> None:
         self._due.discard(workload.number)
@@ -87,8 +87,8 @@ class Controllers:
                 self._work_off(workload)
 
     def _create(self, workload: LiveWorkload, name: str) -> None:
-        found = workload.pod_spec()
-        lifecycle.create_pod(self._world, workload, name, found, self._world.now_s)
+        pod_spec = workload.pod_spec()
+        lifecycle.create_pod(self._world, workload, name, pod_spec, self._world.now_s)
 
     def _replicate(self, workload: LiveWorkload) -> None:
         staying = workload.staying()
@@ -130,15 +130,15 @@ def cover_nodes(world: World, workload: LiveWorkload, created_s: float) -> list[
     for node in world.live_nodes():
         name = f"{workload.name}-{node.name}"
         if name not in workload.pods and workloads.runs_on(template, node.node):
-            found = workloads.pinned(template, node.name)
-            made.append(lifecycle.create_pod(world, workload, name, found, created_s))
+            pod_spec = workloads.pinned(template, node.name)
+            made.append(lifecycle.create_pod(world, workload, name, pod_spec, created_s))
     workload.replicas = len(workload.pods)
     return made
 
 
-def ranked(found: list[LivePod], now_s: float) -> list[LivePod]:
+def ranked(pods: list[LivePod], now_s: float) -> list[LivePod]:
     """Return pods in the order in which a ReplicaSet deletes them."""
-    together = Counter(pod.node.number for pod in found if pod.node is not None)
+    together = Counter(pod.node.number for pod in pods if pod.node is not None)
 
     def rank(pod: LivePod) -> tuple[float, ...]:
         ready = pod.ready_s is not None
@@ -154,7 +154,7 @@ def ranked(found: list[LivePod], now_s: float) -> list[LivePod]:
             -pod.number,
         )
 
-    return sorted(found, key=rank)
+    return sorted(pods, key=rank)
 
 
 def _magnitude(age_s: float) -> float:

@@ -55,14 +55,14 @@ def create_pod(
     workload.pending.add(now_s, 1)
     _reserve(world, live, 1)
     world.ledger.note(now_s, "created", live.key)
-    world.tell(world_world.CREATED, live)
+    world.notify(world_world.CREATED, live)
     return live
 
 
 def counted_replicas(pod_spec: pods.PodSpec) -> tuple[int, int]:
     """Return what a pod counts for: CPU in thousandths of a core, memory in bytes."""
-    found = resources.amounts(requests.pod_requests(pods.Pod("", pod_spec)))
-    return found.get(resources.CPU, 0), found.get(resources.MEMORY, 0)
+    amounts = resources.amounts(requests.pod_requests(pods.Pod("", pod_spec)))
+    return amounts.get(resources.CPU, 0), amounts.get(resources.MEMORY, 0)
 
 
 def _reserve(world: World, live: LivePod, sign: int) -> None:
@@ -80,12 +80,12 @@ def bind_pod(world: World, live: LivePod, node: LiveNode, *, warm: bool = False)
     live.node, live.bound_s, live.phase = node, now_s, Phase.STARTING
     node.pods[live.key] = live
     live.workload.pending.add(now_s, -1)
-    live.units = tuple(_start_containers(world, live, node))
+    live.container_rows = tuple(_start_containers(world, live, node))
     world.ledger.note(now_s, "bound", live.key, node.name)
-    world.tell(world_world.BOUND, live)
+    world.notify(world_world.BOUND, live)
     if warm:
-        for row in live.units:
-            world.units.rows["since_s"][row] = LONG_AGO_S
+        for row in live.container_rows:
+            world.containers.rows["since_s"][row] = LONG_AGO_S
         _become_ready(world, live)
     else:
         _await_ready(world, live)
@@ -102,12 +102,12 @@ def _start_containers(world: World, live: LivePod, node: LiveNode) -> list[int]:
         startup = workload.spec.pod.startup
         main = index == 0
         rows.append(
-            world.units.add(
+            world.containers.add(
                 node=node.number,
                 workload=workload.number,
                 service=workload.service if main else NONE,
                 stream=kernel.stream_key(live.stream, "use", index),
-                **world.unit_signals.get((workload.number, index), {}),
+                **world.container_signals.get((workload.number, index), {}),
                 **_allowances(container),
                 alone_s=_alone_s(workload, container) if main else 0.0,
                 parallel=_parallel(workload, container),
@@ -121,11 +121,11 @@ def _start_containers(world: World, live: LivePod, node: LiveNode) -> list[int]:
         )
     service = workload.spec.service
     if service is not None and service.model == spec.REQUESTS:
-        world.units.rows["play"][rows[0]] = world.plays.add(world.units.top)
+        world.containers.rows["play"][rows[0]] = world.plays.add(world.containers.top)
     for row in rows:
-        world.owner_of_unit[row] = live
-        world.units.start(RUNNING, row, world.now_s)
-        world.units.start(STARTING, row, world.now_s)
+        world.pod_of_container[row] = live
+        world.containers.start(RUNNING, row, world.now_s)
+        world.containers.start(STARTING, row, world.now_s)
     return rows
 
 
@@ -187,10 +187,10 @@ def _become_ready(world: World, live: LivePod) -> None:
         live.first_ready_s = now_s
         if live.created_s >= 0.0:
             live.workload.startup_times_s.append(now_s - live.created_s)
-    for row in live.units:
-        world.units.stop(STARTING, row, now_s, world.step_start_s)
+    for row in live.container_rows:
+        world.containers.stop(STARTING, row, now_s, world.step_start_s)
     if live.workload.service != NONE:
-        world.units.start(SERVING, live.units[0], now_s)
+        world.containers.start(SERVING, live.container_rows[0], now_s)
     world.ledger.note(now_s, "ready", live.key)
     work = live.workload.spec.work
     if work is not None and work.duration:
@@ -200,7 +200,7 @@ def _become_ready(world: World, live: LivePod) -> None:
             live.ticket = world.clock.after(
                 time_s, lambda: finish_pod(world, live), world_world.LIFE
             )
-    world.tell(world_world.READY, live)
+    world.notify(world_world.READY, live)
 
 
 def _leave_service(world: World, live: LivePod) -> None:
@@ -210,8 +210,8 @@ def _leave_service(world: World, live: LivePod) -> None:
         live.workload.ready.add(world.now_s, -1)
         live.ready_s = None
         live.changed_s = world.now_s
-    if live.units:
-        world.units.stop(SERVING, live.units[0], world.now_s, world.step_start_s)
+    if live.container_rows:
+        world.containers.stop(SERVING, live.container_rows[0], world.now_s, world.step_start_s)
 
 
 def crash_container(world: World, live: LivePod, row: int) -> None:
@@ -222,16 +222,16 @@ def crash_container(world: World, live: LivePod, row: int) -> None:
     world.ledger.count("oom_kills")
     world.ledger.count("restarts")
     world.ledger.note(now_s, "oom-killed", live.key)
-    world.tell(world_world.KILLED, (live, row))
+    world.notify(world_world.KILLED, (live, row))
     _leave_service(world, live)
-    if row == live.units[0]:  # others serve no requests
+    if row == live.container_rows[0]:  # others serve no requests
         _drop_requests(world, live)
     if live.ticket is not None:
         live.ticket.cancel()
     for watch in (RUNNING, STARTING):
-        world.units.stop(watch, row, now_s, world.step_start_s)
+        world.containers.stop(watch, row, now_s, world.step_start_s)
     live.phase = Phase.CRASHED
-    wait_s = _back_off(live, row, now_s - float(world.units.rows["since_s"][row]))
+    wait_s = _back_off(live, row, now_s - float(world.containers.rows["since_s"][row]))
     live.down[row] = world.clock.after(wait_s, lambda: _restart(world, live, row), world_world.LIFE)
 
 
@@ -245,10 +245,10 @@ def _back_off(live: LivePod, row: int, ran_s: float) -> float:
 def _restart(world: World, live: LivePod, row: int) -> None:
     """Start a container again; the pod starts when none is down any more."""
     live.workload.version += 1
-    rows = world.units.rows
+    rows = world.containers.rows
     rows["since_s"][row] = world.now_s
-    world.units.start(RUNNING, row, world.now_s)
-    world.units.start(STARTING, row, world.now_s)
+    world.containers.start(RUNNING, row, world.now_s)
+    world.containers.start(STARTING, row, world.now_s)
     if rows["work_cores"][row] > 0.0:  # a job begins again
         rows["work_left"][row] = _work(live)["work_left"]
     del live.down[row]
@@ -260,11 +260,11 @@ def _restart(world: World, live: LivePod, row: int) -> None:
 def _drop_requests(world: World, live: LivePod) -> None:
     """Lose the requests that are in a pod."""
     service = live.workload.service
-    if live.units and service != NONE:
-        inside = world.units.rows["in_system"]
-        world.services["all_dropped"][service] += inside[live.units[0]]
-        inside[live.units[0]] = 0.0
-        played = int(world.units.rows["play"][live.units[0]])
+    if live.container_rows and service != NONE:
+        inside = world.containers.rows["in_system"]
+        world.services["all_dropped"][service] += inside[live.container_rows[0]]
+        inside[live.container_rows[0]] = 0.0
+        played = int(world.containers.rows["play"][live.container_rows[0]])
         if played != NONE:
             world.plays.reset(played)
 
@@ -286,7 +286,7 @@ def stop_pod(world: World, live: LivePod, reason: str) -> None:
     if live.node is None:
         live.workload.pending.add(world.now_s, -1)
         live.phase = Phase.TERMINATING
-        world.tell(world_world.STOPPING, live)
+        world.notify(world_world.STOPPING, live)
         _vanish(world, live)
         return
     lost = live.phase is Phase.LOST
@@ -298,7 +298,7 @@ def stop_pod(world: World, live: LivePod, reason: str) -> None:
     if not lost or live.workload.spec.kind != spec.STATEFUL_SET:
         grace_s = 0.0 if lost else live.workload.spec.pod.grace
         live.ticket = world.clock.after(grace_s, lambda: _vanish(world, live), world_world.LIFE)
-    world.tell(world_world.STOPPING, live)
+    world.notify(world_world.STOPPING, live)
 
 
 def evict(world: World, live: LivePod) -> None:
@@ -309,7 +309,7 @@ def evict(world: World, live: LivePod) -> None:
     live.call_off()
     if live.stays:
         live.phase = Phase.TERMINATING
-        world.tell(world_world.STOPPING, live)
+        world.notify(world_world.STOPPING, live)
     _vanish(world, live)
 
 
@@ -318,7 +318,7 @@ def discard(world: World, live: LivePod) -> None:
     live.call_off()
     if live.stays:
         live.phase = Phase.TERMINATING
-        world.tell(world_world.STOPPING, live)
+        world.notify(world_world.STOPPING, live)
     _vanish(world, live)
 
 
@@ -327,10 +327,10 @@ def lose(world: World, live: LivePod) -> None:
     live.workload.version += 1
     live.call_off()
     _drop_requests(world, live)
-    for row in live.units:
-        world.units.rows["lost"][row] = True
+    for row in live.container_rows:
+        world.containers.rows["lost"][row] = True
         for watch in (RUNNING, STARTING):
-            world.units.stop(watch, row, world.now_s, world.step_start_s)
+            world.containers.stop(watch, row, world.now_s, world.step_start_s)
     if live.phase is not Phase.TERMINATING:
         live.phase = Phase.LOST
 
@@ -342,14 +342,14 @@ def forget_lost(world: World, live: LivePod) -> None:
 
 def recover(world: World, live: LivePod) -> None:
     """Restart the containers of a pod whose node has come back."""
-    for row in live.units:
-        world.units.rows["lost"][row] = False
+    for row in live.container_rows:
+        world.containers.rows["lost"][row] = False
     if live.phase is Phase.LOST:
         _leave_service(world, live)
-        live.down = dict.fromkeys(live.units)
+        live.down = dict.fromkeys(live.container_rows)
         live.restarts += 1
         world.ledger.count("restarts")
-        for row in live.units:
+        for row in live.container_rows:
             _restart(world, live, row)
     else:
         _vanish(world, live)
@@ -363,16 +363,16 @@ def _vanish(world: World, live: LivePod) -> None:
     if live.node is not None:
         world.remove(live.pod, live.node)
         del live.node.pods[live.key]
-    for row in live.units:
+    for row in live.container_rows:
         for watch in (RUNNING, STARTING):
-            world.units.stop(watch, row, now_s, world.step_start_s)
-        world.units.leave(row)
+            world.containers.stop(watch, row, now_s, world.step_start_s)
+        world.containers.leave(row)
     del live.workload.pods[live.pod.name]
     live.workload.existing.add(now_s, -1)
     _reserve(world, live, -1)
     live.phase, live.ticket = Phase.GONE, None
     world.ledger.note(now_s, "gone", live.key)
-    world.tell(world_world.GONE, live)
+    world.notify(world_world.GONE, live)
 
 
 def resize(world: World, live: LivePod, pod_spec: pods.PodSpec) -> None:
@@ -386,8 +386,10 @@ def resize(world: World, live: LivePod, pod_spec: pods.PodSpec) -> None:
     live.requests = counted_replicas(pod_spec)
     _reserve(world, live, 1)
     world.place(live.pod, live.node)
-    rows = world.units.rows
-    for index, (row, container) in enumerate(zip(live.units, pod_spec.containers, strict=True)):
+    rows = world.containers.rows
+    for index, (row, container) in enumerate(
+        zip(live.container_rows, pod_spec.containers, strict=True)
+    ):
         for name, value in _allowances(container).items():
             rows[name][row] = value
         if index == 0:
@@ -395,7 +397,7 @@ def resize(world: World, live: LivePod, pod_spec: pods.PodSpec) -> None:
         rows["parallel"][row] = _parallel(live.workload, container)
     world.ledger.count("resizes")
     world.ledger.note(world.now_s, "resized", live.key)
-    world.tell(world_world.RESIZED, live)
+    world.notify(world_world.RESIZED, live)
 
 
 def write_limits(
@@ -413,7 +415,7 @@ def write_limits(
     container = live.pod.spec.containers[index]
     if limits is not None:
         container = dataclasses.replace(container, limits=limits)
-    rows, row = world.units.rows, live.units[index]
+    rows, row = world.containers.rows, live.container_rows[index]
     allowed = _allowances(container)
     rows["cpu_limit"][row] = allowed["cpu_limit"]
     rows["memory_limit"][row] = allowed["memory_limit"]

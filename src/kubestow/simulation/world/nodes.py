@@ -100,7 +100,7 @@ def join_node(world: World, live: LiveNode) -> None:
     live.phase = NodePhase.READY
     world.refresh_nodes()
     world.ledger.note(world.now_s, "joined", "", live.name)
-    world.tell(world_world.NODE_READY, live)
+    world.notify(world_world.NODE_READY, live)
 
 
 def retire_node(world: World, live: LiveNode) -> None:
@@ -111,7 +111,7 @@ def retire_node(world: World, live: LiveNode) -> None:
     world.ledger.count_node(world.now_s, live.pool.name, -1)
     world.ledger.note(world.now_s, "retired", "", live.name)
     world.refresh_nodes()
-    world.tell(world_world.NODE_GONE, live)
+    world.notify(world_world.NODE_GONE, live)
 
 
 def cordon_node(world: World, live: LiveNode) -> None:
@@ -126,7 +126,7 @@ def uncordon_node(world: World, live: LiveNode) -> None:
     live.held = False
     world.change_node(live, dataclasses.replace(live.node, unschedulable=False))
     world.ledger.note(world.now_s, "uncordoned", "", live.name)
-    world.tell(world_world.NODE_CHANGED, live)
+    world.notify(world_world.NODE_CHANGED, live)
 
 
 def fail_node(world: World, live: LiveNode, duration_s: float | None) -> None:
@@ -175,7 +175,7 @@ def _recover(world: World, live: LiveNode) -> None:
     world.ledger.note(world.now_s, "recovered", "", live.name)
     for pod in list(live.pods.values()):
         lifecycle.recover(world, pod)
-    world.tell(world_world.NODE_READY, live)
+    world.notify(world_world.NODE_READY, live)
 
 
 def relieve_node(world: World) -> None:
@@ -190,11 +190,11 @@ def relieve_node(world: World) -> None:
 
 
 def _relieve(world: World, live: LiveNode, to_free: int) -> None:
-    memory = world.units.rows["memory"]
+    memory = world.containers.rows["memory"]
     uses = [
         PodUse(
             key,
-            used=int(sum(memory[row] for row in pod.units)),
+            used=int(sum(memory[row] for row in pod.container_rows)),
             requested=pod.requests[1],
             priority=pod.pod.spec.priority,
         )
@@ -219,4 +219,4 @@ def _release(world: World, live: LiveNode) -> None:
         return
     kept = tuple(taint for taint in live.node.taints if taint != _PRESSED)
     world.change_node(live, dataclasses.replace(live.node, taints=kept))
-    world.tell(world_world.NODE_CHANGED, live)
+    world.notify(world_world.NODE_CHANGED, live)

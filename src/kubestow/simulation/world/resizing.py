@@ -42,22 +42,24 @@ class Resizer:
             return False
         state = self.world.state
         row = state.rows[pod.node.name]
-        asked = lifecycle.counted_replicas(pod.workload.pod_spec())
+        requested = lifecycle.counted_replicas(pod.workload.pod_spec())
         for position, name in enumerate((resources.CPU, resources.MEMORY)):
             column = state.columns[name]
             free = state.allocatable[row, column] - state.requested[row, column]
-            if asked[position] - pod.requests[position] > free:
+            if requested[position] - pod.requests[position] > free:
                 return False
-        rows = self.world.units.rows
-        for unit, container in zip(pod.units, pod.workload.pod_spec().containers, strict=True):
+        rows = self.world.containers.rows
+        for container_row, container in zip(
+            pod.container_rows, pod.workload.pod_spec().containers, strict=True
+        ):
             limit = container.limits.get(resources.MEMORY)
-            if limit is not None and rows["memory"][unit] > float(limit):
+            if limit is not None and rows["memory"][container_row] > float(limit):
                 return False
         return True
 
-    def retry(self, found: Iterable[LivePod]) -> None:
+    def retry(self, pods: Iterable[LivePod]) -> None:
         """Resize those pods that were put off and fit by now."""
-        for pod in found:
+        for pod in pods:
             if pod.key in self.deferred and self.has_room(pod):
                 self.resize(pod)
 
@@ -68,7 +70,7 @@ class Resizer:
 
 def wanted(pod: LivePod) -> pods.PodSpec:
     """Return what a pod would be like if it were created now."""
-    found = pod.workload.pod_spec()
+    pod_spec = pod.workload.pod_spec()
     if pod.workload.spec.kind == spec.DAEMON_SET and pod.node is not None:
-        return workloads.pinned(found, pod.node.name)
-    return found
+        return workloads.pinned(pod_spec, pod.node.name)
+    return pod_spec

@@ -43,13 +43,13 @@ class World:
         nodes: All nodes there ever were, by number.
         workloads: All workloads, by number.
         state: What the scheduler sees.
-        units: The containers in arrays.
+        containers: The containers in arrays.
         signals: What containers use by themselves, in this step.
         signal_values: The same for every step.
         services: Services and what became of their requests.
         demand: Requests per second of every service in every step.
         histograms: Response times of every service.
-        unit_signals: Rows of the signals of a container, by workload and container number.
+        container_signals: Rows of the signals of a container, by workload and container number.
         step: Number of the step that is going on.
         step_start_s: When it began.
     """
@@ -67,15 +67,15 @@ class World:
     clock: kernel.Clock = field(default_factory=kernel.Clock)
     nodes: list[LiveNode] = field(default_factory=list)
     by_name: dict[str, LiveNode] = field(default_factory=dict)
-    units: usage.ContainerTable = field(default_factory=usage.ContainerTable)
+    containers: usage.ContainerTable = field(default_factory=usage.ContainerTable)
     table: usage.ResponseTable = field(default_factory=usage.make_response_table)
     plays: usage.PlayedRequests = field(default_factory=lambda: usage.PlayedRequests(0))
     hosts: usage.RecordArray = field(default_factory=lambda: np.zeros(0, dtype=usage.HOST))
     state: states.ClusterState = field(
         default_factory=lambda: states.from_cluster(clusters.Cluster())
     )
-    unit_signals: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
-    owner_of_unit: dict[int, LivePod] = field(default_factory=dict)
+    container_signals: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
+    pod_of_container: dict[int, LivePod] = field(default_factory=dict)
     step: int = 0
     step_start_s: float = 0.0
     _listeners: dict[str, list[Listener]] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class World:
         """Be told of an event."""
         self._listeners.setdefault(event, []).append(listener)
 
-    def tell(self, event: str, subject: object) -> None:
+    def notify(self, event: str, subject: object) -> None:
         """Tell everyone who wants to know."""
         for listener in self._listeners.get(event, ()):
             listener(subject)
@@ -131,11 +131,11 @@ class World:
         if row is not None:
             self.state.replace_node(row, node)
 
-    def _cluster(self, found: tuple[node_model.Node, ...]) -> clusters.Cluster:
+    def _cluster(self, nodes: tuple[node_model.Node, ...]) -> clusters.Cluster:
         services = [templates.service_of(w.spec, w.name) for w in self.workloads]
         owners = [(w, templates.owner_of(w.spec, w.name)) for w in self.workloads]
         return clusters.Cluster(
-            nodes=found,
+            nodes=nodes,
             services=tuple(service for service in services if service is not None),
             controllers={
                 (owner.api_version, owner.kind, w.spec.namespace, w.name): templates.controller_of(
@@ -146,11 +146,11 @@ class World:
         )
 
 
-def _grown(hosts: usage.RecordArray, found: list[LiveNode]) -> usage.RecordArray:
+def _grown(hosts: usage.RecordArray, nodes: list[LiveNode]) -> usage.RecordArray:
     """Return records for all nodes there ever were."""
-    after = np.zeros(len(found), dtype=usage.HOST)
+    after = np.zeros(len(nodes), dtype=usage.HOST)
     after[: len(hosts)] = hosts
-    for live in found[len(hosts) :]:
+    for live in nodes[len(hosts) :]:
         capacity = {**live.pool.allocatable, **live.pool.capacity}
         host = after[live.number]
         host["cores"] = float(capacity["cpu"])
