@@ -1,1 +1,1 @@
-"""Host 2: the same policies, fed by a real cluster."""
+"""The live host: runs the policies on a real cluster."""

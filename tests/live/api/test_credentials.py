@@ -91,7 +91,7 @@ def test_no_secret_is_represented(tmp_path: Path) -> None:
 @pytest.mark.parametrize("server", ["http://10.0.0.1:8080", "http://kubernetes:8080"])
 def test_over_plain_http_nothing_is_shown(server: str, caplog: pytest.LogCaptureFixture) -> None:
     assert _make(server, token="hunter2", certificate=b"c", key=b"k") == NOBODY
-    assert caplog.messages == [f"{server}: plain HTTP: no credentials are sent"]
+    assert caplog.messages == [f"{server}: plain HTTP: sending no credentials"]
 
 
 def test_nobody_is_not_warned_of_plain_http(caplog: pytest.LogCaptureFixture) -> None:
@@ -130,7 +130,7 @@ def test_the_last_token_counts_while_the_file_is_broken(
     clock.now_s = 60.0
     assert _show(source).authorization == "Bearer first"
     assert len(caplog.messages) == 1
-    assert caplog.messages[0].endswith("; the last token is used")
+    assert caplog.messages[0].endswith("; using the last token")
     assert "nter2" not in caplog.text
     path.write_text("second")
     assert _show(source).authorization == "Bearer first"

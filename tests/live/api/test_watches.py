@@ -204,4 +204,4 @@ def test_pauses_stay_between_half_the_first_and_the_longest(faults: int, chance:
 
 
 def test_age_is_counted_from_the_last_word() -> None:
-    assert watches.Freshness(heard_s=3.0).age_s(10.0) == 7.0
+    assert watches.Freshness(last_response_s=3.0).age_s(10.0) == 7.0

@@ -234,7 +234,7 @@ def _needs_limit(
 
 
 def _was_defaulted(name: str, container: str, pod: pods.Pod) -> bool:
-    """Tell whether a LimitRange set a limit, as far as the pod itself tells."""
+    """Return whether a LimitRange set a limit, as far as the pod itself tells."""
     for part in pod.annotations.get(_RANGER, "").partition(": ")[2].split("; "):
         names, found, whose = part.partition(" limit for container ")
         if found and whose == container and name in names.split(", "):

@@ -124,12 +124,12 @@ def why_not(policy: AdmissionPolicy, pod: pods.Pod, around: NamespaceFacts | Non
 
 
 def is_dry(policy: AdmissionPolicy, pod: pods.Pod, around: NamespaceFacts | None) -> bool:
-    """Tell whether it is only to be said what would be changed."""
+    """Return whether it is only to be said what would be changed."""
     return policy.dry_run or _mode(pod, around) == "dry-run"
 
 
 def is_named(policy: AdmissionPolicy, pod_labels: Labels) -> bool:
-    """Tell whether a label names the workload."""
+    """Return whether a label names the workload."""
     return any(pod_labels.get(each) for each in policy.id_labels)
 
 

@@ -54,7 +54,7 @@ class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def creates_pod(self) -> bool:
-        """Tell whether a pod is about to be created."""
+        """Return whether a pod is about to be created."""
         kind = (self.resource.group, self.resource.version, self.resource.resource)
         return self.operation == "CREATE" and kind == ("", "v1", "pods") and not self.sub_resource
 

@@ -41,7 +41,7 @@ class SimilarPods(Generic[Finding]):
     found: dict[bytes, Finding] = field(default_factory=dict)
 
     def holds(self, table: LearnedTable | None, around: NamespaceBounds) -> bool:
-        """Tell whether things are as they were; a table that was read again may be the same."""
+        """Return whether things are as they were; a table that was read again may be the same."""
         return self.around is around and self.values is (table.values if table else None)
 
     def keep(self, likeness: bytes, finding: Finding) -> None:

@@ -1,4 +1,4 @@
-"""The way to a Kubernetes API server: kubeconfig, credentials, client, lists, watches."""
+"""Kubernetes API client: kubeconfig, credentials, requests, lists, watches."""
 
 from kubestow.live.api.clients import STRATEGIC_PATCH, ApiClient, connect
 from kubestow.live.api.errors import CONFLICT, NOT_FOUND, ApiError

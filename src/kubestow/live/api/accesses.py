@@ -1,6 +1,6 @@
 """Access to a cluster: which API server, as which user, in which namespace.
 
-A kubeconfig or a service account says so; secrets never appear in a representation.
+It comes from a kubeconfig or a service account. Secrets never appear in a ``repr``.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ class ServerAccess:
     Attributes:
         place: Where this is configured, for errors.
         server: Address, with a path if the API is served below one.
-        authority: Authorities that sign the certificate of the server; those of the system if it
-            is ``None``.
+        authority: CAs that sign the server's certificate; ``None`` for those of the system.
         server_name: Name in the certificate, if it is not the host of the address.
         insecure: Accept any certificate.
-        proxy: Address of the proxy, maybe with a password; if empty, the environment's counts.
+        proxy: URL of the proxy, possibly with a password; if empty, the environment's applies.
         compressed: Accept compressed responses.
-        plugin_settings: What the cluster configures for exec plugins, as plain values.
+        plugin_settings: The cluster's settings for exec plugins, as plain values.
     """
 
     place: str
@@ -47,12 +46,12 @@ class ServerAccess:
 
     @property
     def is_encrypted(self) -> bool:
-        """Tell whether the server is reached by TLS."""
+        """Return whether the server is reached by TLS."""
         return urlsplit(self.server).scheme == "https"
 
     @property
     def is_loopback(self) -> bool:
-        """Tell whether the server runs on this machine."""
+        """Return whether the server runs on this machine."""
         host = urlsplit(self.server).hostname or ""
         try:
             return ipaddress.ip_address(host).is_loopback
@@ -66,12 +65,12 @@ class Plugin:
 
     Attributes:
         place: Where it is configured, for errors.
-        command: Program, with a path or found by ``PATH``.
-        version: API version of what it reads and prints.
+        command: Program, as a path or a name in ``PATH``.
+        version: API version of its input and output.
         arguments: Its arguments; some plugins take secrets there.
         environment: Variables to add.
         hint: How to install it.
-        describes_cluster: Whether it gets a description of the cluster.
+        describes_cluster: Whether it receives a description of the cluster.
     """
 
     place: str
@@ -85,17 +84,17 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class UserAccess:
-    """How to authenticate; with nothing set, anonymously.
+    """How to authenticate; anonymous if nothing is set.
 
     Attributes:
         place: Where this is configured, for errors.
         certificate: Client certificate, with the chain behind it.
         key: Its private key.
-        token: Bearer token; with a token file, only used while that cannot be read.
-        token_file: File with a bearer token that changes from time to time.
+        token: Bearer token; with a token file, only used while the file cannot be read.
+        token_file: File with a bearer token that is rotated.
         username: Name for basic authentication.
         password: Its password.
-        plugin: Program that prints credentials; only used if there are no others.
+        plugin: Program that prints credentials; only used if there are no other credentials.
     """
 
     place: str
@@ -114,9 +113,9 @@ class Access:
 
     Attributes:
         cluster: The API server.
-        user: Who we are.
-        namespace: Namespace to use by default.
-        context: Name in the kubeconfig; ``None`` for a service account.
+        user: The user to authenticate as.
+        namespace: Default namespace.
+        context: Name of the context in the kubeconfig; ``None`` for a service account.
     """
 
     cluster: ServerAccess
@@ -126,7 +125,7 @@ class Access:
 
 
 def read_pem(place: str, pem: Pem) -> bytes:
-    """Return PEM data, from its file if it is in one.
+    """Return PEM data, read from its file if it is in one.
 
     Raises:
         InputError: If the file cannot be read.

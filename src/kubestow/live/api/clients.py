@@ -1,7 +1,7 @@
 """The client of a Kubernetes API server: JSON in and out.
 
 Results are plain values, errors are ``ApiError``. Only a request whose credentials were refused is
-repeated here, once; the caller decides what any other error means.
+retried here, once; the caller handles all other errors.
 """
 
 from __future__ import annotations
@@ -48,30 +48,30 @@ class ApiClient:
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, accept: str = JSON
     ) -> dict[str, Any]:
-        """Return an object or a list, in the media type that is accepted."""
+        """Return an object or a list, in the media type ``accept``."""
         async with self._calling(
             "GET", path, params=params, headers={"Accept": accept}
         ) as response:
             return _decode(await response.aread())
 
     async def post(self, path: str, body: Any) -> dict[str, Any]:
-        """Create something."""
+        """Create an object."""
         return await self.request("POST", path, body)
 
     async def put(self, path: str, body: Any) -> dict[str, Any]:
-        """Replace something."""
+        """Replace an object."""
         return await self.request("PUT", path, body)
 
     async def patch(self, path: str, body: Any, content_type: str = MERGE_PATCH) -> dict[str, Any]:
-        """Change something."""
+        """Patch an object."""
         return await self.request("PATCH", path, body, content_type=content_type)
 
     async def delete(self, path: str) -> dict[str, Any]:
-        """Delete something."""
+        """Delete an object."""
         return await self.request("DELETE", path)
 
     async def apply(self, path: str, body: Any, *, dry_run: bool = False) -> dict[str, Any]:
-        """Create or change something by server-side apply; takes over fields of other managers."""
+        """Create or change an object by server-side apply; takes over fields of other managers."""
         params = {"fieldManager": sessions.AGENT, "force": "true"}
         if dry_run:
             params["dryRun"] = "All"
@@ -91,7 +91,7 @@ class ApiClient:
         Args:
             method: HTTP method.
             path: Path from the root of the server, e.g. ``/api/v1/nodes``.
-            body: What to send, as plain values.
+            body: Content to send, as plain values.
             params: Query parameters.
             content_type: Media type of the body.
 
@@ -108,15 +108,15 @@ class ApiClient:
     async def pieces(
         self, path: str, params: Mapping[str, str], silence_s: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Yield the pieces of a response that goes on, such as a watch, as they arrive.
+        """Yield the chunks of a streamed response, such as a watch, as they arrive.
 
         Args:
             path: Path from the root of the server.
             params: Query parameters.
-            silence_s: Fail when nothing arrives for so long.
+            silence_s: Fail when nothing arrives for this long, seconds.
 
         Raises:
-            ApiError: If there is no response, it is an error, or it breaks off.
+            ApiError: If there is no response, it is an error, or it is interrupted.
         """
         timeout = httpx.Timeout(sessions.TIMEOUT_S, read=silence_s)
         async with self._calling("GET", path, params=params, timeout=timeout) as response:
@@ -128,20 +128,20 @@ class ApiClient:
 
     @contextlib.asynccontextmanager
     async def _calling(
-        self, method: str, path: str, headers: Mapping[str, str] | None = None, **how: Any
+        self, method: str, path: str, headers: Mapping[str, str] | None = None, **options: Any
     ) -> AsyncIterator[httpx.Response]:
         for renewed in (False, True):
             pool, identity = await self._session.prepare()
             given = {**(headers or {}), **identity}
             try:
-                async with pool.stream(method, path, headers=given, **how) as response:
+                async with pool.stream(method, path, headers=given, **options) as response:
                     if response.status_code != UNAUTHORIZED or renewed:
                         await _check(response)
                         yield response
                         return
             except (httpx.HTTPError, OSError) as err:
                 raise ApiError(0, "Unreachable", f"{self.server}: {_explain(err)}") from err
-            # Tokens of service accounts are exchanged while a pod runs.
+            # Tokens of service accounts are rotated while a pod runs.
             await self._session.renew(pool)
 
 
@@ -172,12 +172,12 @@ async def _check(response: httpx.Response) -> None:
 
 def _decode(content: bytes) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(content)
+        document = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as err:
         raise ApiError(0, "Malformed", f"response is not JSON: {content[:_SHOWN]!r}") from err
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ApiError(0, "Malformed", "response is JSON but not an object")
-    return found
+    return document
 
 
 def _explain(err: Exception) -> str:

@@ -1,8 +1,8 @@
-"""Credentials: what we show an API server, and where it comes from as it changes.
+"""Credentials for an API server, and the sources that renew them.
 
-As in client-go: a token file is read again every minute and the last token that could be read
-counts; a plugin runs again when its credentials expire. Over plain HTTP nothing is shown, unless
-to this machine. Secrets never appear in representations, logs or errors.
+As in client-go: a token file is read again every minute, and the last readable token is used; a
+plugin runs again when its credentials expire. Over plain HTTP no credentials are sent, except to
+this machine. Secrets never appear in representations, logs or errors.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from kubestow.model import errors
 _LOG = logging.getLogger(__name__)
 
 _FRESH_S: Final = 50.0  # client-go: one minute, less ten seconds of leeway
-_RETRY_S: Final = 10.0  # pause before a token file is tried again that could not be read
+_RETRY_S: Final = 10.0  # pause before an unreadable token file is tried again
 
 Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What is shown to the server; nothing for an anonymous user.
+    """Credentials to send to the server; empty for an anonymous user.
 
     Attributes:
         place: Where they are configured, for errors.
@@ -45,15 +45,15 @@ class Credentials:
     key: bytes = field(default=b"", repr=False)
 
     def has_pair_of(self, other: Credentials) -> bool:
-        """Tell whether both show the same client certificate."""
+        """Return whether both have the same client certificate."""
         return (self.certificate, self.key) == (other.certificate, other.key)
 
 
 class Source(Protocol):
-    """Where credentials come from."""
+    """A source of credentials."""
 
     async def current(self) -> Credentials:
-        """Return what counts now.
+        """Return the current credentials.
 
         Raises:
             InputError: If there are no credentials, or they are malformed.
@@ -63,8 +63,8 @@ class Source(Protocol):
 class FixedCredentials:
     """Credentials that do not change."""
 
-    def __init__(self, shown: Credentials) -> None:
-        self._shown = shown
+    def __init__(self, credentials: Credentials) -> None:
+        self._shown = credentials
 
     async def current(self) -> Credentials:
         """Return the credentials."""
@@ -72,20 +72,20 @@ class FixedCredentials:
 
 
 class TokenFile:
-    """A bearer token in a file that somebody exchanges, e.g. the kubelet.
+    """A bearer token in a file that is rotated, e.g. by the kubelet.
 
     Args:
         path: The file.
-        shown: What is shown besides, and instead while there is no token yet.
-        clock: Seconds that only grow.
+        fixed: Credentials to send with the token, or alone while there is no token yet.
+        clock: Monotonic clock, seconds.
     """
 
-    def __init__(self, path: Path, shown: Credentials, clock: Clock = time.monotonic) -> None:
-        self._path, self._shown, self._clock = path, shown, clock
+    def __init__(self, path: Path, fixed: Credentials, clock: Clock = time.monotonic) -> None:
+        self._path, self._shown, self._clock = path, fixed, clock
         self._due_s = float("-inf")
 
     async def current(self) -> Credentials:
-        """Return the last token that could be read; reads the file from time to time."""
+        """Return the last readable token; reads the file again every minute."""
         if self._clock() >= self._due_s:
             await asyncio.to_thread(self._read)
         return self._shown
@@ -93,11 +93,11 @@ class TokenFile:
     def _read(self) -> None:
         try:
             token = self._path.read_text("ascii").strip()
-            header = _bear(str(self._path), token)
+            header = _bearer_header(str(self._path), token)
         except (OSError, ValueError) as err:
             if not self._shown.authorization:
                 raise errors.InputError(str(self._path), _explain(err)) from None
-            _LOG.warning("%s: %s; the last token is used", self._path, _explain(err))
+            _LOG.warning("%s: %s; using the last token", self._path, _explain(err))
             self._due_s = self._clock() + _RETRY_S
         else:
             self._shown = replace(self._shown, authorization=header)
@@ -105,7 +105,7 @@ class TokenFile:
 
 
 class PluginRuns:
-    """Credentials that a plugin prints, until they expire.
+    """Credentials that a plugin prints; valid until they expire.
 
     Args:
         plugin: The program.
@@ -125,14 +125,14 @@ class PluginRuns:
             if self._shown is None or self._clock() > self._expires_s:
                 issued = await plugins.run(self._plugin, self._cluster)
                 place = self._plugin.place
-                header = _bear(f"{place}: token", issued.token) if issued.token else ""
+                header = _bearer_header(f"{place}: token", issued.token) if issued.token else ""
                 self._shown = Credentials(place, header, issued.certificate, issued.key)
                 self._expires_s = issued.expires_s
             return self._shown
 
 
 def make_source(access: Access) -> Source:
-    """Return where the credentials of an access come from.
+    """Return the source of an access's credentials.
 
     Raises:
         InputError: If a certificate, a key or a token cannot be used.
@@ -140,24 +140,24 @@ def make_source(access: Access) -> Source:
     user, cluster = access.user, access.cluster
     if not cluster.is_encrypted and not cluster.is_loopback:
         if user != UserAccess(user.place):
-            _LOG.warning("%s: plain HTTP: no credentials are sent", cluster.server)
+            _LOG.warning("%s: plain HTTP: sending no credentials", cluster.server)
         return FixedCredentials(Credentials(user.place))
-    shown = _read_fixed(user)
+    fixed = _read_fixed(user)
     if user.token_file is not None:
-        return TokenFile(user.token_file, shown)
-    # As in client-go, a plugin only counts where nothing else does.
-    if user.plugin is not None and shown == Credentials(user.place):
+        return TokenFile(user.token_file, fixed)
+    # As in client-go, a plugin is only used without other credentials.
+    if user.plugin is not None and fixed == Credentials(user.place):
         return PluginRuns(user.plugin, cluster)
-    return FixedCredentials(shown)
+    return FixedCredentials(fixed)
 
 
 def _read_fixed(user: UserAccess) -> Credentials:
     header = ""
     if user.token:
-        header = _bear(f"{user.place}.token", user.token)
+        header = _bearer_header(f"{user.place}.token", user.token)
     elif user.username:
-        pair = f"{user.username}:{user.password}".encode()
-        header = f"Basic {base64.b64encode(pair).decode()}"
+        userpass = f"{user.username}:{user.password}".encode()
+        header = f"Basic {base64.b64encode(userpass).decode()}"
     if user.certificate is None or user.key is None:
         return Credentials(user.place, header)
     certificate = read_pem(f"{user.place}.client-certificate", user.certificate)
@@ -165,15 +165,15 @@ def _read_fixed(user: UserAccess) -> Credentials:
     return Credentials(user.place, header, certificate, key)
 
 
-def _bear(place: str, token: str) -> str:
-    """Return the header of a token; errors of HTTP would quote one that does not fit a header."""
+def _bearer_header(place: str, token: str) -> str:
+    """Return the header of a token; checked, because httpx would quote an invalid one."""
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise errors.InputError(place, "expected a token of printable ASCII characters")
     return f"Bearer {token}"
 
 
 def _explain(err: OSError | ValueError) -> str:
-    """Return what is wrong with a token file without quoting it."""
+    """Return the error of a token file without quoting its content."""
     if isinstance(err, OSError):
         return f"{err.strerror or type(err).__name__}: expected a file with a token"
     return "expected a file with a token of printable ASCII characters"

@@ -1,8 +1,8 @@
 """Entries of a kubeconfig: one cluster and one user, read as client-go reads them.
 
-Only what is selected is read, since a kubeconfig often holds users that other programs understand.
-There, what is not supported is refused: client-go ignores unknown keys, but a misspelt key would
-make a user anonymous.
+Only the selected entries are read, since a kubeconfig often holds users for other programs.
+Unsupported keys in them are refused: client-go ignores unknown keys, but a misspelt key would make
+a user anonymous.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Entry(decoding.Field):
         """Return the error for this value; the caller raises it."""
         key = self.path.rpartition(".")[2]
         if key in _QUOTED and not isinstance(self.value, dict | list):
-            # Without super(): a dataclass with slots is a copy of the class that super() knows.
+            # Not super(): slots=True makes a copy of the class, which super() does not know.
             return decoding.Field.refuse(self, expectation)
         return errors.InputError(self.where, expectation)
 
@@ -67,7 +67,7 @@ def read_cluster(entry: Entry, folder: Path) -> ServerAccess:
 
     Args:
         entry: The member ``cluster`` of its entry.
-        folder: Folder of the kubeconfig, which relative paths start from.
+        folder: Folder of the kubeconfig; relative paths start there.
 
     Raises:
         InputError: If a value is malformed or not supported.
@@ -94,10 +94,10 @@ def read_user(entry: Entry, folder: Path) -> UserAccess:
 
     Args:
         entry: The member ``user`` of its entry.
-        folder: Folder of the kubeconfig, which relative paths start from.
+        folder: Folder of the kubeconfig; relative paths start there.
 
     Raises:
-        InputError: If a value is malformed or not supported, or if methods exclude each other.
+        InputError: If a value is malformed or not supported, or if methods conflict.
     """
     _refuse_others(entry, _USER_KEYS)
     certificate = _read_pem(entry, "client-certificate", folder)
@@ -135,7 +135,7 @@ def _read_plugin(entry: Entry, folder: Path) -> Plugin:
     command = entry["command"].text()
     return Plugin(
         place=entry.where,
-        # A name without a slash is found by PATH.
+        # A name without a slash is looked up in PATH.
         command=str(folder / command) if "/" in command else command,
         version=version,
         arguments=entry["args"].texts(),
@@ -153,7 +153,7 @@ def _read_plugin_settings(extensions: Entry) -> Any:
 
 
 def _read_pem(entry: Entry, key: str, folder: Path) -> Pem | None:
-    """Return data or, if there is none, its file."""
+    """Return the data or, if there is none, the path of its file."""
     data, file = entry[f"{key}-data"], entry[key].text("")
     text = data.text("")
     if not text:
@@ -189,7 +189,7 @@ def _read_proxy(entry: Entry) -> str:
 
 
 def _split(address: str) -> SplitResult | None:
-    """Split an address that names a host; ``None`` if it does not."""
+    """Split an address; ``None`` if it names no host."""
     try:
         parts = urlsplit(address)
         # Reading the port checks it.

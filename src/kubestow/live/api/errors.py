@@ -1,4 +1,4 @@
-"""What can go wrong when asking an API server."""
+"""Errors of requests to an API server."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ NOT_FOUND, CONFLICT, GONE, UNAUTHORIZED = 404, 409, 410, 401
 
 
 class ApiError(Exception):
-    """An answer of the API server that is not the one asked for.
+    """A failed request to the API server.
 
     Attributes:
-        status: HTTP status; 0 if there was no answer.
-        reason: Its word for the kind of error, e.g. ``NotFound``.
-        message: Its sentence.
+        status: HTTP status; 0 if there was no response.
+        reason: Machine-readable reason, e.g. ``NotFound``.
+        message: Human-readable message.
     """
 
     def __init__(self, status: int, reason: str, message: str) -> None:
@@ -20,5 +20,5 @@ class ApiError(Exception):
 
     @property
     def is_passing(self) -> bool:
-        """Tell whether asking again later may help: no answer, too many requests, server faults."""
+        """Return whether a retry may help: no response, too many requests, or a server error."""
         return self.status == 0 or self.status == 429 or self.status >= 500

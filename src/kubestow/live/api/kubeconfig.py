@@ -1,9 +1,9 @@
-"""Kubeconfig files: which ones count, how they are merged, and which context is chosen.
+"""Kubeconfig files: which ones are read, how they are merged, and which context is chosen.
 
-As in client-go's ``tools/clientcmd``: one file if it is named, otherwise those of ``$KUBECONFIG``,
-otherwise ``~/.kube/config``. The first file that has an entry of a name wins, and so does the
-first that has a current context; nothing is merged within an entry. Where nothing chooses a
-cluster, the service account of the pod does.
+As in client-go's ``tools/clientcmd``: one file if it is given, otherwise those of ``$KUBECONFIG``,
+otherwise ``~/.kube/config``. The first file with an entry of a name wins, and so does the first
+with a current context; entries themselves are not merged. Without a context, the service account
+of the pod is used.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CLUSTERS, _USERS, _CONTEXTS = "clusters", "users", "contexts"
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An entry and the folder of its file, which its relative paths start from."""
+    """An entry and the folder of its file, where its relative paths start."""
 
     entry: Entry
     folder: Path
@@ -36,11 +36,11 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """What one file or several say together.
+    """The merged content of one or several files.
 
     Attributes:
         place: The files, for errors.
-        current_context: Name of the context to use unless another is asked for.
+        current_context: Name of the default context.
         named: Entries by list (``clusters``, ``users``, ``contexts``) and name.
     """
 
@@ -49,7 +49,7 @@ class Kubeconfig:
     named: Mapping[str, Mapping[str, Named]] = field(default_factory=dict)
 
     def choose(self, context: str) -> Access:
-        """Return the access that a context stands for.
+        """Return the access of a context.
 
         Raises:
             InputError: If there is no such context, cluster or user, or if one is malformed.
@@ -58,8 +58,8 @@ class Kubeconfig:
         cluster = self._find(_CLUSTERS, chosen["cluster"].text(), chosen["cluster"].where)
         user, name = UserAccess(chosen.where), chosen["user"].text("")
         if name:
-            found = self._find(_USERS, name, chosen["user"].where)
-            user = entries.read_user(found.entry["user"], found.folder)
+            entry = self._find(_USERS, name, chosen["user"].where)
+            user = entries.read_user(entry.entry["user"], entry.folder)
         return Access(
             cluster=entries.read_cluster(cluster.entry["cluster"], cluster.folder),
             user=user,
@@ -76,11 +76,11 @@ class Kubeconfig:
 
 
 def find(path: str | None = None, context: str | None = None) -> Access:
-    """Find out which cluster is meant, and how to reach it.
+    """Return the access to the selected cluster.
 
     Args:
-        path: The only kubeconfig that counts; the usual ones if it is not given.
-        context: Name of the context; the current one if it is not given.
+        path: The kubeconfig; default: the usual ones.
+        context: Name of the context; default: the current one.
 
     Raises:
         InputError: If there is neither a kubeconfig nor a service account, or one is malformed.
@@ -89,19 +89,19 @@ def find(path: str | None = None, context: str | None = None) -> Access:
     chosen = context or config.current_context
     if chosen:
         return config.choose(chosen)
-    found = None if path else service_accounts.find(os.environ)
-    if found is None:
+    in_cluster = None if path else service_accounts.find(os.environ)
+    if in_cluster is None:
         problem = "no current-context" if path else "no current-context and no service account"
         raise errors.InputError(config.place, f"{problem}: {_EXPECTED}")
-    return found
+    return in_cluster
 
 
 def read(paths: Iterable[Path], *, optional: bool = False) -> Kubeconfig:
-    """Read and merge files, the first of which counts most.
+    """Read and merge files; earlier files take precedence.
 
     Args:
         paths: The files.
-        optional: Leave out files that do not exist.
+        optional: Skip files that do not exist.
 
     Raises:
         InputError: If a file cannot be read or is malformed.
@@ -140,13 +140,13 @@ def _read_file(path: Path, optional: bool) -> Entry | None:
 
 def _parse(text: str, place: str) -> Entry:
     try:
-        found = manifests.parse_documents(text, place)
+        documents = manifests.parse_documents(text, place)
     except errors.InputError as err:
-        # The parser's own words may quote a secret, e.g. a password that begins like a tag.
+        # The parser's message may quote a secret, e.g. a password that begins like a tag.
         raise errors.InputError(err.place, f"not valid YAML: {_EXPECTED}") from None
-    if len(found) > 1:
-        raise errors.InputError(place, f"{len(found)} documents: expected one kubeconfig")
-    root = Entry(found[0].value if found else None, place)
+    if len(documents) > 1:
+        raise errors.InputError(place, f"{len(documents)} documents: expected one kubeconfig")
+    root = Entry(documents[0].value if documents else None, place)
     root["kind"].choice(("Config",), "Config")
     root["apiVersion"].choice(("v1",), "v1")
     return root

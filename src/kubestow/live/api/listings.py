@@ -1,4 +1,4 @@
-"""Lists in pages, so that neither side holds a large cluster's objects as one answer."""
+"""Paged lists, so that neither side holds all objects of a large cluster in one response."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All objects of a list, and the resource version they stand for."""
+    """All objects of a list, and its resource version."""
 
     items: list[dict[str, Any]]
     version: str
@@ -26,11 +26,11 @@ async def read_list(
 ) -> Listing:
     """Return all objects under a path.
 
-    A page that the server no longer has (410) starts the list again; the last attempt asks for all
-    objects at once, as client-go does.
+    A page that has expired (410) starts the list again; the last attempt requests all objects at
+    once, as client-go does.
 
     Raises:
-        ApiError: If the server says no, or cannot be reached.
+        ApiError: If the server refuses or cannot be reached.
     """
     for attempt in range(1, _ATTEMPTS + 1):
         limit = {} if attempt == _ATTEMPTS else {"limit": str(PAGE)}
@@ -43,17 +43,17 @@ async def read_list(
 
 
 def _named(page: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the objects of a page with what a list leaves out of them: kind and API version."""
-    said = {"apiVersion": page.get("apiVersion"), "kind": str(page["kind"]).removesuffix("List")}
-    return [{**said, **item} for item in page.get("items") or ()]
+    """Return the objects of a page with kind and API version, which a list omits."""
+    common = {"apiVersion": page.get("apiVersion"), "kind": str(page["kind"]).removesuffix("List")}
+    return [{**common, **item} for item in page.get("items") or ()]
 
 
 async def _pages(client: ApiClient, path: str, params: dict[str, str]) -> Listing:
     items: list[dict[str, Any]] = []
     while True:
-        found = await client.get(path, params)
-        items.extend(_named(found))
-        metadata = found.get("metadata", {})
+        page = await client.get(path, params)
+        items.extend(_named(page))
+        metadata = page.get("metadata", {})
         if not metadata.get("continue"):
             return Listing(items, str(metadata.get("resourceVersion", "")))
         params = {**params, "continue": metadata["continue"]}

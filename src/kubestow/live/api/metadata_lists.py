@@ -1,4 +1,4 @@
-"""Lists of names and labels alone: what a selector matches, at a tenth of the bytes."""
+"""Lists of metadata only: the objects a selector matches, at a tenth of the bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from kubestow.live.api.clients import ApiClient
 from kubestow.live.api.errors import ApiError
 
-# Servers that cannot answer so answer with whole objects, in which the same is found.
+# Servers without this media type return whole objects, which contain the same fields.
 _ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 
 
@@ -26,15 +26,15 @@ class _List(msgspec.Struct):
 async def list_names(client: ApiClient, path: str, selector: str) -> tuple[str, ...]:
     """Return the names of the objects at a path that a label selector matches, sorted.
 
-    The answer comes from the server's cache (``resourceVersion=0``), all at once.
+    The response comes from the server's cache (``resourceVersion=0``), without paging.
 
     Raises:
-        ApiError: If there is no answer, or one that says no.
+        ApiError: If there is no response, or an error.
     """
     params = {"resourceVersion": "0"} | ({"labelSelector": selector} if selector else {})
-    answer = await client.get(path, params, accept=_ACCEPT)
+    response = await client.get(path, params, accept=_ACCEPT)
     try:
-        found = msgspec.convert(answer, _List)
+        listing = msgspec.convert(response, _List)
     except msgspec.ValidationError as err:
         raise ApiError(0, "Malformed", f"{path}: response is not a list: {err}") from err
-    return tuple(sorted(item.metadata.name for item in found.items or ()))
+    return tuple(sorted(item.metadata.name for item in listing.items or ()))

@@ -1,7 +1,7 @@
 """Exec plugins: programs that print credentials, as ``client.authentication.k8s.io`` defines it.
 
-A plugin has no terminal, limited time and limited output. What it prints to standard error is
-shown if it fails; what it prints to standard output never is.
+A plugin has no terminal, limited time and limited output. Its standard error is shown if it fails;
+its standard output never is.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from kubestow.model import errors
 INFO: Final = "KUBERNETES_EXEC_INFO"
 """Environment variable with the request to the plugin, as JSON."""
 
-TIMEOUT_S = 60.0  # enough for a plugin that has to ask a remote service
+TIMEOUT_S = 60.0  # enough for a plugin that calls a remote service
 MOST_OUTPUT = 1 << 20  # bytes; a token and a chain of certificates are a few thousand
 _MOST_SHOWN: Final = 500  # characters of standard error
 _PIECE: Final = 1 << 16
-_END_S: Final = 5.0  # wait for a killed process; one that left its session may hold the pipes
+_END_S: Final = 5.0  # wait for a killed process; a child in another session may hold the pipes
 _KIND: Final = "ExecCredential"
 _GROUP: Final = "client.authentication.k8s.io/"
 _SECRET: Final = re.compile(r'[^\s"]{16,}')  # long words of the output may be secrets
@@ -39,7 +39,7 @@ _SECRET: Final = re.compile(r'[^\s"]{16,}')  # long words of the output may be s
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """What a plugin printed.
+    """Credentials that a plugin printed.
 
     Attributes:
         token: Bearer token, or empty.
@@ -74,11 +74,11 @@ _read_output = msgspec.json.Decoder(_Output).decode
 
 
 async def run(plugin: Plugin, cluster: ServerAccess) -> Issued:
-    """Run a plugin and return what it issued.
+    """Run a plugin and return the credentials it issued.
 
     Args:
         plugin: The program.
-        cluster: The cluster to describe to it, if it is configured so.
+        cluster: The cluster to describe to it, if so configured.
 
     Raises:
         InputError: If it is not installed, fails, takes too long or prints something else.
@@ -89,7 +89,7 @@ async def run(plugin: Plugin, cluster: ServerAccess) -> Issued:
         raise _refuse(plugin, f"not found: expected an executable{hint}")
     environment = {**os.environ, **plugin.environment, INFO: _describe(plugin, cluster)}
     try:
-        code, output, complaint = await _execute([command, *plugin.arguments], environment)
+        code, output, stderr = await _execute([command, *plugin.arguments], environment)
     except TimeoutError:
         raise _refuse(plugin, f"still running after {TIMEOUT_S:g} s") from None
     except (OSError, ValueError) as err:
@@ -99,7 +99,7 @@ async def run(plugin: Plugin, cluster: ServerAccess) -> Issued:
     if len(output) > MOST_OUTPUT:
         raise _refuse(plugin, f"more than {MOST_OUTPUT} bytes on standard output")
     if code:
-        raise _refuse(plugin, f"exit code {code}: {_hide(complaint, output)}")
+        raise _refuse(plugin, f"exit code {code}: {_hide(stderr, output)}")
     return _decode(plugin, output)
 
 
@@ -133,16 +133,16 @@ def _describe_cluster(cluster: ServerAccess) -> dict[str, Any]:
 
 async def _execute(command: list[str], environment: dict[str, str]) -> tuple[int, bytes, bytes]:
     """Return exit code, standard output and the beginning of standard error."""
-    # A session of its own, so that whatever the plugin starts can be killed with it.
+    # Its own session, so that its children can be killed with it.
     process = await asyncio.create_subprocess_exec(
         *command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environment, start_new_session=True
     )
     try:
         async with asyncio.timeout(TIMEOUT_S):
-            output, complaint = await asyncio.gather(
+            output, stderr = await asyncio.gather(
                 _read(process.stdout, lambda: _kill(process)), _read(process.stderr)
             )
-            return await process.wait(), output, complaint
+            return await process.wait(), output, stderr
     except BaseException:
         await _end(process)
         raise
@@ -151,23 +151,23 @@ async def _execute(command: list[str], environment: dict[str, str]) -> tuple[int
 async def _read(
     stream: asyncio.StreamReader | None, stop: Callable[[], None] | None = None
 ) -> bytes:
-    """Return the beginning of a stream: little more than is accepted.
+    """Return the beginning of a stream: slightly more than is accepted.
 
     Args:
-        stream: To read until it ends.
-        stop: Called when there is more; without it, the rest is dropped.
+        stream: Read until it ends.
+        stop: Called when there is more output; without it, the rest is dropped.
     """
-    found = bytearray()
+    content = bytearray()
     while stream is not None and (piece := await stream.read(_PIECE)):
-        if len(found) <= MOST_OUTPUT:
-            found += piece
+        if len(content) <= MOST_OUTPUT:
+            content += piece
         elif stop is not None:
             stop()
-    return bytes(found)
+    return bytes(content)
 
 
 async def _end(process: Process) -> None:
-    """Kill a process with its children; read what is left, which closes the pipes."""
+    """Kill a process with its children; read the remaining output, which closes the pipes."""
     _kill(process)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_END_S):
@@ -181,17 +181,21 @@ def _kill(process: Process) -> None:
 
 def _decode(plugin: Plugin, output: bytes) -> Issued:
     try:
-        found = _read_output(output)
+        credential = _read_output(output)
     except msgspec.ValidationError as err:
         raise _refuse(plugin, f"standard output: {err}") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise _refuse(plugin, f"standard output is not JSON: expected an {_KIND}") from None
-    if found.kind != _KIND:
+    if credential.kind != _KIND:
         raise _refuse(plugin, f"printed another kind: expected an {_KIND}")
-    if found.api_version != plugin.version:
-        version = found.api_version if found.api_version.startswith(_GROUP) else "another version"
+    if credential.api_version != plugin.version:
+        version = (
+            credential.api_version
+            if credential.api_version.startswith(_GROUP)
+            else "another version"
+        )
         raise _refuse(plugin, f"printed {version}: expected {plugin.version}")
-    return _check(plugin, found.status or _Status())
+    return _check(plugin, credential.status or _Status())
 
 
 def _check(plugin: Plugin, status: _Status) -> Issued:
@@ -209,16 +213,16 @@ def _check(plugin: Plugin, status: _Status) -> Issued:
     )
 
 
-def _hide(complaint: bytes, output: bytes) -> str:
-    """Return standard error on one line, without secrets that are on standard output too."""
-    text = complaint.decode("utf-8", "replace")
+def _hide(stderr: bytes, output: bytes) -> str:
+    """Return standard error on one line, without secrets that also are on standard output."""
+    text = stderr.decode("utf-8", "replace")
     for word in sorted(set(_SECRET.findall(output.decode("utf-8", "replace"))), key=len)[::-1]:
         text = text.replace(word, "...")
     return _one_line(text)[-_MOST_SHOWN:] or "nothing on standard error"
 
 
 def _one_line(text: str) -> str:
-    """Return a text on one line, without characters that control a terminal."""
+    """Return a text on one line, without terminal control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 

@@ -11,7 +11,7 @@ from kubestow.live.api.accesses import DEFAULT_NAMESPACE, Access, ServerAccess, 
 from kubestow.model import errors
 
 FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""Where the kubelet mounts token, authorities and namespace."""
+"""Where the kubelet mounts token, CA and namespace."""
 
 _HOST: Final = "KUBERNETES_SERVICE_HOST"
 _PORT: Final = "KUBERNETES_SERVICE_PORT"
@@ -19,7 +19,7 @@ _NAMESPACE: Final = "POD_NAMESPACE"
 
 
 def find(environment: Mapping[str, str]) -> Access | None:
-    """Return the access that a pod has; ``None`` outside of one.
+    """Return the access of the pod this runs in; ``None`` outside a pod.
 
     Args:
         environment: Variables of the process.
@@ -37,7 +37,7 @@ def find(environment: Mapping[str, str]) -> Access | None:
     cluster = ServerAccess(
         place=place,
         server=f"https://{_bracket(host)}:{port}",
-        # Without it client-go falls back to the authorities of the system.
+        # Without it client-go falls back to the CAs of the system.
         authority=authority if authority.is_file() else None,
     )
     user = UserAccess(place=place, token_file=token)
@@ -55,7 +55,7 @@ def _find_namespace(environment: Mapping[str, str]) -> str:
 
 
 def _bracket(host: str) -> str:
-    """Write an address of IPv6 as addresses on the web have it.
+    """Put an IPv6 address in brackets, as URLs require.
 
     >>> _bracket("fd00::1"), _bracket("10.0.0.1")
     ('[fd00::1]', '10.0.0.1')

@@ -1,7 +1,7 @@
-"""A session with one API server: connections and credentials, exchanged as they change.
+"""A session with one API server: connections and credentials, replaced as they change.
 
-A token travels with each request. A client certificate belongs to its connections, so that another
-one needs new connections; requests that are under way go on with the old ones.
+A token is sent with each request. A client certificate belongs to its connections, so a new one
+needs new connections; running requests continue on the old ones.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _REASON: Final = "CredentialsUnavailable"
 
 
 class Session:
-    """Connections to one API server, and who we are there.
+    """Connections and credentials for one API server.
 
     Args:
-        path: The kubeconfig, if it was named.
+        path: The kubeconfig, if one was given.
         access: The cluster and the user.
-        source: Where credentials come from.
+        source: Source of credentials.
         shown: The credentials that the connections were opened with.
         pool: Connections.
     """
@@ -52,12 +52,12 @@ class Session:
         """Return connections and headers for one request.
 
         Raises:
-            ApiError: If there are no credentials now.
+            ApiError: If there are no credentials at the moment.
         """
         source = self._source
         try:
             shown = await source.current()
-            # Credentials must not go to a server that somebody renewed the session with meanwhile.
+            # Another task may have renewed the session: never send old credentials to its server.
             if source is not self._source or not shown.has_pair_of(self._shown):
                 async with self._lock:
                     shown = await self._follow()
@@ -67,14 +67,14 @@ class Session:
         return self._pool, headers
 
     async def renew(self, refused: httpx.AsyncClient) -> None:
-        """Read everything anew, after the server refused credentials.
+        """Read access and credentials again, after the server refused credentials.
 
         Args:
-            refused: The connections that were used; if there are others by now, somebody else has
-                renewed them.
+            refused: The connections that were used; if they differ from the current ones, another
+                task has renewed them.
 
         Raises:
-            ApiError: If it cannot be read.
+            ApiError: If they cannot be read.
         """
         async with self._lock:
             if self._pool is not refused:
@@ -96,7 +96,7 @@ class Session:
         self._retired.clear()
 
     async def _follow(self) -> Credentials:
-        """Return current credentials; opens connections that show their client certificate."""
+        """Return current credentials; opens connections for a new client certificate."""
         shown = await self._source.current()
         if not shown.has_pair_of(self._shown):
             await self._exchange(await _open_pool(self.access.cluster, shown), shown)
@@ -111,7 +111,7 @@ class Session:
             await each.aclose()
 
     def _read_again(self) -> Access:
-        """Return the same access; another current context does not lead to another cluster."""
+        """Return the same access; a change of the current context does not change the cluster."""
         if self.access.context is not None:
             return kubeconfig.find(self._path, self.access.context)
         return service_accounts.find(os.environ) or self.access
@@ -121,8 +121,8 @@ async def open_session(path: str | None = None, context: str | None = None) -> S
     """Open a session with the cluster of a kubeconfig, or with the one this runs in.
 
     Args:
-        path: The kubeconfig; the usual ones if it is not given.
-        context: Name of the context; the current one if it is not given.
+        path: The kubeconfig; default: the usual ones.
+        context: Name of the context; default: the current one.
 
     Raises:
         InputError: If there is no kubeconfig, it is malformed, or there are no credentials.
@@ -147,6 +147,6 @@ async def _open_pool(cluster: ServerAccess, shown: Credentials) -> httpx.AsyncCl
             proxy=cluster.proxy or None,
         )
     except (httpx.InvalidURL, ValueError):
-        # Its own words may quote the password of a proxy.
+        # The original message may quote the password of a proxy.
         problem = "expected valid addresses in server and proxy-url"
         raise errors.InputError(cluster.place, problem) from None

@@ -1,8 +1,8 @@
-"""TLS towards an API server: whom it trusts, which name it expects, which certificate it shows.
+"""TLS contexts for an API server: trusted CAs, expected name, client certificate.
 
-OpenSSL reads a private key from a path only. The key goes through a file in memory that no other
-user can open and that ends with the call: it never touches a disk, and a read-only file system is
-no obstacle.
+OpenSSL reads a private key only from a path. The key is passed through a file in memory that no
+other user can open and that ends with the call: it never touches a disk, and a read-only file
+system works.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PRIVATE: Final = 0o600
 
 
 class _NamedContext(ssl.SSLContext):
-    """Expects a certificate for another name than the host of the address.
+    """A context that expects a certificate for another name than the host of the address.
 
     httpx has an option for that, but ignores it behind a proxy (encode/httpcore#934).
     """
@@ -34,7 +34,7 @@ class _NamedContext(ssl.SSLContext):
         server_hostname: str | bytes | None = None,  # noqa: ARG002 - the one to replace
         session: ssl.SSLSession | None = None,
     ) -> ssl.SSLObject:
-        """Begin TLS over buffers, as asynchronous transports do."""
+        """Start TLS over buffers, as asynchronous transports do."""
         return super().wrap_bio(incoming, outgoing, server_side, self.server_name, session)
 
 
@@ -42,11 +42,11 @@ def make(cluster: ServerAccess, shown: Credentials) -> ssl.SSLContext:
     """Return the context for connections to a cluster.
 
     Args:
-        cluster: The server, and whom to trust.
-        shown: Credentials, the client certificate of which is shown to the server.
+        cluster: The server and its CAs.
+        shown: Credentials with the client certificate.
 
     Raises:
-        InputError: If authorities, certificate or key cannot be read.
+        InputError: If CAs, certificate or key cannot be read.
     """
     context = _begin(cluster.server_name)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -62,8 +62,8 @@ def make(cluster: ServerAccess, shown: Credentials) -> ssl.SSLContext:
 
 
 def _begin(server_name: str) -> ssl.SSLContext:
-    # Not create_default_context(): since Python 3.13 it refuses authorities that lack extensions
-    # which Kubernetes does not ask for.
+    # Not create_default_context(): since Python 3.13 it refuses CAs that lack extensions
+    # which Kubernetes does not require.
     if not server_name:
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -77,7 +77,7 @@ def _trust(context: ssl.SSLContext, cluster: ServerAccess) -> None:
         return
     place = f"{cluster.place}.certificate-authority"
     pem = read_pem(place, cluster.authority)
-    # As in Go, an intermediate authority may be all that is trusted.
+    # As in Go, an intermediate CA may be the only trusted one.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(cadata=pem.decode("ascii"))
@@ -91,7 +91,7 @@ def _load_pair(context: ssl.SSLContext, shown: Credentials) -> None:
         os.fchmod(handle, _PRIVATE)
         with os.fdopen(os.dup(handle), "wb") as file:
             file.write(shown.certificate + b"\n" + shown.key)
-        # Without a password OpenSSL would ask for one on the terminal.
+        # Without a password argument, OpenSSL would prompt for one on the terminal.
         context.load_cert_chain(f"/proc/self/fd/{handle}", password="")
     except ssl.SSLError as err:
         problem = f"{err.reason or 'not PEM'}: expected a certificate and its key without password"

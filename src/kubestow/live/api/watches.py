@@ -1,9 +1,9 @@
-"""A watch that goes on for ever: list, then follow changes, through restarts and gaps.
+"""An endless watch: list, then follow changes, through restarts and gaps.
 
-As client-go's reflector (``tools/cache/reflector.go``): a paged list, then a watch from the list's
-resource version with bookmarks; a watch that ends is resumed where it was; a version that the
-server no longer has (410) means a new list; faults are answered by a pause that doubles up to a
-most, with jitter so that many clients do not come back at once.
+As client-go's reflector (``tools/cache/reflector.go``): a paged list, then a watch with bookmarks
+from the list's resource version; a watch that ends is resumed where it was; an expired version
+(410) causes a new list; after errors it backs off exponentially up to a maximum, with jitter so
+that many clients do not return at once.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from kubestow.live.api import errors, listings
 from kubestow.live.api.clients import ApiClient
 
 ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
-_WATCH_S = 300  # the server ends a watch after so long; client-go asks for 5 to 10 minutes
-_SILENCE_S = 360.0  # a connection that says nothing for longer than a watch lasts is dead
-_SHORT_S = 1.0  # a watch that says nothing and ends sooner is a fault, else we would spin
+_WATCH_S = 300  # the server ends a watch after this; client-go requests 5 to 10 minutes
+_SILENCE_S = 360.0  # a connection that is silent for longer than a watch lasts is dead
+_SHORT_S = 1.0  # a watch without events that ends sooner is an error, else we would spin
 _FIRST_PAUSE_S, _MOST_PAUSE_S = 0.2, 30.0
-_GATHER_S = 0.02  # far below the time in which policies could tell the difference
-_AT_ONCE_S = 0.0002  # what lies ready in a buffer is handed out sooner
+_GATHER_S = 0.02  # too short to matter to any policy
+_AT_ONCE_S = 0.0002  # buffered data arrives sooner than this
 
 
 class _Event(msgspec.Struct):
@@ -47,47 +47,47 @@ _read_versioned = msgspec.json.Decoder(_Versioned).decode
 
 
 class Sink(Protocol):
-    """What wants to know of the objects of one kind."""
+    """Receives the objects of one kind."""
 
-    def replace(self, found: list[dict[str, Any]]) -> None:
-        """Take a whole list for what there is now."""
+    def replace(self, objects: list[dict[str, Any]]) -> None:
+        """Replace all objects by a list."""
 
     def apply(self, change: str, text: bytes) -> None:
-        """Take one change, ``ADDED``, ``MODIFIED`` or ``DELETED``, and the object as JSON."""
+        """Apply one change: ``ADDED``, ``MODIFIED`` or ``DELETED``, and the object as JSON."""
 
 
 @dataclass(slots=True)
 class Freshness:
-    """How well a watch is doing, for metrics and readiness.
+    """The state of a watch, for metrics and readiness.
 
     Attributes:
-        synced: Whether a list has been taken in.
-        heard_s: When the server last said something, on the monotonic clock.
-        version: Resource version that is known.
-        lists: How many lists were taken.
-        faults: How many times the server failed to answer, by reason.
+        synced: Whether a list has been read.
+        last_response_s: Time of the server's last response, on the monotonic clock.
+        version: Last known resource version.
+        lists: Number of lists read.
+        faults: Number of failed requests, by reason.
     """
 
     synced: bool = False
-    heard_s: float = 0.0
+    last_response_s: float = 0.0
     version: str = ""
     lists: int = 0
     faults: dict[str, int] = field(default_factory=dict)
 
     def age_s(self, now_s: float) -> float:
-        """Return for how long the server has said nothing."""
-        return now_s - self.heard_s
+        """Return the time since the server's last response, seconds."""
+        return now_s - self.last_response_s
 
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """Pauses after faults: doubling, with jitter."""
+    """Exponential backoff with jitter."""
 
     first_s: float = _FIRST_PAUSE_S
     most_s: float = _MOST_PAUSE_S
 
     def after(self, faults: int, chance: float) -> float:
-        """Return how long to wait after the n-th fault in a row; ``chance`` is from 0 to 1.
+        """Return the pause after the n-th consecutive error, seconds; ``chance`` is from 0 to 1.
 
         >>> Pauses(1.0, 30.0).after(3, 0.0), Pauses(1.0, 30.0).after(9, 1.0)
         (2.0, 30.0)
@@ -97,7 +97,7 @@ class Pauses:
 
 
 class ResourceWatch:
-    """Keeps a sink in step with all objects of one kind."""
+    """Keeps a sink in sync with all objects of one kind."""
 
     def __init__(
         self,
@@ -113,10 +113,10 @@ class ResourceWatch:
         self._pauses, self._clock = pauses or Pauses(), clock
 
     async def run(self) -> None:
-        """Follow for ever; ends only by being cancelled."""
+        """Follow changes until cancelled."""
         faults = 0
         while True:
-            heard_s = self.freshness.heard_s
+            last_response_s = self.freshness.last_response_s
             try:
                 if not self.freshness.version:
                     await self._list()
@@ -126,15 +126,15 @@ class ResourceWatch:
                 if err.status == errors.GONE:
                     self.freshness.version = ""
                 self._count(err)
-            # A server that answered in between starts the count anew.
-            faults = 1 if self.freshness.heard_s != heard_s else faults + 1
+            # A response in between resets the count.
+            faults = 1 if self.freshness.last_response_s != last_response_s else faults + 1
             await asyncio.sleep(self._pauses.after(faults, random.random()))
 
     async def _list(self) -> None:
-        found = await listings.read_list(self._client, self.path, self._params)
-        self._sink.replace(found.items)
+        listing = await listings.read_list(self._client, self.path, self._params)
+        self._sink.replace(listing.items)
         fresh = self.freshness
-        fresh.version, fresh.synced, fresh.heard_s = found.version, True, self._clock()
+        fresh.version, fresh.synced, fresh.last_response_s = listing.version, True, self._clock()
         fresh.lists += 1
 
     async def _follow(self) -> None:
@@ -147,24 +147,24 @@ class ResourceWatch:
         }
         began_s, events = self._clock(), 0
         async with self._client.pieces(self.path, params, _SILENCE_S) as pieces:
-            self.freshness.heard_s = self._clock()
+            self.freshness.last_response_s = self._clock()
             async for line in _lines(pieces):
                 events += 1
-                self.freshness.heard_s = self._clock()
+                self.freshness.last_response_s = self._clock()
                 self._take(line)
-                # Many changes come in one piece; whoever waits for an answer goes in between.
+                # Many changes come in one chunk; yield to tasks that serve requests.
                 await asyncio.sleep(0)
         if not events and self._clock() - began_s < _SHORT_S:
-            raise errors.ApiError(0, "ShortWatch", "the watch ended at once, without a word")
+            raise errors.ApiError(0, "ShortWatch", "the watch ended at once, without an event")
 
     def _take(self, line: bytes) -> None:
         try:
             event = _read_event(line)
             if event.type == ERROR:
-                raise _refusal(msgspec.json.decode(event.object))
+                raise _status_error(msgspec.json.decode(event.object))
             version = _read_versioned(event.object).metadata.resource_version
         except (msgspec.MsgspecError, UnicodeDecodeError) as err:
-            # A server that is killed may leave half a line behind.
+            # A server that is killed may leave an incomplete line.
             raise errors.ApiError(0, "Malformed", f"a watch event cannot be read: {err}") from err
         if event.type != BOOKMARK:
             self._sink.apply(event.type, bytes(event.object))
@@ -175,10 +175,10 @@ class ResourceWatch:
 
 
 async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Give lines out of pieces of a text.
+    """Yield the lines of a chunked text.
 
-    A piece that had to be waited for is followed by a short pause, so that in busy times changes
-    come many at once: waking up for each of them costs more than to read it.
+    A chunk that had to be waited for is followed by a short pause, so that under load many changes
+    arrive at once: waking up for each of them costs more than reading it.
     """
     rest, loop = b"", asyncio.get_running_loop()
     while True:
@@ -197,7 +197,7 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield rest
 
 
-def _refusal(status: dict[str, Any]) -> errors.ApiError:
+def _status_error(status: dict[str, Any]) -> errors.ApiError:
     code = status.get("code", 0)
     return errors.ApiError(
         code if isinstance(code, int) else 0,

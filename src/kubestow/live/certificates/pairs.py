@@ -78,7 +78,7 @@ def general_names(names: Iterable[str]) -> list[x509.GeneralName]:
 
 
 def is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
-    """Tell whether an authority signed a certificate."""
+    """Return whether an authority signed a certificate."""
     try:
         certificate.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature):

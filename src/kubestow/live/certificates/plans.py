@@ -46,7 +46,7 @@ class Life:
         return self.begins_s + share * (self.ends_s - self.begins_s)
 
     def holds(self, now_s: float) -> bool:
-        """Tell whether the certificate is valid now."""
+        """Return whether the certificate is valid now."""
         return self.begins_s <= now_s < self.ends_s
 
 
@@ -83,7 +83,7 @@ class RenewalPlan:
 
     @property
     def empty(self) -> bool:
-        """Tell whether all is well."""
+        """Return whether all is well."""
         return not (self.new_authority or self.new_serving or self.drop)
 
 

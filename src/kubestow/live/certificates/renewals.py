@@ -50,7 +50,7 @@ class CertificateKeeper:
 
     @property
     def ready(self) -> bool:
-        """Tell whether there is a certificate."""
+        """Return whether there is a certificate."""
         return self._pair is not None
 
     async def look(self) -> None:

@@ -49,7 +49,7 @@ class ExtenderArgs(msgspec.Struct, rename="pascal"):
 
     @property
     def is_named(self) -> bool:
-        """Tell whether nodes go by their names."""
+        """Return whether nodes go by their names."""
         return self._first == b"["
 
     @property

@@ -81,7 +81,7 @@ def fill_slots(text: Bytes, starts: arrays.Ints, slots: arrays.Ints) -> None:
 
 @inlined
 def is_equal(one: Bytes, start: int, other: Bytes, begin: int, length: int) -> bool:
-    """Tell whether two texts are the same."""
+    """Return whether two texts are the same."""
     i = 0
     while i < length and one[start + i] == other[begin + i]:
         i += 1

@@ -93,7 +93,7 @@ class Server:
 
     @property
     def started(self) -> bool:
-        """Tell whether it answers."""
+        """Return whether it answers."""
         return self._inner.started
 
     async def run(self) -> None:

@@ -44,7 +44,7 @@ class ServerSettings:
 
     @property
     def is_local(self) -> bool:
-        """Tell whether only this machine can connect."""
+        """Return whether only this machine can connect."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:

@@ -212,7 +212,7 @@ def _plain_errors(place: str, address: sa.URL) -> Iterator[None]:
 
 
 def _is_mistake(err: sa.exc.DatabaseError) -> bool:
-    """Tell whether an error is ours, not the file's: a constraint, a statement, a value."""
+    """Return whether an error is ours, not the file's: a constraint, a statement, a value."""
     return isinstance(err, sa.exc.IntegrityError | sa.exc.ProgrammingError | sa.exc.DataError)
 
 

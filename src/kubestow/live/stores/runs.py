@@ -124,7 +124,7 @@ def from_row(row: sa.RowMapping) -> StoredRun:
 
 
 def _is_forgotten(connection: sa.Connection, container_id: int, run: StoredRun) -> bool:
-    """Tell whether a run was swept away; the mark is held, so that it cannot move meanwhile."""
+    """Return whether a run was swept away; the mark is held, so that it cannot move meanwhile."""
     marks = schema.retention_marks_table
     mark = sa.select(marks.c.until_s).where(marks.c.name == "runs").with_for_update(read=True)
     until_s = connection.scalar(mark)

@@ -51,7 +51,7 @@ class Authenticator:
 
     @property
     def ready(self) -> bool:
-        """Tell whether it is known whom to believe."""
+        """Return whether it is known whom to believe."""
         return self._proxy is not None
 
     async def look(self) -> None:

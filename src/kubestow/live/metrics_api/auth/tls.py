@@ -31,7 +31,7 @@ class ClientCertificateContext:
 
     @property
     def ready(self) -> bool:
-        """Tell whether there is a certificate, and someone who vouches for clients."""
+        """Return whether there is a certificate, and someone who vouches for clients."""
         return self._current is not None
 
     def install(self, pair: KeyPair) -> None:

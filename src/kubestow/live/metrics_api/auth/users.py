@@ -83,7 +83,7 @@ class FrontProxy:
     extra_prefixes: tuple[str, ...] = ("x-remote-extra-",)
 
     def vouches(self, peer: Mapping[str, Any] | None, now_s: float) -> bool:
-        """Tell whether a client is the front proxy.
+        """Return whether a client is the front proxy.
 
         Args:
             peer: Its certificate, verified by TLS against the authorities; ``None`` without one.

@@ -19,7 +19,7 @@ Entries = Sequence[tuple[str, bool]]
 
 
 def is_wanted(accept: str) -> bool:
-    """Tell whether a client understands it.
+    """Return whether a client understands it.
 
     >>> is_wanted("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
     True
