@@ -202,8 +202,8 @@ def admission(
     )
     late = stores.DeferredStore(store)
     stores.try_opening(late, serving.warn)
-    asked = (kubeconfig, context) if cluster else None
-    return serving.exit_code(servers.run(_serve(late, chosen, certificate_options, asked)))
+    access = (kubeconfig, context) if cluster else None
+    return serving.exit_code(servers.run(_serve(late, chosen, certificate_options, access)))
 
 
 async def _serve(
@@ -245,13 +245,13 @@ async def _serve_with(
         watcher = caches.BoundsWatcher(client, lambda result: reads.labels(result).inc())
         background.append(watcher.keep)
 
-    def around() -> caches.NamespaceBounds:
+    def bounds() -> caches.NamespaceBounds:
         return caches.unknown_bounds() if watcher is None else watcher.current
 
     def ready() -> str:
         return "" if keeper is None or keeper.ready else "no certificate yet"
 
-    with assemble_admission(store, chosen, tls, around, ready, metrics) as webhook:
+    with assemble_admission(store, chosen, tls, bounds, ready, metrics) as webhook:
         return await servers.serve(webhook.server, *background)
 
 

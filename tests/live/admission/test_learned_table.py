@@ -62,30 +62,30 @@ def parts() -> tuple[LearnedCache, Given, Clock, telemetry.Telemetry]:
 Parts = tuple[LearnedCache, Given, Clock, telemetry.Telemetry]
 
 
-def cpu_of(book: LearnedCache, name: str) -> str:
-    assert book.table is not None
-    return str(book.table.values[ContainerKey("ns", "id", name, "c")].requests["cpu"])
+def cpu_of(cache: LearnedCache, name: str) -> str:
+    assert cache.table is not None
+    return str(cache.table.values[ContainerKey("ns", "id", name, "c")].requests["cpu"])
 
 
 def test_before_the_first_reading_there_is_no_table(parts: Parts) -> None:
-    book, *_ = parts
-    assert book.table is None
-    assert book.age_s == math.inf
+    cache, *_ = parts
+    assert cache.table is None
+    assert cache.age_s == math.inf
 
 
 def test_all_is_read_first_and_then_what_is_new(parts: Parts) -> None:
-    book, given, clock, _ = parts
+    cache, given, clock, _ = parts
     given.rows = [row(1, "a", "100m", 10.0), row(2, "b", "200m", 10.0)]
-    assert book.refresh()
+    assert cache.refresh()
     given.rows = [row(3, "a", "150m", 20.0)]
-    assert book.refresh()
-    assert (cpu_of(book, "a"), cpu_of(book, "b")) == ("150m", "200m")
+    assert cache.refresh()
+    assert (cpu_of(cache, "a"), cpu_of(cache, "b")) == ("150m", "200m")
     assert given.asked == [None, 2]
     clock.now_s += WHOLE_S
-    assert book.refresh()  # everything again: what is gone from the store goes here, too
+    assert cache.refresh()  # everything again: what is gone from the store goes here, too
     assert given.asked == [None, 2, None]
-    assert book.table is not None
-    assert len(book.table.values) == 1
+    assert cache.table is not None
+    assert len(cache.table.values) == 1
 
 
 @pytest.mark.parametrize(
@@ -98,29 +98,29 @@ def test_all_is_read_first_and_then_what_is_new(parts: Parts) -> None:
     ids=["older", "same time, higher number", "same time, lower number"],
 )
 def test_only_what_is_newer_replaces(parts: Parts, late: LearnedRow, expected: str) -> None:
-    book, given, *_ = parts
+    cache, given, *_ = parts
     given.rows = [row(1, "a", "100m", 10.0)]
-    book.refresh()
+    cache.refresh()
     given.rows = [late]
-    book.refresh()
-    assert cpu_of(book, "a") == expected
+    cache.refresh()
+    assert cpu_of(cache, "a") == expected
 
 
 @pytest.mark.parametrize("error", [faults.StoreUnavailableError("db", "down"), OSError("odd")])
 def test_a_store_that_is_down_only_ages_the_table(parts: Parts, error: Exception) -> None:
-    book, given, clock, metrics = parts
+    cache, given, clock, metrics = parts
     given.rows = [row(1, "a", "100m", 10.0)]
-    book.refresh()
+    cache.refresh()
     given.error = error
     clock.now_s += 42.0
-    assert not book.refresh()
-    assert (cpu_of(book, "a"), book.age_s) == ("100m", 42.0)
+    assert not cache.refresh()
+    assert (cpu_of(cache, "a"), cache.age_s) == ("100m", 42.0)
     written = metrics.write().decode()
     assert "kubestow_test_table_age_seconds 42.0" in written
     assert 'kubestow_test_table_reads_total{result="failed"} 1.0' in written
     given.error = None
-    assert book.refresh()
-    assert book.age_s == 0.0
+    assert cache.refresh()
+    assert cache.age_s == 0.0
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_a_store_that_is_down_only_ages_the_table(parts: Parts, error: Exception
 def test_a_value_that_is_not_understood_takes_no_other_with_it(
     parts: Parts, content: dict[str, Any]
 ) -> None:
-    book, given, _, metrics = parts
+    cache, given, _, metrics = parts
     bad = LearnedRow(2, ContainerKey("ns", "id", "b", "c"), 1.0, "s", content)
     given.rows = [row(1, "a", "100m", 10.0), bad]
-    assert book.refresh()
-    assert book.table is not None
-    assert len(book.table.values) == 1
+    assert cache.refresh()
+    assert cache.table is not None
+    assert len(cache.table.values) == 1
     assert "kubestow_test_table_bad_values_total 1.0" in metrics.write().decode()
 
 
@@ -148,31 +148,31 @@ def test_the_thread_reads_until_it_is_stopped() -> None:
             read.set()
             return super().since(number)
 
-    book = LearnedCache(Telling(), telemetry.Telemetry("test"), every_s=0.001)
-    book.start()
+    cache = LearnedCache(Telling(), telemetry.Telemetry("test"), every_s=0.001)
+    cache.start()
     assert read.wait(10.0)
-    book.stop()
+    cache.stop()
 
 
 def test_a_real_store_is_read_in_the_same_way(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     late = DeferredStore(url)
-    book = LearnedCache(StoredRows(late), telemetry.Telemetry("test"))
-    assert book.refresh()
+    cache = LearnedCache(StoredRows(late), telemetry.Telemetry("test"))
+    assert cache.refresh()
     for cpu in ("100m", "200m"):
         made = [make.learned(cpu, time_s=float(n)) for n in range(3)]
         recommendations.insert(late.open(), make.WEB, made)
-        assert book.refresh()
-        assert book.table is not None
-        assert str(book.table.values[make.WEB].requests["cpu"]) == cpu
+        assert cache.refresh()
+        assert cache.table is not None
+        assert str(cache.table.values[make.WEB].requests["cpu"]) == cpu
     late.close()
 
 
 def test_a_recommendation_that_says_nothing_is_not_in_the_table(parts: Parts) -> None:
-    book, given, _, metrics = parts
+    cache, given, _, metrics = parts
     key = ContainerKey("ns", "id", "b", "c")
     given.rows = [LearnedRow(1, key, 1.0, "s", {"version": 1, "requests": {"disk": "1"}})]
-    assert book.refresh()
-    assert book.table is not None
-    assert not book.table.values
+    assert cache.refresh()
+    assert cache.table is not None
+    assert not cache.table.values
     assert "kubestow_test_table_bad_values_total 0.0" in metrics.write().decode()

@@ -48,9 +48,9 @@ def reviewer(policy: AdmissionPolicy, **values: dict[str, str]) -> Reviewer:
         )
         for number, (name, r) in enumerate(values.items(), start=1)
     ]
-    book = LearnedCache(Given(*rows), telemetry.Telemetry("test"))
-    assert book.refresh()
-    return Reviewer(policy, book)
+    cache = LearnedCache(Given(*rows), telemetry.Telemetry("test"))
+    assert cache.refresh()
+    return Reviewer(policy, cache)
 
 
 def review_of(pod: dict[str, Any]) -> dict[str, Any]:

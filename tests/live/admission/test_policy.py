@@ -65,7 +65,7 @@ def test_the_label_of_namespaces_may_be_left_to_the_selector() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "own", "around", "expected"),
+    ("policy", "own", "marks", "expected"),
     [
         (AdmissionPolicy(), {}, {}, False),
         (AdmissionPolicy(dry_run=True), {}, {}, True),
@@ -76,9 +76,9 @@ def test_the_label_of_namespaces_may_be_left_to_the_selector() -> None:
     ],
 )
 def test_dry_runs_by_option_pod_or_namespace(
-    policy: AdmissionPolicy, own: dict[str, str], around: dict[str, str], expected: bool
+    policy: AdmissionPolicy, own: dict[str, str], marks: dict[str, str], expected: bool
 ) -> None:
-    namespace = NamespaceFacts(LABELLED, around)
+    namespace = NamespaceFacts(LABELLED, marks)
     assert admission_policy.is_dry(policy, pod(LABELLED, own), namespace) is expected
 
 

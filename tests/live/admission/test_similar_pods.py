@@ -56,19 +56,19 @@ class Scene:
 
     policy: AdmissionPolicy = field(default_factory=AdmissionPolicy)
     store: Store = field(default_factory=Store)
-    around: NamespaceBounds = field(default_factory=NamespaceBounds)
+    bounds: NamespaceBounds = field(default_factory=NamespaceBounds)
     now_s: float = 0.0
 
     def __post_init__(self) -> None:
-        self.book = learned_table.LearnedCache(
+        self.cache = learned_table.LearnedCache(
             self.store, telemetry.Telemetry("t"), clock=lambda: self.now_s
         )
-        self.book.refresh()
+        self.cache.refresh()
         self.reviewer = self.fresh()
 
     def fresh(self) -> reviewer.Reviewer:
         """Return one that remembers nothing."""
-        return reviewer.Reviewer(self.policy, self.book, lambda: self.around, lambda: NOW_S)
+        return reviewer.Reviewer(self.policy, self.cache, lambda: self.bounds, lambda: NOW_S)
 
 
 def pod(name: str = "web-1", **metadata: Any) -> admission_review.AdmissionRequest:
@@ -144,7 +144,7 @@ def test_a_bare_pod_is_known_by_its_name_and_not_taken_for_another() -> None:
 def test_a_table_that_was_read_again_without_news_is_the_same() -> None:
     scene = Scene()
     scene.reviewer.review(pod())
-    assert scene.book.refresh()
+    assert scene.cache.refresh()
     assert scene.store.asked == [1]
     assert scene.reviewer.recall(pod("web-2")) is not None
 
@@ -153,7 +153,7 @@ def test_news_are_not_missed() -> None:
     scene = Scene()
     scene.reviewer.review(pod())
     scene.store.cpu, scene.store.number = "700m", 2
-    scene.book.refresh()
+    scene.cache.refresh()
     assert scene.reviewer.recall(pod()) is None
     assert "700m" in str(scene.reviewer.review(pod()).patch)
     assert "700m" in str(reported(scene.reviewer.recall(pod())))
@@ -162,7 +162,7 @@ def test_news_are_not_missed() -> None:
 def test_another_cluster_is_looked_at_again() -> None:
     scene = Scene()
     scene.reviewer.review(pod())
-    scene.around = NamespaceBounds({"default": NamespaceFacts({}, {})})
+    scene.bounds = NamespaceBounds({"default": NamespaceFacts({}, {})})
     assert scene.reviewer.recall(pod()) is None
     assert scene.reviewer.review(pod()).reason == "no-label"
 
@@ -182,10 +182,10 @@ def test_memory_is_bounded() -> None:
     )
     for number in range(similar_pods.MOST + 1):
         memory.keep(str(number).encode(), number)
-    assert memory.found == {str(similar_pods.MOST).encode(): similar_pods.MOST}
+    assert memory.entries == {str(similar_pods.MOST).encode(): similar_pods.MOST}
     memory.keep(b"x" * 2**14, 1)
     memory.keep(b"x" * (2**14 + 1), 1)
-    assert len(memory.found) == 2
+    assert len(memory.entries) == 2
 
 
 def test_what_is_not_a_creation_is_recalled_at_once() -> None:

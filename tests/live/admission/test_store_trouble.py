@@ -43,14 +43,14 @@ def test_a_store_that_goes_down_leaves_the_values_that_were_read(
         wait_for_table(made)
         server.stop()
         try:
-            assert not made.book.refresh()
+            assert not made.recommendations.refresh()
             began_s = time.monotonic()
             assert make.patch_of(post(client, make.managed()))
             assert time.monotonic() - began_s < QUICK_S
         finally:
             server.start()
         # And it goes on by itself when the store is back: the value, and the decision.
-        assert made.book.refresh()
+        assert made.recommendations.refresh()
         wait_until(lambda: "written" in client.get("/metrics").text)
 
 
@@ -77,4 +77,4 @@ def test_a_store_that_does_not_answer_holds_up_nobody(server: postgresql_servers
                 assert make.patch_of(post(client, make.managed())) == []
                 assert time.monotonic() - began_s < QUICK_S
             assert count(made, "unchanged", "stale") == 5.0
-            assert made.book.table is None
+            assert made.recommendations.table is None

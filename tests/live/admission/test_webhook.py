@@ -42,7 +42,7 @@ def hook(url: str) -> Iterator[Hook]:
 def wait_for_table(hook: app.Webhook) -> None:
     pause = threading.Event()
     for _ in range(4000):
-        if hook.book.table is not None:
+        if hook.recommendations.table is not None:
             return
         pause.wait(0.005)
     raise AssertionError("no table")

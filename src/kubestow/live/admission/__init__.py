@@ -1,4 +1,4 @@
-"""The admission webhook: new pods get the requests that were learned from earlier ones."""
+"""The admission webhook: sets learned requests on new pods."""
 
 from kubestow.live.admission.app import COMPONENT, AdmissionOptions, assemble_admission
 from kubestow.live.admission.handler import DEADLINE_S

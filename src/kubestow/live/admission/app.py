@@ -1,4 +1,4 @@
-"""Puts the webhook together: store, book, journal, reviewer, server."""
+"""Assembles the webhook: store, cache of recommendations, journal, reviewer, server."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ class Webhook:
     """A webhook that is ready to be served.
 
     Attributes:
-        server: Serves it.
-        book: What was learned.
+        server: Its HTTP server.
+        recommendations: Cache of learned recommendations.
         journal: Decisions on their way to the store.
-        metrics: What it counts.
+        metrics: Its metrics.
     """
 
     server: Server
-    book: LearnedCache
+    recommendations: LearnedCache
     journal: Journal
     metrics: servers.Telemetry
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionOptions:
-    """How a webhook works.
+    """Options of a webhook.
 
     Attributes:
-        policy: Whom it changes, and how.
-        settings: How it listens.
-        deadline_s: Longest time from arrival to answer.
-        every_s: Pause between two readings of the store.
+        policy: Which pods it changes, and how.
+        settings: Settings of the server.
+        deadline_s: Maximum time from request to response, seconds.
+        every_s: Pause between two reads of the store, seconds.
     """
 
     policy: AdmissionPolicy
@@ -58,37 +58,37 @@ def assemble_admission(
     store: DeferredStore,
     options: AdmissionOptions,
     context: ssl.SSLContext | None = None,
-    around: Callable[[], caches.NamespaceBounds] = caches.unknown_bounds,
+    bounds: Callable[[], caches.NamespaceBounds] = caches.unknown_bounds,
     ready: Callable[[], str] = str,
     metrics: servers.Telemetry | None = None,
 ) -> Iterator[Webhook]:
-    """Make a webhook whose background work goes on as long as the context lasts.
+    """Assemble a webhook; its background work runs until the context ends.
 
     Args:
-        store: Where learned values come from and decisions go.
-        options: How it works.
-        context: For TLS.
-        around: Returns what is known of the cluster.
-        ready: Returns why something else is not ready; empty if it is.
-        metrics: Where to count.
+        store: Source of learned values, and destination of decisions.
+        options: Its options.
+        context: TLS context; ``None`` for plain HTTP.
+        bounds: Returns the known bounds of the cluster.
+        ready: Returns why another part is not ready; empty if it is.
+        metrics: Metrics to update.
     """
     metrics = metrics or servers.Telemetry(COMPONENT)
-    book = LearnedCache(learned_reader.StoredRows(store), metrics, options.every_s)
+    recommendations = LearnedCache(learned_reader.StoredRows(store), metrics, options.every_s)
     journal = Journal(store.write, metrics)
-    reviewer = Reviewer(options.policy, book, around)
+    reviewer = Reviewer(options.policy, recommendations, bounds)
     handler = admission_handler.Handler(reviewer, journal, metrics, options.deadline_s)
 
     def why_not_ready() -> str:
-        return "no learned values were read yet" if book.table is None else ready()
+        return "no learned values have been read yet" if recommendations.table is None else ready()
 
     server = Server((), options.settings, metrics, why_not_ready, context, handler.handlers())
-    book.start()
+    recommendations.start()
     journal.start()
     try:
-        yield Webhook(server, book, journal, metrics)
+        yield Webhook(server, recommendations, journal, metrics)
     finally:
         server.close()
-        book.stop()
+        recommendations.stop()
         journal.stop()
         handler.close()
         store.close()

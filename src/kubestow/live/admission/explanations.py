@@ -1,4 +1,4 @@
-"""Says what was changed and why: on the pod, in the log, and in the record of the decision."""
+"""Explains changes: in the pod's annotation, in the log, and in the decision record."""
 
 from __future__ import annotations
 
@@ -35,49 +35,53 @@ def annotate(
     policy: AdmissionPolicy,
     earlier: str = "",
 ) -> str:
-    """Return the text of the annotation: old and new amounts, reasons and the policy.
+    """Return the text of the annotation: old and new amounts, reasons and policy.
 
     Args:
-        mutation: What is changed.
-        learned: What it was decided from.
-        identity: Whose pod it is.
-        policy: What it was decided by.
-        earlier: The annotation that is there. An API server calls again if others changed the pod
-            after the first call; then what was old at the first call is told.
+        mutation: The changes.
+        learned: Recommendations by container.
+        identity: Workload of the pod.
+        policy: The admission policy.
+        earlier: The existing annotation. An API server calls again if others changed the pod after
+            the first call; then the old amounts of the first call are kept.
     """
     before = _read(earlier, identity)
     containers: dict[str, Any] = {}
     for change in mutation.changes:
         value = learned[change.container]
-        known = before.get(change.container, {})
+        earlier_changes = before.get(change.container, {})
         entry = containers.setdefault(
             change.container,
-            {"strategy": value.strategy, "learned": _time(value.time_s), "changes": dict(known)},
+            {
+                "strategy": value.strategy,
+                "learned": _time(value.time_s),
+                "changes": dict(earlier_changes),
+            },
         )
         if change.container in mutation.notes:
             entry["reasons"] = mutation.notes[change.container]
-        place = f"{change.section}.{change.resource}"
-        old = known[place].get("old") if place in known else _text(change.old)
-        entry["changes"][place] = {"old": old, "new": _text(change.new)}
-    was, becomes = mutation.quality
+        path = f"{change.section}.{change.resource}"
+        old = earlier_changes[path].get("old") if path in earlier_changes else _text(change.old)
+        entry["changes"][path] = {"old": old, "new": _text(change.new)}
+    qos_before, qos_after = mutation.quality
     content: dict[str, Any] = {
         "identity": identity.key,
         "policy": policy.describe(),
         "containers": containers,
     }
-    if was is not becomes:
-        content["qosClass"] = {"old": was, "new": becomes}
+    if qos_before is not qos_after:
+        content["qosClass"] = {"old": qos_before, "new": qos_after}
     return msgspec.json.encode(content).decode()
 
 
 def _read(earlier: str, identity: identities.Identity) -> dict[str, dict[str, Any]]:
-    """Return changes that were told of the same workload, by container."""
+    """Return the changes of an earlier annotation for the same workload, by container."""
     try:
-        note = msgspec.json.decode(earlier, type=_Note) if earlier else _Note()
-    except msgspec.DecodeError:  # anyone may write anything there
+        annotation = msgspec.json.decode(earlier, type=_Note) if earlier else _Note()
+    except msgspec.DecodeError:  # anyone may write it
         return {}
-    same = note.identity == identity.key
-    return {name: entry.changes for name, entry in note.containers.items()} if same else {}
+    same = annotation.identity == identity.key
+    return {name: entry.changes for name, entry in annotation.containers.items()} if same else {}
 
 
 def describe(mutation: Mutation) -> str:
@@ -97,14 +101,14 @@ def outline(
     *,
     dry: bool,
 ) -> decisions.DecisionRecord:
-    """Return the decision in the shape all policies share, as far as it is that of many pods.
+    """Return the part of the decision record that all similar pods share.
 
     Args:
-        mutation: What was decided.
-        learned: What it was decided from.
-        identity: Whose pods they are; decisions are found by it, since pods have generated names.
-        policy: What it was decided by.
-        dry: Whether it was only said, not done.
+        mutation: The changes.
+        learned: Recommendations by container.
+        identity: Workload of the pods; the key of decisions, since pod names are generated.
+        policy: The admission policy.
+        dry: Whether the changes were only reported.
     """
     before, after = mutation.quality
     strategies = sorted({learned[change.container].strategy for change in mutation.changes})
@@ -135,11 +139,11 @@ def record(
     """Return the decision on one pod.
 
     Args:
-        outlined: The decision on all that are like it.
-        learned: What it was decided from.
-        pod: The pod's name, or what its name will begin with.
-        uid: That of the request.
-        time_s: When, seconds since the epoch.
+        outlined: The shared part of the record.
+        learned: Recommendations by container.
+        pod: The pod's name, or the prefix of its generated name.
+        uid: UID of the request.
+        time_s: Time of the decision, seconds since the epoch.
     """
     named = {**outlined.parameters, "pod": pod, "request": uid}
     ages_s = {f"{name}/age_s": time_s - value.time_s for name, value in learned.items()}
@@ -154,7 +158,7 @@ def _parameters(policy: AdmissionPolicy) -> dict[str, Any]:
 def _candidate(
     change: ContainerChange, learned: Mapping[str, StoredRecommendation]
 ) -> decisions.Candidate:
-    """Return old, new and learned amount in millicores or bytes."""
+    """Return old, new and learned amounts in millicores or bytes."""
     parts = {
         "old": change.old,
         "new": change.new,

@@ -1,7 +1,7 @@
-"""``POST /mutate-v1-pod``: an answer in time, whatever happens inside.
+"""``POST /mutate-v1-pod``: responds within a deadline, even after internal errors.
 
-A pod is let through unchanged when there is no time left or something goes wrong: an admission
-webhook that is in doubt must not stand in the way. Both are counted, and told as a warning.
+After the deadline or an error, a pod is admitted unchanged: an admission webhook must not block
+pods because of its own faults. Both cases are counted and returned as a warning.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _LOG = logging.getLogger(__name__)
 
 
 class Handler:
-    """Answers reviews.
+    """Handles admission reviews.
 
     Args:
-        reviewer: Decides.
-        journal: Keeps decisions.
-        metrics: Where to count.
-        deadline_s: Longest time from the request's arrival to the answer.
+        reviewer: Decides on pods.
+        journal: Receives decision records.
+        metrics: Metrics to update.
+        deadline_s: Maximum time from request to response, seconds.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Handler:
         deadline_s: float = DEADLINE_S,
     ) -> None:
         self._reviewer, self._journal, self._deadline_s = reviewer, journal, deadline_s
-        # In threads, so that the deadline holds for work that does not pause.
+        # In threads, so that the deadline also holds for blocking work.
         self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="review")
         self._reviews = metrics.counter(
             "reviews", "Reviews by outcome and reason.", ("outcome", "reason")
@@ -51,40 +51,42 @@ class Handler:
         self._skipped = metrics.counter(
             "skipped_containers", "Containers of managed pods without a value.", ("reason",)
         )
-        self._refused = metrics.counter("refused", "Bodies that are no review.", ("reason",))
-        self._took = metrics.latency("review_duration_seconds", "Time from arrival to answer.")
+        self._refused = metrics.counter(
+            "refused", "Request bodies that are not a valid AdmissionReview.", ("reason",)
+        )
+        self._took = metrics.latency("review_duration_seconds", "Time from request to response.")
 
     def handlers(self) -> dict[str, servers.Handler]:
-        """Return what it answers, by path."""
+        """Return the handlers by path."""
         return {PATH: self.answer}
 
     def close(self) -> None:
-        """End the threads; one that hangs is left behind."""
+        """Stop the threads without waiting for one that hangs."""
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     def answer(
-        self, asked: servers.FastRequest
+        self, request: servers.FastRequest
     ) -> servers.FastResponse | Awaitable[servers.FastResponse]:
-        """Answer one request: at once where a pod like it was decided on before."""
-        if asked.media != servers.JSON:
+        """Handle one request; immediately if a similar pod was decided on before."""
+        if request.media != servers.JSON:
             self._refused.labels("content-type").inc()
             return servers.FastResponse(
                 b"expected Content-Type: application/json\n", 415, servers.TEXT
             )
         try:
-            review = admission_review.read(asked.body)
+            review = admission_review.read(request.body)
         except admission_review.ReviewError as err:
             self._refused.labels("malformed").inc()
             return servers.FastResponse(f"{err}\n".encode(), 400, servers.TEXT)
         try:
-            known = self._reviewer.recall(review)
-        except Exception:  # noqa: BLE001 - what is wrong with it is said on the long way
-            known = None
-        if known is None:
-            return self._work_out(review, asked.began_s)
-        return self._reply(review, known, asked.began_s)
+            verdict = self._reviewer.recall(review)
+        except Exception:  # noqa: BLE001 - the full review reports what is wrong
+            verdict = None
+        if verdict is None:
+            return self._review_in_thread(review, request.began_s)
+        return self._reply(review, verdict, request.began_s)
 
-    async def _work_out(
+    async def _review_in_thread(
         self, review: admission_review.AdmissionRequest, began_s: float
     ) -> servers.FastResponse:
         return self._reply(review, await self._decide(review, began_s), began_s)
@@ -111,7 +113,7 @@ class Handler:
         except TimeoutError:
             _LOG.warning("request %s: no decision within %g s", review.uid, self._deadline_s)
             return _unchanged("deadline", f"no decision within {self._deadline_s:g} s")
-        except Exception as err:  # noqa: BLE001 - no fault here may stop a pod
+        except Exception as err:  # noqa: BLE001 - no internal error may block a pod
             _LOG.exception("request %s: left unchanged", review.uid)
             return _unchanged("error", f"internal error ({type(err).__name__})")
 

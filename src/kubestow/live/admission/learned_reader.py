@@ -1,4 +1,4 @@
-"""Reads the newest recommendations: all of them now and then, in between only what is new."""
+"""Reads the newest recommendations from the store: all of them, or only new ones."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kubestow.model.keys import ContainerKey
 _TABLE = stores.recommendations_table
 _FACTS: Final = (_TABLE.c.id, *stores.CONTAINER_COLUMNS, _TABLE.c.time_s, _TABLE.c.strategy)
 _PART: Final = 100
-# Numbers are given before transactions end, so that a lower one may be seen later.
+# IDs are assigned before transactions commit, so a lower one may become visible later.
 _OVERLAP: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedRow:
-    """A recommendation with its number in the store; its document is not decoded yet."""
+    """A recommendation with its row ID in the store; its document is not decoded yet."""
 
     number: int
     key: ContainerKey
@@ -32,7 +32,7 @@ class LearnedRow:
 
     @property
     def age_key(self) -> tuple[float, int]:
-        """What tells the newer of two, as in ``recommendations.is_newest``."""
+        """Sort key by age, newest last, as in ``recommendations.is_newest``."""
         return self.time_s, self.number
 
 
@@ -42,13 +42,13 @@ def everything(store: Store) -> Iterator[LearnedRow]:
 
 
 def since(store: Store, number: int) -> Iterator[LearnedRow]:
-    """Read recommendations whose numbers are higher than one, and some before it."""
+    """Read recommendations with higher IDs than ``number``, and a few before it."""
     return _read(store, _select().where(_TABLE.c.id > number - _OVERLAP))
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """Reads a store that may not be there yet, as a book does."""
+    """Reads a store that may not be available yet; a ``LearnedReader``."""
 
     store: DeferredStore
 
@@ -57,7 +57,7 @@ class StoredRows:
         return everything(self.store.open())
 
     def since(self, number: int) -> Iterator[LearnedRow]:
-        """Return recommendations with higher numbers."""
+        """Return recommendations with higher IDs."""
         return since(self.store.open(), number)
 
 
@@ -66,9 +66,9 @@ def _select() -> sa.Select[tuple[Any, ...]]:
     return sa.select(*_FACTS, _TABLE.c.content).select_from(joined)
 
 
-def _read(store: Store, wanted: sa.Select[tuple[Any, ...]]) -> Iterator[LearnedRow]:
+def _read(store: Store, statement: sa.Select[tuple[Any, ...]]) -> Iterator[LearnedRow]:
     with store.reading() as connection:
-        for part in connection.execute(wanted).partitions(_PART):
+        for part in connection.execute(statement).partitions(_PART):
             for number, *key, time_s, strategy, content in part:
                 yield LearnedRow(number, ContainerKey(*key), time_s, strategy, content)
-            time.sleep(0.0)  # threads that answer requests wait for the interpreter
+            time.sleep(0.0)  # lets threads that serve requests have the interpreter

@@ -1,6 +1,6 @@
-"""Learned values in memory, read from the store in the background.
+"""Cache of learned values, read from the store in the background.
 
-No admission ever waits for the database: one that is slow or down only lets the table grow old.
+No admission waits for the database: if that is slow or down, the cache only becomes stale.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from kubestow.model import errors
 from kubestow.model.keys import ContainerKey
 
 EVERY_S: Final = 5.0
-WHOLE_S: Final = 300.0  # the rest of the time only what is new is read
+WHOLE_S: Final = 300.0  # full read; in between, only new rows are read
 _LOG = logging.getLogger(__name__)
 
 
 class LearnedReader(Protocol):
-    """Reads recommendations; may take its time, or fail."""
+    """Reads recommendations; may be slow or fail."""
 
     def everything(self) -> Iterable[LearnedRow]:
-        """Return the newest one of each container."""
+        """Return the newest recommendation of each container."""
 
     def since(self, number: int) -> Iterable[LearnedRow]:
-        """Return those with higher numbers; some others may be among them."""
+        """Return those with higher IDs; may include a few others."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedTable:
-    """What was read.
+    """Learned values at one time.
 
     Attributes:
-        values: What was learned, by container.
-        read_s: When reading began, on the clock of the book.
+        values: Recommendations by container.
+        read_s: Start of the read, on the cache's monotonic clock.
     """
 
     values: Mapping[ContainerKey, StoredRecommendation]
@@ -48,13 +48,13 @@ class LearnedTable:
 
 
 class LearnedCache:
-    """Keeps the newest table.
+    """Caches the newest table of learned values.
 
     Args:
         reader: Reads the store.
-        metrics: Where to count.
-        every_s: Pause between two readings.
-        clock: A clock that only goes forward.
+        metrics: Metrics to update.
+        every_s: Pause between two reads, seconds.
+        clock: Monotonic clock, seconds.
     """
 
     def __init__(
@@ -70,34 +70,38 @@ class LearnedCache:
         self._whole_s = -math.inf
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
-        self._reads = metrics.counter("table_reads", "Readings of learned values.", ("result",))
-        self._bad = metrics.counter("table_bad_values", "Values that were not understood.")
+        self._reads = metrics.counter(
+            "table_reads", "Reads of learned values by result.", ("result",)
+        )
+        self._bad = metrics.counter("table_bad_values", "Malformed learned values.")
         metrics.watch("table_age_seconds", "Age of the learned values.", lambda: self.age_s)
         metrics.watch("table_containers", "Containers with learned values.", self._size)
 
     @property
     def table(self) -> LearnedTable | None:
-        """The newest table; ``None`` before the first."""
+        """The newest table; ``None`` before the first read."""
         return self._table
 
     @property
     def age_s(self) -> float:
-        """How old the table is; without end before the first."""
+        """Age of the table, seconds; infinite before the first read."""
         table = self._table
         return math.inf if table is None else self._clock() - table.read_s
 
     def refresh(self) -> bool:
-        """Read what is new, in this thread; tell whether that worked."""
+        """Read new values in this thread; return whether that succeeded."""
         began_s = self._clock()
         try:
             changed = self._read(began_s)
         except (stores.StoreUnavailableError, errors.InputError) as err:
             self._reads.labels("failed").inc()
-            _LOG.warning("learned values were not read, they are %.0f s old: %s", self.age_s, err)
+            _LOG.warning(
+                "cannot read learned values; the cached ones are %.0f s old: %s", self.age_s, err
+            )
             return False
-        except Exception:  # noqa: BLE001 - without this thread the table would grow old for good
+        except Exception:  # noqa: BLE001 - if this thread ended, the table would stay stale
             self._reads.labels("failed").inc()
-            _LOG.exception("learned values were not read")
+            _LOG.exception("cannot read learned values")
             return False
         table = self._table
         if changed or table is None:
@@ -109,12 +113,12 @@ class LearnedCache:
         return True
 
     def start(self) -> None:
-        """Begin to read in a thread of its own."""
-        self._thread = threading.Thread(target=self._keep, name="book", daemon=True)
+        """Start reading in a thread."""
+        self._thread = threading.Thread(target=self._keep, name="learned-values", daemon=True)
         self._thread.start()
 
     def stop(self, wait_s: float = 1.0) -> None:
-        """End the thread; one that hangs in the database is left behind."""
+        """Stop the thread without waiting for a hanging database call."""
         self._ending.set()
         if self._thread is not None:
             self._thread.join(wait_s)
@@ -128,7 +132,7 @@ class LearnedCache:
         return 0.0 if self._table is None else float(len(self._table.values))
 
     def _read(self, now_s: float) -> bool:
-        """Read all or what is new; tell whether anything changed."""
+        """Read all or only new rows; return whether anything changed."""
         if now_s - self._whole_s < WHOLE_S:
             highest = max((row.number for row, _ in self._rows.values()), default=0)
             return self._take(self._reader.since(highest), self._rows)
@@ -140,27 +144,27 @@ class LearnedCache:
 
     def _take(
         self,
-        found: Iterable[LearnedRow],
+        incoming: Iterable[LearnedRow],
         rows: dict[ContainerKey, tuple[LearnedRow, StoredRecommendation | None]],
     ) -> bool:
-        """Put newer rows into a table; one that is known is not read again."""
+        """Put newer rows into a table; known rows are not decoded again."""
         changed = False
-        for row in found:
+        for row in incoming:
             present = rows.get(row.key)
             if present is not None and present[0].age_key >= row.age_key:
                 continue
             known = self._rows.get(row.key)
             same = known is not None and known[0] == row
-            rows[row.key] = known if known is not None and same else (row, self._one(row))
+            rows[row.key] = known if known is not None and same else (row, self._decode(row))
             changed = True
         return changed
 
-    def _one(self, row: LearnedRow) -> StoredRecommendation | None:
-        """Read a value; one that is not understood takes no other one with it."""
+    def _decode(self, row: LearnedRow) -> StoredRecommendation | None:
+        """Decode a value; ``None`` if it is malformed or has no requests."""
         try:
-            found = stores.decode_recommendation(row.key, row.time_s, row.strategy, row.content)
+            value = stores.decode_recommendation(row.key, row.time_s, row.strategy, row.content)
         except errors.InputError as err:
             self._bad.inc()
             _LOG.warning("%s", err)
             return None
-        return found if found.requests else None  # what says nothing changes nothing
+        return value if value.requests else None  # nothing to set

@@ -1,7 +1,7 @@
-"""The objects a cluster needs to call the webhook; plain values, for charts and tests.
+"""The objects a cluster needs to call the webhook, as plain values for manifests and tests.
 
-As in Böttcher 2023 (4.2), with what was missing there: who may read what, a webhook per label so
-that pods without one are not even sent, and no calls for the namespace the webhook itself lives in.
+As in Böttcher 2023 (4.2), with additions: RBAC rules, one webhook per label so that pods without
+a label are not sent at all, and no calls for the webhook's own namespace.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 from kubestow.live.admission import handler
 from kubestow.live.admission.policy import MANAGED_LABEL
 
-TIMEOUT_S: Final = 5  # more than the webhook's own deadline, so that it can answer in time
+TIMEOUT_S: Final = 5  # longer than the webhook's own deadline
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 
@@ -25,16 +25,16 @@ def webhook_configuration(
 ) -> dict[str, Any]:
     """Return a MutatingWebhookConfiguration.
 
-    A webhook that cannot be reached does not stand in the way (``failurePolicy: Ignore``).
+    An unreachable webhook does not block pods (``failurePolicy: Ignore``).
 
     Args:
         name: Its name.
-        namespace: Where the webhook lives.
-        service: The service that leads to it.
-        labels: Labels that namespaces and pods must have; one webhook each.
+        namespace: Namespace of the webhook.
+        service: Its service.
+        labels: Labels that namespaces and pods must have; one webhook per label.
         port: Port of the service.
     """
-    where = {"name": service, "namespace": namespace, "path": handler.PATH, "port": port}
+    target = {"name": service, "namespace": namespace, "path": handler.PATH, "port": port}
     elsewhere = {"key": _NAME_LABEL, "operator": "NotIn", "values": ["kube-system", namespace]}
     rule = {
         "apiGroups": [""],
@@ -47,10 +47,10 @@ def webhook_configuration(
         {
             "name": f"pods-{number}.kubestow.io",
             "admissionReviewVersions": ["v1"],
-            "clientConfig": {"service": where},
+            "clientConfig": {"service": target},
             "failurePolicy": "Ignore",
             "matchPolicy": "Equivalent",
-            # The second call, after others changed the pod, changes nothing again.
+            # A second call, after others changed the pod, is idempotent.
             "reinvocationPolicy": "IfNeeded",
             "sideEffects": "NoneOnDryRun",
             "timeoutSeconds": TIMEOUT_S,
@@ -69,10 +69,10 @@ def webhook_configuration(
 
 
 def cluster_rules(webhook: str) -> list[dict[str, Any]]:
-    """Return what the webhook may do in the whole cluster: look around, and keep its bundle."""
-    looks = ["namespaces", "limitranges", "resourcequotas", "nodes"]
+    """Return the webhook's cluster-wide RBAC rules: list objects, and update its CA bundle."""
+    listed = ["namespaces", "limitranges", "resourcequotas", "nodes"]
     return [
-        {"apiGroups": [""], "resources": looks, "verbs": ["list"]},
+        {"apiGroups": [""], "resources": listed, "verbs": ["list"]},
         {
             "apiGroups": ["admissionregistration.k8s.io"],
             "resources": ["mutatingwebhookconfigurations"],

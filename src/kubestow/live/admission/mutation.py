@@ -1,10 +1,10 @@
-"""What a new pod should request, from what was learned; pure.
+"""Computes the requests and limits of a new pod from learned values; pure functions.
 
-The guards of ``policies.sizing`` do the work, so that admission gives what a simulation gave. What
-they cannot know is added here: a pod that is refused is worse than one that is not changed. After a
-webhook changed a pod, the API server lets LimitRanges fill in defaults once more and then enforces
-their bounds and the quotas (``plugin/pkg/admission/limitranger``, 1.37): a limit that is taken away
-may come back smaller than the request, or be missed. ``tests/e2e/test_admission.py`` shows it.
+The guards of ``policies.sizing`` do the work, so that admission and simulation agree. This module
+adds what the guards cannot know, since a rejected pod is worse than an unchanged one. After a
+webhook changed a pod, the API server applies LimitRange defaults again and then enforces their
+bounds and the quotas (``plugin/pkg/admission/limitranger``, 1.37): a removed limit may come back
+smaller than the request, or be required. ``tests/e2e/test_admission.py`` shows it.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ _RULES: Final[Mapping[str, guards.LimitRule]] = {
     "request": "request",
     "keep": "keep",
     "scale": "ratio",
-    "untouched": "none",  # dealt with here
+    "untouched": "none",  # handled here
     "factor": "none",
 }
-# What LimitRanges set is written down by them: "cpu, memory limit for container web; ...".
+# LimitRanges record what they set: "cpu, memory limit for container web; ...".
 _RANGER: Final = "kubernetes.io/limit-ranger"
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerChange:
-    """One amount of one container that becomes another one.
+    """A change of one amount of one container.
 
     Attributes:
-        index: The container's place in the pod.
+        index: Index of the container in the pod.
         container: Its name.
         section: ``requests`` or ``limits``.
         resource: The resource.
-        old: What it was; ``None`` if it was not set.
-        new: What it becomes; ``None`` if it goes.
+        old: Old amount; ``None`` if it was not set.
+        new: New amount; ``None`` if it is removed.
     """
 
     index: int
@@ -60,12 +60,12 @@ class ContainerChange:
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """What becomes of a pod.
+    """All changes of a pod.
 
     Attributes:
         changes: All changes, in the order of containers.
-        notes: Why amounts are not those that were learned, by container.
-        quality: Classes before and after.
+        notes: Why amounts differ from the learned ones, by container.
+        quality: QoS classes before and after.
     """
 
     changes: tuple[ContainerChange, ...]
@@ -80,28 +80,28 @@ def mutate(
     bounds: PodBounds,
     node: Mapping[str, int] | None = None,
 ) -> Mutation:
-    """Work out what a pod should request.
+    """Compute the changes of a pod.
 
     Args:
-        pod: The pod; containers nothing was learned of, and init containers, stay as they are.
-        learned: What was learned, by container.
-        policy: How limits follow, and least and largest amounts.
-        bounds: What the namespace allows.
-        node: What the largest node can give; ``None`` if it is not known.
+        pod: The pod; init containers and containers without learned values stay unchanged.
+        learned: Recommendations by container.
+        policy: Rules for limits, and bounds of requests.
+        bounds: Bounds of the namespace.
+        node: Allocatable amounts of the largest node; ``None`` if not known.
     """
     before = requests.qos_class(pod.spec)
     known = tuple(each for each in pod.spec.containers if each.name in learned)
     key = ContainerKey(pod.namespace, "Pod", pod.name, "")
-    wanted = tuple(_wanted(key, each, learned[each.name], policy) for each in known)
+    recommended = tuple(_recommend(key, each, learned[each.name], policy) for each in known)
     guaranteed = policy.keep_guaranteed and before is requests.QosClass.GUARANTEED
     facts = _facts(pod, bounds, node, guaranteed=guaranteed)
-    guarded = guards.guard(wanted, facts, _parameters(policy)) if wanted else ()
+    guarded = guards.guard(recommended, facts, _parameters(policy)) if recommended else ()
     if not guaranteed:
         guarded = tuple(
             _limited(each, sized, pod, policy, bounds)
             for each, sized in zip(known, guarded, strict=True)
         )
-        guarded = _within_pod(guarded, facts)
+        guarded = _cap_pod_limits(guarded, facts)
     sizes = {sized.container: sized for sized in guarded}
     changed = tuple(_sized(each, sizes, learned, policy) for each in pod.spec.containers)
     spec = replace(pod.spec, containers=changed)
@@ -112,13 +112,13 @@ def mutate(
     )
 
 
-def _wanted(
+def _recommend(
     pod: ContainerKey,
     container: pods.Container,
     learned: StoredRecommendation,
     policy: AdmissionPolicy,
 ) -> Recommendation:
-    """Return what was learned, within the policy's bounds."""
+    """Return the learned requests, within the policy's bounds."""
     key = pod._replace(container=container.name)
     sized = Recommendation(key, resources.amounts(learned.requests))
     for name, (_, most) in policy.bounds().items():
@@ -130,7 +130,7 @@ def _wanted(
 def _below_untouched(
     container: pods.Container, sized: Recommendation, policy: AdmissionPolicy
 ) -> Recommendation:
-    """Keep requests below limits that are not touched."""
+    """Cap requests at limits that the policy leaves untouched."""
     for name in _BOTH:
         limit = _amount(container.limits, name)
         untouched = policy.limit_rule(name) == "untouched" and name in container.limits
@@ -156,20 +156,20 @@ def _facts(
         current=current,
         node=node,
         ranges=_ranges(pod, bounds.ranges),
-        # The guard takes the pod for counted already, which it is not yet.
+        # The guard assumes that the quota already counts the pod, which it does not yet.
         quota={key: room - taken[key] for key, room in bounds.quota.items()},
         quality=requests.QosClass.GUARANTEED if guaranteed else requests.QosClass.BURSTABLE,
     )
 
 
 def _ranges(pod: pods.Pod, ranges: LimitRanges) -> LimitRanges:
-    """Return the LimitRanges; what a pod states for itself bounds its containers, too."""
-    own = pod.spec.pod_requests or {}
-    if not own:
+    """Return the LimitRanges; pod-level requests also bound the sum of its containers."""
+    pod_level = pod.spec.pod_requests or {}
+    if not pod_level:
         return ranges
     whole = ranges.pod or LimitRangeItem("Pod")
     most = dict(whole.maximum or {})
-    for name, amount in own.items():
+    for name, amount in pod_level.items():
         most[name] = min(amount, most.get(name, amount))
     return replace(ranges, pod=replace(whole, maximum=most))
 
@@ -181,7 +181,7 @@ def _parameters(policy: AdmissionPolicy) -> GuardParameters:
         min_change=policy.min_change,
         memory_limit=_RULES[policy.memory_limit],
         cpu_limit=_RULES[policy.cpu_limit],
-        memory_step_bytes=1,  # amounts stay as they were learned
+        memory_step_bytes=1,  # learned amounts are not rounded
     )
 
 
@@ -192,8 +192,10 @@ def _limited(
     policy: AdmissionPolicy,
     bounds: PodBounds,
 ) -> Recommendation:
-    """Return the same with limits as the policy and the namespace want them."""
-    sized = _below_untouched(container, sized, policy)  # floors may have raised it beyond
+    """Return the recommendation with limits according to policy and namespace."""
+    sized = _below_untouched(
+        container, sized, policy
+    )  # minimums may have raised requests above limits
     limits, reasons = dict(sized.limits), list(sized.reasons)
     for name, request in sized.requests.items():
         rule, old = policy.limit_rule(name), _amount(container.limits, name)
@@ -217,7 +219,7 @@ def _limited(
 def _needs_limit(
     name: str, container: pods.Container, pod: pods.Pod, bounds: PodBounds
 ) -> tuple[str, int]:
-    """Return why a container cannot be without a limit, and the least it then should have."""
+    """Return why a container needs a limit, and the minimum limit."""
     old = _amount(container.limits, name)
     item, whole = bounds.ranges.container, bounds.ranges.pod
     if item is not None and item.default and name in item.default:
@@ -234,16 +236,16 @@ def _needs_limit(
 
 
 def _was_defaulted(name: str, container: str, pod: pods.Pod) -> bool:
-    """Return whether a LimitRange set a limit, as far as the pod itself tells."""
+    """Return whether a LimitRange set a limit, according to the pod's annotation."""
     for part in pod.annotations.get(_RANGER, "").partition(": ")[2].split("; "):
-        names, found, whose = part.partition(" limit for container ")
-        if found and whose == container and name in names.split(", "):
+        names, separator, owner = part.partition(" limit for container ")
+        if separator and owner == container and name in names.split(", "):
             return True
     return False
 
 
 def _capped(name: str, limit: int, request: int, bounds: PodBounds) -> int:
-    """Return a limit that the namespace allows; never below the request."""
+    """Return a limit within the namespace's bounds; never below the request."""
     item = bounds.ranges.container
     if item is not None and item.maximum and name in item.maximum:
         limit = min(limit, resources.amount(name, item.maximum[name]))
@@ -252,8 +254,8 @@ def _capped(name: str, limit: int, request: int, bounds: PodBounds) -> int:
     return max(limit, request)
 
 
-def _within_pod(sizes: guards.GuardedPod, facts: GuardContext) -> guards.GuardedPod:
-    """Make limits equal requests where their sum would be beyond what a pod may have."""
+def _cap_pod_limits(sizes: guards.GuardedPod, facts: GuardContext) -> guards.GuardedPod:
+    """Set limits to requests where the sum of limits would exceed the pod's maximum."""
     whole = facts.ranges.pod
     for name in _BOTH:
         if whole is None or not whole.maximum or name not in whole.maximum:
@@ -279,7 +281,7 @@ def _sized(
     learned: Mapping[str, StoredRecommendation],
     policy: AdmissionPolicy,
 ) -> pods.Container:
-    """Return a container with its new amounts; those that stay keep their notation."""
+    """Return a container with its new amounts; unchanged ones keep their notation."""
     sized = sizes.get(container.name)
     if sized is None:
         return container
@@ -299,7 +301,7 @@ def _sized(
 def _quantity(
     name: str, amount: int, known: tuple[quantities.Quantity, ...]
 ) -> quantities.Quantity:
-    """Return an amount in the notation it was stated or learned in; the last one is learned."""
+    """Return an amount in the notation of ``known``, the last of which is the learned one."""
     for each in known:
         if resources.amount(name, each) == amount:
             return each
@@ -311,16 +313,16 @@ def _quantity(
 def _differences(
     before: tuple[pods.Container, ...], after: tuple[pods.Container, ...]
 ) -> tuple[ContainerChange, ...]:
-    found = []
+    changes = []
     for index, (old, new) in enumerate(zip(before, after, strict=True)):
         for section in ("requests", "limits"):
             was, becomes = getattr(old, section), getattr(new, section)
-            found += [
+            changes += [
                 ContainerChange(index, old.name, section, name, was.get(name), becomes.get(name))
                 for name in _BOTH
                 if was.get(name) != becomes.get(name)
             ]
-    return tuple(found)
+    return tuple(changes)
 
 
 def _amount(stated: resources.ResourceList, name: str) -> int:

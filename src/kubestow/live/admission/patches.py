@@ -1,4 +1,4 @@
-"""JSON patches (RFC 6902) on single keys, so that whatever stands beside them survives."""
+"""JSON patches (RFC 6902) of single keys; all other keys stay unchanged."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ def escape(key: str) -> str:
 def resource_operations(
     document: PodDocument, changes: Iterable[ContainerChange]
 ) -> list[Operation]:
-    """Return the operations that change amounts; parents that are missing are made.
+    """Return the operations that change amounts; missing parents are created.
 
     Args:
-        document: The pod as it is.
-        changes: What to change.
+        document: The current pod.
+        changes: The changes.
     """
-    found: list[Operation] = []
+    operations: list[Operation] = []
     made: set[str] = set()
     for change in changes:
         resources = document.spec.containers[change.index].resources
         base = f"/spec/containers/{change.index}/resources"
         path = f"{base}/{change.section}/{escape(change.resource)}"
         if change.new is None:
-            found.append({"op": "remove", "path": path})
+            operations.append({"op": "remove", "path": path})
             continue
         for parent, missing in _parents(base, resources, change.section):
             if missing and parent not in made:
                 made.add(parent)
-                found.append({"op": "add", "path": parent, "value": {}})
-        # An amount that is there is replaced by "add", too.
-        found.append({"op": "add", "path": path, "value": str(change.new)})
-    return found
+                operations.append({"op": "add", "path": parent, "value": {}})
+        # "add" also replaces an existing amount.
+        operations.append({"op": "add", "path": path, "value": str(change.new)})
+    return operations
 
 
 def annotation_operations(document: PodDocument, name: str, text: str) -> list[Operation]:
     """Return the operations that set an annotation."""
-    found: list[Operation] = []
+    operations: list[Operation] = []
     if document.metadata.annotations is None:
-        found.append({"op": "add", "path": "/metadata/annotations", "value": {}})
-    found.append({"op": "add", "path": f"/metadata/annotations/{escape(name)}", "value": text})
-    return found
+        operations.append({"op": "add", "path": "/metadata/annotations", "value": {}})
+    operations.append({"op": "add", "path": f"/metadata/annotations/{escape(name)}", "value": text})
+    return operations
 
 
-def _parents(base: str, found: AdmittedResources | None, section: str) -> list[tuple[str, bool]]:
-    """Return the objects a key stands in, and whether they are missing."""
-    inner = getattr(found, section) if found is not None else None
-    return [(base, found is None), (f"{base}/{section}", inner is None)]
+def _parents(base: str, present: AdmittedResources | None, section: str) -> list[tuple[str, bool]]:
+    """Return the parent objects of a key, and whether they are missing."""
+    inner = getattr(present, section) if present is not None else None
+    return [(base, present is None), (f"{base}/{section}", inner is None)]

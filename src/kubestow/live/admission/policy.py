@@ -1,4 +1,4 @@
-"""What admission goes by: whom it changes, how limits follow, which bounds hold."""
+"""The admission policy: which pods it changes, how limits are set, and bounds of requests."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ CHANGED: Final = "kubestow.io/changed"
 WOULD_CHANGE: Final = "kubestow.io/would-change"
 
 LimitRule = Literal["none", "request", "keep", "scale", "untouched", "factor"]
-"""``none``: no limit. ``request``: that of the request. ``keep``: as it is, raised where the
-request goes beyond. ``scale``: in the same proportion to the request as before. ``untouched``: as
-it is, and the request stays below. ``factor``: so many times the request."""
+"""``none``: no limit. ``request``: equal to the request. ``keep``: unchanged, but raised to the
+request. ``scale``: in the same proportion to the request as before. ``untouched``: unchanged, and
+caps the request. ``factor``: a multiple of the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionPolicy:
-    """What admission goes by.
+    """Parameters of admission.
 
     Attributes:
         labels: A pod, and its namespace, must have one of these with the value ``true``.
-        id_labels: Labels that name a workload, the first one found counts.
-        check_namespaces: Ask for the label on the namespace, too, where that is known. The API
+        id_labels: Labels that name a workload; the first one present is used.
+        check_namespaces: Also require the label on the namespace, if that is known. The API
             server's namespaceSelector does the same.
-        dry_run: Change nothing; say what would be changed.
-        frozen: Workloads that are left alone, as ``namespace/kind/name``.
-        cpu_limit: Rule for CPU limits; without one containers use what is idle (Böttcher 2023,
-            3.11).
-        memory_limit: Rule for memory limits; the request's, so that nothing is reclaimed later.
-        cpu_factor: For the rule ``factor``.
-        memory_factor: For the rule ``factor``.
-        keep_guaranteed: Give pods of class Guaranteed limits equal to their requests, whatever
-            the rules say, so that they stay in their class.
-        pod_level: Change containers of pods with resources of their own (``spec.resources``), too.
-        cpu_least_m: Least CPU request, millicores.
-        cpu_most_m: Largest CPU request; ``None`` for any.
-        memory_least_bytes: Least memory request.
-        memory_most_bytes: Largest memory request; ``None`` for any.
-        min_change: Changes below this share of a request are not made.
-        max_age_s: How old the table of learned values may be.
+        dry_run: Change nothing; only report what would be changed.
+        frozen: Workloads that are not changed, as ``namespace/kind/name``.
+        cpu_limit: Rule for CPU limits; without a limit, containers can use idle CPU (Böttcher
+            2023, 3.11).
+        memory_limit: Rule for memory limits; equal to the request, so that no memory is reclaimed.
+        cpu_factor: CPU limit per request, for the rule ``factor``.
+        memory_factor: Memory limit per request, for the rule ``factor``.
+        keep_guaranteed: Give Guaranteed pods limits equal to their requests, regardless of the
+            rules, so that they keep their QoS class.
+        pod_level: Also change containers of pods with pod-level resources (``spec.resources``).
+        cpu_least_m: Minimum CPU request, millicores.
+        cpu_most_m: Maximum CPU request, millicores; ``None`` for no maximum.
+        memory_least_bytes: Minimum memory request, bytes.
+        memory_most_bytes: Maximum memory request, bytes; ``None`` for no maximum.
+        min_change: Changes below this fraction of a request are skipped.
+        max_age_s: Maximum age of the table of learned values, seconds.
     """
 
     labels: tuple[str, ...] = (MANAGED_LABEL,)
@@ -75,7 +75,7 @@ class AdmissionPolicy:
                 raise errors.InputError(resource, f"from {least} to {most}: expected 0 <= a <= b")
 
     def bounds(self) -> dict[str, tuple[int, int | None]]:
-        """Return least and largest request by resource."""
+        """Return minimum and maximum request by resource."""
         return {
             resources.CPU: (self.cpu_least_m, self.cpu_most_m),
             resources.MEMORY: (self.memory_least_bytes, self.memory_most_bytes),
@@ -90,42 +90,42 @@ class AdmissionPolicy:
         return self.cpu_factor if resource == resources.CPU else self.memory_factor
 
     def describe(self) -> str:
-        """Return the rules in a few words."""
+        """Return the rules as a short text."""
         return f"cpu limit {self.cpu_limit}, memory limit {self.memory_limit}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is not as it is by default, as plain values."""
-        plain = asdict(AdmissionPolicy())
+        """Return the parameters that differ from their defaults, as plain values."""
+        defaults = asdict(AdmissionPolicy())
         mine = asdict(self)
-        found = {name: value for name, value in mine.items() if value != plain[name]}
-        return found | ({"frozen": sorted(self.frozen)} if self.frozen else {})
+        changed = {name: value for name, value in mine.items() if value != defaults[name]}
+        return changed | ({"frozen": sorted(self.frozen)} if self.frozen else {})
 
 
 Labels = Mapping[str, str]
 
 
-def why_not(policy: AdmissionPolicy, pod: pods.Pod, around: NamespaceFacts | None) -> str:
-    """Return why a pod is left alone: ``no-label`` or ``frozen``; empty if it is not.
+def why_not(policy: AdmissionPolicy, pod: pods.Pod, namespace: NamespaceFacts | None) -> str:
+    """Return why a pod is not changed: ``no-label`` or ``frozen``; empty if it may be changed.
 
     Args:
-        policy: What admission goes by.
+        policy: The admission policy.
         pod: The pod.
-        around: Its namespace; ``None`` if that is not known, as right after it was made.
+        namespace: Its namespace; ``None`` if that is not known, e.g. just after its creation.
     """
     if not _is_true(pod.labels, policy.labels):
         return "no-label"
-    if policy.check_namespaces and around and not _is_true(around.labels, policy.labels):
+    if policy.check_namespaces and namespace and not _is_true(namespace.labels, policy.labels):
         return "no-label"
     marks = [pod.labels, pod.annotations]
-    marks += [around.labels, around.annotations] if around else []
-    if any(_is_true(found, (FREEZE,)) for found in marks) or _mode(pod, around) == "off":
+    marks += [namespace.labels, namespace.annotations] if namespace else []
+    if any(_is_true(mark, (FREEZE,)) for mark in marks) or _mode(pod, namespace) == "off":
         return "frozen"
     return ""
 
 
-def is_dry(policy: AdmissionPolicy, pod: pods.Pod, around: NamespaceFacts | None) -> bool:
-    """Return whether it is only to be said what would be changed."""
-    return policy.dry_run or _mode(pod, around) == "dry-run"
+def is_dry(policy: AdmissionPolicy, pod: pods.Pod, namespace: NamespaceFacts | None) -> bool:
+    """Return whether changes are only reported."""
+    return policy.dry_run or _mode(pod, namespace) == "dry-run"
 
 
 def is_named(policy: AdmissionPolicy, pod_labels: Labels) -> bool:
@@ -134,15 +134,15 @@ def is_named(policy: AdmissionPolicy, pod_labels: Labels) -> bool:
 
 
 def named(policy: AdmissionPolicy, pod_labels: Labels) -> dict[str, str]:
-    """Return labels with the workload's name under the one label the model knows."""
+    """Return labels with the workload's name under the model's label ``ID_LABEL``."""
     given = next((pod_labels[each] for each in policy.id_labels if pod_labels.get(each)), "")
     return {**pod_labels, pods.ID_LABEL: given} if given else dict(pod_labels)
 
 
-def _mode(pod: pods.Pod, around: NamespaceFacts | None) -> str:
-    """Return the pod's own mode, or else its namespace's."""
-    return pod.annotations.get(MODE) or (around.annotations.get(MODE, "") if around else "")
+def _mode(pod: pods.Pod, namespace: NamespaceFacts | None) -> str:
+    """Return the pod's mode, or else that of its namespace."""
+    return pod.annotations.get(MODE) or (namespace.annotations.get(MODE, "") if namespace else "")
 
 
-def _is_true(found: Labels, names: tuple[str, ...]) -> bool:
-    return any(found.get(name) == "true" for name in names)
+def _is_true(labels: Labels, names: tuple[str, ...]) -> bool:
+    return any(labels.get(name) == "true" for name in names)

@@ -1,6 +1,6 @@
-"""AdmissionReview v1: what is read of a request, and how it is answered.
+"""AdmissionReview v1: decoding of requests and encoding of responses.
 
-Only what is needed is decoded; what newer API servers add is passed over.
+Only needed fields are decoded; unknown fields of newer API servers are skipped.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import msgspec
 
 VERSION: Final = "admission.k8s.io/v1"
 KIND: Final = "AdmissionReview"
-_SHOWN: Final = 80  # characters of a foreign word that a message repeats
-_MOST_WARNING: Final = 120  # what API servers promise not to cut off
+_SHOWN: Final = 80  # characters of input quoted in a message
+_MOST_WARNING: Final = 120  # characters that API servers do not truncate
 
 
 class ReviewError(ValueError):
-    """A body that is no AdmissionReview of version 1; the answer is 400."""
+    """A body that is not an AdmissionReview v1; the response is 400."""
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """What kind of object a request is about."""
+    """The kind of object of a request."""
 
     group: str = ""
     version: str = ""
@@ -30,16 +30,16 @@ class Resource(msgspec.Struct, frozen=True):
 
 
 class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """A request to admit something.
+    """A request to admit an object.
 
     Attributes:
-        uid: Repeated in the answer.
+        uid: Repeated in the response.
         operation: ``CREATE``, ``UPDATE``, ...
-        resource: What kind of object.
+        resource: The kind of object.
         sub_resource: Such as ``resize``; empty for the object itself.
-        namespace: The truth about the object's namespace; its own may be empty.
+        namespace: Authoritative namespace; the object's own may be empty.
         name: Name of the object, if it has one yet.
-        dry_run: Whether the request will not be carried out.
+        dry_run: Whether the request will not be persisted.
         object: The object, not decoded.
     """
 
@@ -88,18 +88,18 @@ def read(body: bytes) -> AdmissionRequest:
     """Read the body of a request.
 
     Raises:
-        ReviewError: If it is no AdmissionReview of version 1.
+        ReviewError: If it is not an AdmissionReview v1.
     """
     try:
-        found = _DECODER.decode(body)
+        review = _DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
         raise ReviewError(f"not an {KIND}: {err}") from None
-    if (found.kind, found.api_version) != (KIND, VERSION):
-        given = f"{found.kind[:_SHOWN]!r} of {found.api_version[:_SHOWN]!r}"
+    if (review.kind, review.api_version) != (KIND, VERSION):
+        given = f"{review.kind[:_SHOWN]!r} of {review.api_version[:_SHOWN]!r}"
         raise ReviewError(f"{given}: expected {KIND} of {VERSION}")
-    if found.request is None or not found.request.uid:
+    if review.request is None or not review.request.uid:
         raise ReviewError("request.uid: is missing")
-    return found.request
+    return review.request
 
 
 def answer(
@@ -108,10 +108,10 @@ def answer(
     warnings: Sequence[str] = (),
     notes: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Return the answer that lets an object through.
+    """Return the response that admits an object.
 
     Args:
-        uid: That of the request.
+        uid: UID of the request.
         patch: Operations of a JSON patch.
         warnings: Shown to whoever sent the object.
         notes: Kept in the API server's audit log.

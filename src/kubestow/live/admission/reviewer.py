@@ -1,4 +1,4 @@
-"""Decides on one pod: who it is, whether it may be changed, what it gets, and what is said."""
+"""Decides on one pod: its workload, whether to change it, the new amounts, and the explanation."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ReviewVerdict:
-    """What becomes of a pod.
+    """The decision on a pod.
 
     Attributes:
         outcome: ``changed``, ``would_change`` or ``unchanged``.
         reason: Why it is unchanged, or ``dry_run``.
         patch: Operations of a JSON patch.
-        warnings: Shown to whoever sent the pod.
-        record: Makes the record of the decision, if there was one to make; not at once, since
-            nobody waits for it.
-        skipped: Why containers were passed over, and how many for each reason.
+        warnings: Shown to the client that created the pod.
+        record: Makes the decision record, if there is one; deferred, since no response needs it.
+        skipped: Number of skipped containers by reason.
     """
 
     outcome: str
@@ -48,13 +47,13 @@ class ReviewVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
-    """What holds for all pods that are alike.
+class _SharedVerdict:
+    """The decision that all similar pods share.
 
     Attributes:
-        verdict: The verdict but for its record.
-        outline: The record but for what is the pod's own; ``None`` if nothing is changed.
-        learned: What was learned of containers that are changed.
+        verdict: The verdict without its record.
+        outline: The record without the pod's own fields; ``None`` if nothing is changed.
+        learned: Recommendations of the changed containers.
     """
 
     verdict: ReviewVerdict
@@ -69,103 +68,113 @@ class Reviewer:
     """Decides on pods.
 
     Args:
-        policy: What to go by.
-        book: What was learned.
-        around: Returns what is known of the cluster.
-        clock: Tells the time, seconds since the epoch.
+        policy: The admission policy.
+        recommendations: Cache of learned recommendations.
+        bounds: Returns the known bounds of the cluster.
+        clock: Seconds since the epoch.
     """
 
     def __init__(
         self,
         policy: AdmissionPolicy,
-        book: LearnedCache,
-        around: Callable[[], caches.NamespaceBounds] = caches.unknown_bounds,
+        recommendations: LearnedCache,
+        bounds: Callable[[], caches.NamespaceBounds] = caches.unknown_bounds,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._policy, self._book, self._around, self._clock = policy, book, around, clock
+        self._policy, self._recommendations, self._bounds, self._clock = (
+            policy,
+            recommendations,
+            bounds,
+            clock,
+        )
         self._pod_reader = manifests.PodReader(most_specs=similar_pods.MOST)
-        self._memory: similar_pods.SimilarPods[_Finding] = similar_pods.SimilarPods(None, around())
+        self._memory: similar_pods.SimilarPods[_SharedVerdict] = similar_pods.SimilarPods(
+            None, bounds()
+        )
 
     def recall(self, request: admission_review.AdmissionRequest) -> ReviewVerdict | None:
-        """Decide on a pod that is like one before; ``None`` if there was none.
+        """Return the cached decision on a similar pod; ``None`` if there is none.
 
-        This takes no longer than to read the request, however long a decision takes.
+        This takes only as long as reading the request.
 
         Raises:
-            InputError: If the pod is not understood.
+            InputError: If the pod is malformed.
         """
         if not request.creates_pod:
             return _NO_CREATION
         memory = self._memory
-        if self._is_stale() or not memory.holds(self._book.table, self._around()):
+        if self._is_stale() or not memory.holds(self._recommendations.table, self._bounds()):
             return None
         document = pod_documents.read(request.object)
-        found = memory.found.get(similar_pods.likeness(request, document, self._policy))
-        return None if found is None else self._verdict(found, request, document)
+        shared = memory.entries.get(similar_pods.pod_key(request, document, self._policy))
+        return None if shared is None else self._verdict(shared, request, document)
 
     def review(self, request: admission_review.AdmissionRequest) -> ReviewVerdict:
         """Decide on one request.
 
         Raises:
-            InputError: If the pod is not understood.
+            InputError: If the pod is malformed.
         """
         if not request.creates_pod:
             return _NO_CREATION
         document = pod_documents.read(request.object)
-        around, table = self._around(), None if self._is_stale() else self._book.table
-        found = self._find(request, document, around, table)
+        bounds, table = self._bounds(), None if self._is_stale() else self._recommendations.table
+        shared = self._decide(request, document, bounds, table)
         if table is not None:
-            self._remember(table, around).keep(
-                similar_pods.likeness(request, document, self._policy), found
+            self._current_memory(table, bounds).keep(
+                similar_pods.pod_key(request, document, self._policy), shared
             )
-        return self._verdict(found, request, document)
+        return self._verdict(shared, request, document)
 
     def _is_stale(self) -> bool:
-        return self._book.table is None or self._book.age_s > self._policy.max_age_s
+        return (
+            self._recommendations.table is None
+            or self._recommendations.age_s > self._policy.max_age_s
+        )
 
-    def _remember(
-        self, table: LearnedTable, around: caches.NamespaceBounds
-    ) -> similar_pods.SimilarPods[_Finding]:
-        """Return the memory of this state of things; that of another one is given up."""
+    def _current_memory(
+        self, table: LearnedTable, bounds: caches.NamespaceBounds
+    ) -> similar_pods.SimilarPods[_SharedVerdict]:
+        """Return the cache of the current state; the cache of another state is dropped."""
         memory = self._memory
-        if not memory.holds(table, around):
-            memory = similar_pods.SimilarPods(table.values, around)
+        if not memory.holds(table, bounds):
+            memory = similar_pods.SimilarPods(table.values, bounds)
             self._memory = memory
         return memory
 
-    def _find(
+    def _decide(
         self,
         request: admission_review.AdmissionRequest,
         document: pod_documents.PodDocument,
-        around: caches.NamespaceBounds,
+        bounds: caches.NamespaceBounds,
         table: LearnedTable | None,
-    ) -> _Finding:
-        """Decide on a pod, whatever its name is."""
+    ) -> _SharedVerdict:
+        """Decide on a pod and all similar ones."""
         pod = self._read(request)
-        namespace = around.namespaces.get(request.namespace)
+        namespace = bounds.namespaces.get(request.namespace)
         why = policy.why_not(self._policy, pod, namespace)
         if not why and (pod.spec.pod_requests or pod.spec.pod_limits):
             why = "" if self._policy.pod_level else "pod-level"
         if why:
-            return _Finding(ReviewVerdict(UNCHANGED, why))
+            return _SharedVerdict(ReviewVerdict(UNCHANGED, why))
         identity = self._identify(pod, document)
         if identity.key in self._policy.frozen:
-            return _Finding(ReviewVerdict(UNCHANGED, "frozen"))
-        learned = _look_up(pod, identity, table)
+            return _SharedVerdict(ReviewVerdict(UNCHANGED, "frozen"))
+        learned = _select_learned(pod, identity, table)
         unknown = "stale" if table is None else "unknown"
         missed = {unknown: len(pod.spec.containers) - len(learned)}
         missed = {reason: count for reason, count in missed.items() if count}
         if not learned:
-            return _Finding(ReviewVerdict(UNCHANGED, unknown, skipped=missed))
+            return _SharedVerdict(ReviewVerdict(UNCHANGED, unknown, skipped=missed))
         mutation = admission_mutation.mutate(
-            pod, learned, self._policy, around.allowed(request.namespace), around.node
+            pod, learned, self._policy, bounds.allowed(request.namespace), bounds.node
         )
         if not mutation.changes:
-            return _Finding(ReviewVerdict(UNCHANGED, "same", skipped=missed))
+            return _SharedVerdict(ReviewVerdict(UNCHANGED, "same", skipped=missed))
         dry = policy.is_dry(self._policy, pod, namespace)
         changed = {change.container for change in mutation.changes}
-        return _Finding(
-            self._tell(request, document, identity, learned, mutation, missed, dry=dry),
+        return _SharedVerdict(
+            self._explain(request, document, identity, learned, mutation, missed, dry=dry),
             explanations.outline(mutation, learned, identity, self._policy, dry=dry),
             {name: value for name, value in learned.items() if name in changed},
         )
@@ -179,7 +188,7 @@ class Reviewer:
         labelled = replace(pod, labels=policy.named(self._policy, pod.labels))
         return identities.identify(labelled, document.metadata.generate_name)
 
-    def _tell(
+    def _explain(
         self,
         request: admission_review.AdmissionRequest,
         document: pod_documents.PodDocument,
@@ -201,27 +210,27 @@ class Reviewer:
 
     def _verdict(
         self,
-        found: _Finding,
+        shared: _SharedVerdict,
         request: admission_review.AdmissionRequest,
         document: pod_documents.PodDocument,
     ) -> ReviewVerdict:
-        """Return the verdict on one pod, with its record unless the request is for show."""
-        if found.outline is None or request.dry_run:
-            return found.verdict
+        """Return the verdict on one pod, with its record unless it is a dry run."""
+        if shared.outline is None or request.dry_run:
+            return shared.verdict
         pod = document.metadata.name or f"{document.metadata.generate_name}*"
-        _LOG.debug("%s/%s: %s", request.namespace, pod, found.outline.outcome)
+        _LOG.debug("%s/%s: %s", request.namespace, pod, shared.outline.outcome)
         record = functools.partial(
-            explanations.record, found.outline, found.learned, pod, request.uid, self._clock()
+            explanations.record, shared.outline, shared.learned, pod, request.uid, self._clock()
         )
-        return replace(found.verdict, record=record)
+        return replace(shared.verdict, record=record)
 
 
-def _look_up(
+def _select_learned(
     pod: pods.Pod, identity: identities.Identity, table: LearnedTable | None
 ) -> dict[str, StoredRecommendation]:
-    """Return what was learned, by container."""
+    """Return learned recommendations by container."""
     if table is None:
         return {}
-    whose = (identity.namespace, identity.kind, identity.name)
-    keys = {each.name: ContainerKey(*whose, each.name) for each in pod.spec.containers}
+    workload = (identity.namespace, identity.kind, identity.name)
+    keys = {each.name: ContainerKey(*workload, each.name) for each in pod.spec.containers}
     return {name: table.values[key] for name, key in keys.items() if key in table.values}

@@ -1,7 +1,7 @@
-"""Pods that are alike, remembered with what was found for the first of them.
+"""A cache of decisions for similar pods.
 
-The pods of a rollout differ in their names, and a decision goes by everything else: so it is worked
-out once, and again when what was learned or what is known of the cluster has changed.
+The pods of a rollout differ only in their names, and a decision depends on everything else: it is
+made once, and again after learned values or the bounds of the cluster have changed.
 """
 
 from __future__ import annotations
@@ -19,49 +19,49 @@ from kubestow.live.admission.review import AdmissionRequest
 from kubestow.live.caches import NamespaceBounds
 from kubestow.model.keys import ContainerKey
 
-MOST: Final = 1000  # pods that are not alike
+MOST: Final = 1000  # distinct pods
 _MOST_KEY_BYTES: Final = 2**14
 _ENCODER: Final = msgspec.json.Encoder()
 
-Finding = TypeVar("Finding")
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, slots=True)
-class SimilarPods(Generic[Finding]):
-    """What was found from one state of things.
+class SimilarPods(Generic[Entry]):
+    """Decisions made with one state of learned values and bounds.
 
     Attributes:
-        values: What was learned then.
-        around: What was known of the cluster then.
-        found: Findings by likeness.
+        values: Learned values of that state.
+        bounds: Bounds of the cluster in that state.
+        entries: Decisions by pod key.
     """
 
     values: Mapping[ContainerKey, object] | None
-    around: NamespaceBounds
-    found: dict[bytes, Finding] = field(default_factory=dict)
+    bounds: NamespaceBounds
+    entries: dict[bytes, Entry] = field(default_factory=dict)
 
-    def holds(self, table: LearnedTable | None, around: NamespaceBounds) -> bool:
-        """Return whether things are as they were; a table that was read again may be the same."""
-        return self.around is around and self.values is (table.values if table else None)
+    def holds(self, table: LearnedTable | None, bounds: NamespaceBounds) -> bool:
+        """Return whether the state is unchanged; a table that was read again may be the same."""
+        return self.bounds is bounds and self.values is (table.values if table else None)
 
-    def keep(self, likeness: bytes, finding: Finding) -> None:
-        """Remember something; what is too large or too much is forgotten."""
-        if len(likeness) <= _MOST_KEY_BYTES:
-            if len(self.found) >= MOST:
-                self.found.clear()
-            self.found[likeness] = finding
+    def keep(self, key: bytes, decision: Entry) -> None:
+        """Cache a decision; large keys are skipped, and a full cache is cleared."""
+        if len(key) <= _MOST_KEY_BYTES:
+            if len(self.entries) >= MOST:
+                self.entries.clear()
+            self.entries[key] = decision
 
 
-def likeness(request: AdmissionRequest, document: PodDocument, policy: AdmissionPolicy) -> bytes:
-    """Return what two pods have in common that are decided on alike.
+def pod_key(request: AdmissionRequest, document: PodDocument, policy: AdmissionPolicy) -> bytes:
+    """Return the cache key of a pod: everything that its decision depends on.
 
     Args:
-        request: What is asked.
+        request: The admission request.
         document: The pod.
-        policy: Says which labels name a workload.
+        policy: Defines the labels that name a workload.
     """
     metadata = document.metadata
-    # A pod without label and controller may be known by its own name (``identities.identify``).
+    # A pod without label and controller may be identified by its name (``identities.identify``).
     controlled = any(owner.controller for owner in metadata.owner_references or ())
     if controlled or is_named(policy, document.labels):
         metadata = msgspec.structs.replace(metadata, name="")
