@@ -127,9 +127,11 @@ def _served(term: str, decision: str, count: int) -> Iterator[int]:
 def _serve(term: str, decision: str, count: int, told: Connection) -> None:
     cache = cluster.ClusterCache(versions.scheduler_features())
     cache.replace("Node", [nodes.document(_name(i), OFFER) for i in range(count)])
-    judge = decisions.TermDecider(cache, registry.make_term(term), None, _forget, decision=decision)
+    decider = decisions.TermDecider(
+        cache, registry.make_term(term), None, _forget, decision=decision
+    )
     metrics = telemetry.Telemetry("extender")
-    edge = app.ExtenderApp(judge, metrics)
+    edge = app.ExtenderApp(decider, metrics)
     chosen = settings.ServerSettings(drain_s=0.0, grace_s=1.0)
     server = running.Server(edge.routes(), chosen, metrics, quick=edge.handlers())
     told.send(server.port)

@@ -44,7 +44,7 @@ class Binder:
 @contextlib.contextmanager
 def _served(scene: scenes.Scene, binder: Any = None) -> Iterator[httpx.Client]:
     metrics = telemetry.Telemetry("extender")
-    edge = app.ExtenderApp(scene.judge, metrics, binder)
+    edge = app.ExtenderApp(scene.decider, metrics, binder)
     chosen = settings.ServerSettings(drain_s=0.0, grace_s=1.0)
     with (
         running.in_background(

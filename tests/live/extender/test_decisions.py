@@ -55,7 +55,7 @@ class Scene:
         self.makers: list[Callable[[], DecisionRecord]] = []
         self.now_s = 100.0
         self.term = term or FreeCpu()
-        self.judge = decisions.TermDecider(
+        self.decider = decisions.TermDecider(
             self.cache, self.term, None, self.makers.append, lambda: self.now_s, decision=decision
         )
 
@@ -66,7 +66,7 @@ class Scene:
 
 def _question(*names: str, uid: str = "new", cpu: str = "500m") -> messages.ExtenderArgs:
     document = {"Pod": made.make_pod(uid, cpu=cpu), "Nodes": None, "NodeNames": list(names)}
-    return messages.read_question(msgspec.json.encode(document))
+    return messages.read_args(msgspec.json.encode(document))
 
 
 def _scores(result: list[messages.HostPriority]) -> dict[str, int]:
@@ -74,48 +74,48 @@ def _scores(result: list[messages.HostPriority]) -> dict[str, int]:
 
 
 def test_nodes_that_do_not_pass_are_named_with_the_reason() -> None:
-    result = Scene().judge.filter(_question("n0", "n1", "n2"))
+    result = Scene().decider.filter(_question("n0", "n1", "n2"))
     assert result.node_names == ["n0", "n1"]
     assert result.failed_nodes == {"n2": "0m are free"}
 
 
 def test_scores_of_zero_are_left_out() -> None:
     # Free: 4000m, 2000m, 0: stretched to 10, 5, 0.
-    result = Scene().judge.prioritize(_question("n0", "n1", "n2"))
+    result = Scene().decider.prioritize(_question("n0", "n1", "n2"))
     assert _scores(result) == {"n0": 10, "n1": 5}
 
 
 def test_a_node_the_cache_does_not_know_passes_without_a_score() -> None:
     scene = Scene()
-    assert scene.judge.filter(_question("n2", "new", "n0")).node_names == ["new", "n0"]
-    assert _scores(scene.judge.prioritize(_question("new", "n0"))) == {"n0": 10}
-    assert scene.judge.unknown == 2
+    assert scene.decider.filter(_question("n2", "new", "n0")).node_names == ["new", "n0"]
+    assert _scores(scene.decider.prioritize(_question("new", "n0"))) == {"n0": 10}
+    assert scene.decider.unknown == 2
 
 
 def test_prioritize_goes_on_from_the_filter_about_the_same_pod_and_nodes() -> None:
     term = FreeCpu()
     scene = Scene(term)
-    scene.judge.filter(_question("n0", "n1"))
-    scene.judge.prioritize(_question("n0", "n1"))
+    scene.decider.filter(_question("n0", "n1"))
+    scene.decider.prioritize(_question("n0", "n1"))
     assert term.asked == 1
-    scene.judge.prioritize(_question("n0", "n1"))
+    scene.decider.prioritize(_question("n0", "n1"))
     assert term.asked == 2  # it is used once
-    scene.judge.filter(_question("n0", "n1"))
-    scene.judge.prioritize(_question("n0"))
-    scene.judge.filter(_question("n0", "n1"))
-    scene.judge.prioritize(_question("n0", "n1", uid="other"))
+    scene.decider.filter(_question("n0", "n1"))
+    scene.decider.prioritize(_question("n0"))
+    scene.decider.filter(_question("n0", "n1"))
+    scene.decider.prioritize(_question("n0", "n1", uid="other"))
     assert term.asked == 6
 
 
 def test_the_next_pod_of_a_burst_sees_where_the_last_one_goes() -> None:
     scene = Scene()
     for uid in ("p0", "p1", "p2", "p3"):
-        scene.judge.prioritize(_question("n0", "n1", uid=uid))
+        scene.decider.prioritize(_question("n0", "n1", uid=uid))
     # 4000m and 2000m free, pods of 500m: the first four all go to n0.
-    scene.judge.settle()
+    scene.decider.settle()
     assert made.requested_m(scene.cache, "n0") == 2000
     # Now both have 2000m left and n1 has fewer pods: 9 and 10, without the 9 that both have.
-    assert _scores(scene.judge.prioritize(_question("n0", "n1", uid="p4"))) == {"n1": 1}
+    assert _scores(scene.decider.prioritize(_question("n0", "n1", uid="p4"))) == {"n1": 1}
 
 
 def test_a_burst_is_spread_though_the_watch_says_nothing() -> None:
@@ -123,31 +123,31 @@ def test_a_burst_is_spread_though_the_watch_says_nothing() -> None:
     scene.cache.replace("Pod", [])
     went = []
     for uid in (f"p{number}" for number in range(9)):
-        scores = _scores(scene.judge.prioritize(_question("n0", "n1", "n2", uid=uid)))
+        scores = _scores(scene.decider.prioritize(_question("n0", "n1", "n2", uid=uid)))
         went += [name for name, score in scores.items() if score == max(scores.values())]
     assert sorted(went) == ["n0"] * 3 + ["n1"] * 3 + ["n2"] * 3
 
 
 def test_a_pod_with_one_node_left_is_assumed_there_without_scores() -> None:
     scene = Scene()
-    scene.judge.filter(_question("n0", "n2"))
-    scene.judge.settle()
+    scene.decider.filter(_question("n0", "n2"))
+    scene.decider.settle()
     assert made.requested_m(scene.cache, "n0") == 500
 
 
 def test_assumptions_end_when_nothing_comes_of_them() -> None:
     scene = Scene()
-    scene.judge.prioritize(_question("n0"))
-    scene.judge.settle()
+    scene.decider.prioritize(_question("n0"))
+    scene.decider.settle()
     assert made.requested_m(scene.cache, "n0") == 500
     scene.now_s += decisions.ASSUMED_MOST_S + 1
-    scene.judge.tidy()
+    scene.decider.tidy()
     assert made.requested_m(scene.cache, "n0") == 0
 
 
 def test_every_choice_is_recorded() -> None:
     scene = Scene()
-    scene.judge.prioritize(_question("n0", "n1", "unknown"))
+    scene.decider.prioritize(_question("n0", "n1", "unknown"))
     (record,) = scene.records
     assert (record.kind, record.subject) == ("placing", "pod/default/new")
     assert (record.policy, record.outcome, record.time) == ("free-cpu", "n0", 100.0)
@@ -158,30 +158,32 @@ def test_every_choice_is_recorded() -> None:
 
 def test_a_pod_that_fits_nowhere_is_recorded_with_the_reasons() -> None:
     scene = Scene()
-    assert scene.judge.filter(_question("n2")).node_names == []
+    assert scene.decider.filter(_question("n2")).node_names == []
     (record,) = scene.records
     assert (record.outcome, record.rejected) == (None, {"0m are free": "1 nodes"})
 
 
 def test_measured_loads_count_instead_of_requests() -> None:
     scene = Scene()
-    book = loads.NodeLoads()
-    book.measure(
+    node_loads = loads.NodeLoads()
+    node_loads.measure(
         {
             name: loads.MeasuredLoads({"cpu": cpu_m}, 90.0)
             for name, cpu_m in (("n0", 3000.0), ("n1", 100.0), ("n2", 4000.0))
         }
     )
-    judge = decisions.TermDecider(scene.cache, FreeCpu(), book, scene.makers.append, lambda: 100.0)
+    decider = decisions.TermDecider(
+        scene.cache, FreeCpu(), node_loads, scene.makers.append, lambda: 100.0
+    )
     # Free: 1000m and 3900m.
-    assert _scores(judge.prioritize(_question("n0", "n1"))) == {"n1": 10}
+    assert _scores(decider.prioritize(_question("n0", "n1"))) == {"n1": 10}
 
 
 @pytest.mark.parametrize("name", registry.TERMS)
 def test_every_term_can_be_asked(name: str) -> None:
     scene = Scene(registry.make_term(name))
-    kept = json.loads(messages.write(scene.judge.filter(_question("n0", "n1"))))
-    result = scene.judge.prioritize(_question("n0", "n1"))
+    kept = json.loads(messages.write(scene.decider.filter(_question("n0", "n1"))))
+    result = scene.decider.prioritize(_question("n0", "n1"))
     assert set(kept["nodenames"]) <= {"n0", "n1"}
     assert (len(kept["nodenames"]) == 1) is registry.TERMS.get(name).decisive
     assert all(0 <= each.score <= 10 for each in result)
@@ -218,7 +220,7 @@ def test_what_a_term_leaves_that_decides_alone_is_what_the_simulated_scheduler_t
     profile = catalog.profile_of_term(name, catalog.ALONE)
     scheduler = scheduler_scheduler.Scheduler(profile, made.FEATURES)
     wanted = scheduler.place(pod, scene.cache.state).node
-    left = scene.judge.filter(messages.read_question(asked)).node_names
+    left = scene.decider.filter(messages.read_args(asked)).node_names
     assert isinstance(left, list)
     if wanted is None:  # clbp refuses nodes that would be full
         assert left == []
@@ -230,7 +232,7 @@ def test_what_a_term_leaves_that_decides_alone_is_what_the_simulated_scheduler_t
 
 def test_a_term_that_decides_alone_tells_why_others_were_refused() -> None:
     scene = Scene(decision=catalog.ALONE)
-    result = scene.judge.filter(_question("n0", "n1", "n2"))
+    result = scene.decider.filter(_question("n0", "n1", "n2"))
     assert (result.node_names, result.failed_nodes) == (["n0"], {"n2": "0m are free"})
     (record,) = scene.records
     assert [each.name for each in record.candidates] == ["n0", "n1"]
@@ -261,7 +263,7 @@ def test_a_shortlist_is_what_the_simulated_scheduler_chooses_from(
     pod = scene.cache.read_pod(msgspec.json.encode(document)).pod
     profile = catalog.profile_of_term(name, catalog.SHORTLIST)
     result = scheduler_scheduler.Scheduler(profile, made.FEATURES).place(pod, scene.cache.state)
-    left = scene.judge.filter(messages.read_question(asked)).node_names
+    left = scene.decider.filter(messages.read_args(asked)).node_names
     assert left == [result.nodes[row] for row in result.feasible]
     assert result.node is None or result.node in left
     assert owner == "ReplicaSet" or len(left) <= 1
@@ -270,9 +272,9 @@ def test_a_shortlist_is_what_the_simulated_scheduler_chooses_from(
 def test_a_shortlist_is_recorded_and_counted_where_the_term_finds_it_best() -> None:
     scene = Scene(decision=catalog.SHORTLIST)
     # Free: 4000m, 2000m, 0: stretched to 10, 5, 0; within a point of the best there is one.
-    result = scene.judge.filter(_question("n0", "n1", "n2"))
+    result = scene.decider.filter(_question("n0", "n1", "n2"))
     assert (result.node_names, result.failed_nodes) == (["n0"], {"n2": "0m are free"})
-    scene.judge.settle()
+    scene.decider.settle()
     assert made.requested_m(scene.cache, "n0") == 500
     (record,) = scene.records
     assert record.outcome == "n0"
@@ -280,10 +282,10 @@ def test_a_shortlist_is_recorded_and_counted_where_the_term_finds_it_best() -> N
 
 def test_a_decisive_term_is_recorded_and_assumed_where_it_sends_the_pod() -> None:
     scene = Scene(registry.make_term("vector-dot"))
-    names = scene.judge.filter(_question("n0", "n1", "new")).node_names
+    names = scene.decider.filter(_question("n0", "n1", "new")).node_names
     assert isinstance(names, list)
     (left,) = names
-    scene.judge.settle()
+    scene.decider.settle()
     assert made.requested_m(scene.cache, left) == {"n0": 500, "n1": 2500}[left]
     (record,) = scene.records
     assert (record.outcome, record.numbers["unknown"]) == (left, 1.0)
@@ -291,6 +293,6 @@ def test_a_decisive_term_is_recorded_and_assumed_where_it_sends_the_pod() -> Non
 
 def test_nodes_pass_a_decisive_term_that_knows_none_of_them() -> None:
     scene = Scene(registry.make_term("vector-dot"))
-    result = scene.judge.filter(_question("new", "newer"))
+    result = scene.decider.filter(_question("new", "newer"))
     assert json.loads(messages.write(result)) == {"nodenames": ["new", "newer"]}
     assert not scene.records

@@ -20,17 +20,17 @@ def _read(name: str) -> bytes:
 @pytest.mark.parametrize("mode", ["nodenames", "nodes"])
 @pytest.mark.parametrize("verb", ["filter", "prioritize"])
 def test_recorded_questions_are_read(verb: str, mode: str) -> None:
-    question = messages.read_question(_read(f"{verb}-{mode}-request"))
+    args = messages.read_args(_read(f"{verb}-{mode}-request"))
     sent = json.loads(_read(f"{verb}-{mode}-request"))
     names = sent["NodeNames"] or [node["metadata"]["name"] for node in sent["Nodes"]["items"]]
-    assert messages.node_names(question) == names
-    assert messages.read_pod(question.pod).metadata.uid == sent["Pod"]["metadata"]["uid"]
+    assert messages.node_names(args) == names
+    assert messages.read_pod(args.pod).metadata.uid == sent["Pod"]["metadata"]["uid"]
 
 
 def test_names_are_answered_by_names() -> None:
-    question = messages.read_question(_read("filter-nodenames-request"))
-    names = messages.node_names(question)
-    result = messages.answer(question, [1, 3], {names[0]: "full"})
+    args = messages.read_args(_read("filter-nodenames-request"))
+    names = messages.node_names(args)
+    result = messages.answer(args, [1, 3], {names[0]: "full"})
     assert json.loads(messages.write(result)) == {
         "nodenames": [names[1], names[3]],
         "failedNodes": {names[0]: "full"},
@@ -38,15 +38,15 @@ def test_names_are_answered_by_names() -> None:
 
 
 def test_whole_nodes_are_handed_back_as_they_came() -> None:
-    question = messages.read_question(_read("filter-nodes-request"))
+    args = messages.read_args(_read("filter-nodes-request"))
     sent = json.loads(_read("filter-nodes-request"))["Nodes"]["items"]
-    result = json.loads(messages.write(messages.answer(question, [2], {})))
+    result = json.loads(messages.write(messages.answer(args, [2], {})))
     assert result == {"nodes": {"items": [sent[2]]}}
 
 
 def test_keys_are_those_of_a_recorded_answer() -> None:
-    question = messages.read_question(_read("filter-nodenames-request"))
-    result = json.loads(messages.write(messages.answer(question, [0], {"x": "y"})))
+    args = messages.read_args(_read("filter-nodenames-request"))
+    result = json.loads(messages.write(messages.answer(args, [0], {"x": "y"})))
     assert result.keys() <= json.loads(_read("filter-nodenames-response")).keys()
     scores = json.loads(messages.write([messages.HostPriority("n", 7)]))
     assert scores[0].keys() == json.loads(_read("prioritize-nodenames-response"))[0].keys()
@@ -63,4 +63,4 @@ def test_bindings_are_spelled_as_in_go() -> None:
 )
 def test_what_is_no_question_is_refused(text: bytes) -> None:
     with pytest.raises(msgspec.MsgspecError):
-        messages.read_question(text)
+        messages.read_args(text)

@@ -1,4 +1,4 @@
-"""What is known of the cluster: nodes and pods by watches, loads, bounds of namespaces."""
+"""Caches of the cluster: nodes and pods by watches, node loads, bounds of namespaces."""
 
 from kubestow.live.caches.cluster import NODES, PATHS, PODS, ClusterCache
 from kubestow.live.caches.loads import NodeLoads

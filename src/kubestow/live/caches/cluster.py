@@ -1,9 +1,9 @@
-"""The cluster as policies see it, kept in step with the API server.
+"""The cluster as policies see it, kept in sync with the API server.
 
-Watches hand in objects as they change; ``state`` is the ``ClusterState`` of this moment. Pods are
-counted in and out one by one; the arrays are laid out anew only when nodes come, go, or offer
-something else. An object that cannot be read is left out and counted, never fatal: what other
-clients write must not stop a server.
+Watches pass objects as they change; ``state`` is the current ``ClusterState``. Pods are added and
+removed one by one; the arrays are rebuilt only when nodes are added, removed, or change their
+allocatable resources, labels or images. A malformed object is skipped and counted, never fatal: an
+object of another client must not stop a server.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ Document = dict[str, Any]
 class _Kept:
     pod: pods.Pod
     version: str
-    row: int | None = None  # where it is counted
-    assumed_s: float | None = None  # since when it is taken to be there without proof
+    row: int | None = None  # row of the node where it is counted
+    assumed_s: float | None = None  # since when it is assumed on its node without confirmation
 
 
 @dataclass(slots=True)
 class _Objects:
-    """Objects of the kinds that only stand around nodes and pods, by namespace and name."""
+    """Objects of all kinds other than nodes and pods, by uid."""
 
     namespaces: dict[str, workloads.Namespace] = field(default_factory=dict)
     services: dict[str, workloads.Service] = field(default_factory=dict)
@@ -55,26 +55,26 @@ class _Objects:
 
 
 class ClusterCache:
-    """Nodes, pods and what stands around them."""
+    """Nodes, pods and related objects."""
 
     def __init__(self, features: profiles.SchedulerFeatures) -> None:
         self._features = features
         self._nodes: dict[str, nodes.Node] = {}
         self._pods: dict[str, _Kept] = {}  # by uid
-        self._around = _Objects()
+        self._others = _Objects()
         self._pod_reader = manifests.PodReader()
         self._state = self._laid_out()
-        self._laid = True  # the arrays fit the nodes
+        self._laid = True  # the arrays match the nodes
         self._learned = True  # the state's cluster has all services and controllers
-        self.unreadable: dict[str, int] = {}  # objects left out, by kind
+        self.unreadable: dict[str, int] = {}  # skipped objects by kind
         self.on_placed: Callable[[str, pods.Pod], None] = _ignore
-        """Called with uid and pod when one turns up on a node, assumed ones included."""
+        """Called with uid and pod when a pod is placed on a node, including assumed ones."""
         self.on_removed: Callable[[str], None] = _ignore
         """Called with its uid when a pod leaves its node."""
 
     @property
     def state(self) -> states.ClusterState:
-        """The cluster of this moment; valid until the next change is handed in."""
+        """The current cluster; valid until the next change."""
         if not self._laid:
             self._lay_out()
         if not self._learned:
@@ -84,7 +84,7 @@ class ClusterCache:
 
     @property
     def pod_count(self) -> int:
-        """How many pods occupy or want a node."""
+        """Number of pods, running or pending."""
         return len(self._pods)
 
     def pod(self, uid: str) -> pods.Pod | None:
@@ -93,23 +93,23 @@ class ClusterCache:
         return None if kept is None else kept.pod
 
     def documents(self, kind: str) -> list[Document]:
-        """Return the objects of a kind that is kept as it came (HPAs, disruption budgets)."""
-        return list(self._around.documents.get(kind, {}).values())
+        """Return the objects of a kind that is kept undecoded (HPAs, disruption budgets)."""
+        return list(self._others.documents.get(kind, {}).values())
 
     def sink(self, kind: str) -> KindSink:
-        """Return where a watch of one kind hands in objects."""
+        """Return the sink for a watch of one kind."""
         return KindSink(self, kind)
 
-    def replace(self, kind: str, found: list[Document]) -> None:
-        """Take a whole list for what there is of a kind."""
-        here = {_uid(kind, document): document for document in found}
+    def replace(self, kind: str, documents: list[Document]) -> None:
+        """Replace all objects of a kind."""
+        here = {_uid(kind, document): document for document in documents}
         for uid in self._known(kind) - here.keys():
             self._drop(kind, uid)
-        for document in found:
+        for document in documents:
             self.put(kind, document)
 
     def put(self, kind: str, document: Document) -> None:
-        """Take an object that is new or changed."""
+        """Add or update an object."""
         entry = decoding.Field(document, kind)
         try:
             if kind == NODES:
@@ -118,34 +118,34 @@ class ClusterCache:
                 version = str(document["metadata"].get("resourceVersion", ""))
                 self._put_pod(_uid(kind, document), version, self._pod_reader.read(entry))
             else:
-                self._put_around(kind, entry, document)
+                self._put_other(kind, entry, document)
         except errors.InputError:
             self.unreadable[kind] = self.unreadable.get(kind, 0) + 1
             self._drop(kind, _uid(kind, document))
 
     def remove(self, kind: str, document: Document) -> None:
-        """Take an object for gone."""
+        """Remove an object."""
         self._drop(kind, _uid(kind, document))
 
     def put_pod(self, text: bytes) -> None:
-        """Take a pod that is new or changed, as JSON: the quick way for what comes most often."""
+        """Add or update a pod from JSON: the fast path for the most frequent change."""
         try:
-            found = self._pod_reader.read_json(text)
+            reading = self._pod_reader.read_json(text)
         except errors.InputError:
             self.unreadable[PODS] = self.unreadable.get(PODS, 0) + 1
             self.remove_pod(text)
             return
-        self._put_pod(found.uid, found.version, found.pod)
+        self._put_pod(reading.uid, reading.version, reading.pod)
 
     def remove_pod(self, text: bytes) -> None:
-        """Take a pod for gone, as JSON."""
+        """Remove a pod, given as JSON."""
         self._take_pod(manifests.read_uid(text))
 
     def read_pod(self, text: bytes) -> manifests.PodReading:
-        """Read a pod from JSON as the cache reads its own, and keep nothing of it.
+        """Read a pod from JSON as the cache does, without storing it.
 
         Raises:
-            InputError: If it is no pod.
+            InputError: If it is not a pod.
         """
         return self._pod_reader.read_json(text)
 
@@ -157,13 +157,13 @@ class ClusterCache:
         return set(self._table(kind))
 
     def _table(self, kind: str) -> dict[str, Any]:
-        around = self._around
+        others = self._others
         if kind == NAMESPACES:
-            return around.namespaces
+            return others.namespaces
         if kind == SERVICES:
-            return around.services
+            return others.services
         tables: dict[str, dict[str, Any]] = (
-            around.controllers if kind in manifests.KINDS else around.documents
+            others.controllers if kind in manifests.KINDS else others.documents
         )
         return tables.setdefault(kind, {})
 
@@ -187,12 +187,12 @@ class ClusterCache:
     def _put_pod(self, uid: str, version: str, pod: pods.Pod) -> None:
         known = self._pods.get(uid)
         if known is not None and version and known.version == version:
-            return  # a new list of what is known
+            return  # a new list repeats known pods
         if pod.status.finished:
             self._take_pod(uid)
             return
         if known is not None and known.assumed_s is not None and not pod.node_name:
-            known.version = version  # still on its way to where it is assumed to be
+            known.version = version  # not yet bound to its assumed node
             return
         if known is not None and _counts_as(known.pod) == _counts_as(pod):
             known.pod, known.version, known.assumed_s = pod, version, None
@@ -208,20 +208,20 @@ class ClusterCache:
             self.on_placed(uid, kept.pod)
 
     def assume(self, uid: str, pod: pods.Pod, node: str, now_s: float) -> None:
-        """Count a pod on a node before the API server says that it is there.
+        """Count a pod on a node before the API server confirms it.
 
-        Between two pods in a burst the watch has not shown yet where the first one went. What the
-        watch says in the end counts; until then, or until ``forget_assumed``, this does.
+        In a burst, the next pod comes before the watch shows where the previous one went. The
+        assumption holds until the watch reports the pod's node, or until ``forget_assumed``.
         """
         known = self._pods.get(uid)
         if known is not None and known.assumed_s is None and known.pod.node_name:
-            return  # it is somewhere already
+            return  # it is already on a node
         version = "" if known is None else known.version
         self._take_pod(uid)
         self._keep(uid, _Kept(replace(pod, node_name=node), version, assumed_s=now_s))
 
     def forget_assumed(self, before_s: float) -> int:
-        """Take pods that were assumed before a time for waiting again; return how many."""
+        """Treat pods assumed before a time as pending again; return their number."""
         stale = [
             (uid, kept)
             for uid, kept in self._pods.items()
@@ -247,7 +247,7 @@ class ClusterCache:
         if known.pod.node_name:
             self.on_removed(uid)
 
-    def _put_around(self, kind: str, entry: decoding.Field, document: Document) -> None:
+    def _put_other(self, kind: str, entry: decoding.Field, document: Document) -> None:
         uid = _uid(kind, document)
         made: Any = document
         if kind == NAMESPACES:
@@ -262,14 +262,16 @@ class ClusterCache:
 
     def _cluster(self) -> clusters.Cluster:
         controllers = {
-            (found.api_version, kind, found.namespace, found.name): found
-            for kind, table in self._around.controllers.items()
-            for found in table.values()
+            (workload.api_version, kind, workload.namespace, workload.name): workload
+            for kind, table in self._others.controllers.items()
+            for workload in table.values()
         }
         return clusters.Cluster(
             nodes=tuple(self._nodes.values()),
-            namespaces={found.name: found for found in self._around.namespaces.values()},
-            services=tuple(self._around.services.values()),
+            namespaces={
+                namespace.name: namespace for namespace in self._others.namespaces.values()
+            },
+            services=tuple(self._others.services.values()),
             controllers=controllers,
         )
 
@@ -288,23 +290,23 @@ class ClusterCache:
 
 @dataclass(frozen=True, slots=True)
 class KindSink:
-    """Hands objects of one kind to the cache."""
+    """Passes objects of one kind to the cache."""
 
     cache: ClusterCache
     kind: str
 
-    def replace(self, found: list[Document]) -> None:
-        """Take a whole list."""
-        self.cache.replace(self.kind, found)
+    def replace(self, objects: list[Document]) -> None:
+        """Replace all objects."""
+        self.cache.replace(self.kind, objects)
 
     def apply(self, change: str, text: bytes) -> None:
-        """Take one change."""
+        """Apply one change."""
         gone = change == "DELETED"
         if self.kind == PODS:
             (self.cache.remove_pod if gone else self.cache.put_pod)(text)
             return
-        found = msgspec.json.decode(text)
-        (self.cache.remove if gone else self.cache.put)(self.kind, found)
+        document = msgspec.json.decode(text)
+        (self.cache.remove if gone else self.cache.put)(self.kind, document)
 
 
 def _ignore(*_: object) -> None:
@@ -312,7 +314,7 @@ def _ignore(*_: object) -> None:
 
 
 def _uid(kind: str, document: Document) -> str:
-    """Return what an object is kept under; nodes are known by their name, as pods name them."""
+    """Return the key of an object: the name of a node, since pods refer to it, else the uid."""
     metadata = document["metadata"]
     return str(metadata["name"] if kind == NODES else metadata["uid"])
 
@@ -322,5 +324,5 @@ def _offer(node: nodes.Node) -> tuple[object, ...]:
 
 
 def _counts_as(pod: pods.Pod) -> tuple[object, ...]:
-    """Return all of a pod that the arrays and groups depend on."""
+    """Return the parts of a pod that the arrays and groups depend on."""
     return pod.node_name, pod.labels, pod.terminating, pod.spec, pod.status.containers

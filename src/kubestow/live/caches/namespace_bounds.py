@@ -1,8 +1,7 @@
-"""What lies around a new pod: its namespace with LimitRanges and quotas, and the largest node.
+"""Bounds for new pods: LimitRanges and quotas of their namespace, and the largest node.
 
-Without it admission still works, and goes by the pod alone. With it no pod is given what its
-namespace would refuse or no node has. All of it is read in the background; an admission looks at
-what was read last.
+Admission works without them, on the pod alone. With them, no pod gets requests that its namespace
+would reject or no node can hold. They are read in the background; admission uses the last values.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from kubestow.live.api import ApiError
 from kubestow.model import decoding, errors, limit_ranges, quantities, resources
 from kubestow.model.limit_ranges import LimitRangeItem, PodBounds
 
-LOOK_S: Final = 30.0
-_PAGE: Final = 100  # objects a question; decoding a page must not hold up requests
+REFRESH_S: Final = 30.0
+_PAGE: Final = 100  # objects; decoding a page must not delay requests
 _MOST_PAGES: Final = 1000
 _BOTH: Final = (resources.CPU, resources.MEMORY)
 _LOG = logging.getLogger(__name__)
@@ -34,12 +33,12 @@ class NamespaceFacts:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceBounds:
-    """What is known of the cluster; empty where nothing is.
+    """Known bounds of the cluster; empty if nothing is known.
 
     Attributes:
         namespaces: Labels and annotations by name.
-        bounds: What namespaces allow, by name; those that allow everything are not in it.
-        node: Largest CPU and memory any schedulable node can give.
+        bounds: Bounds of namespaces by name; unbounded namespaces are not included.
+        node: Largest allocatable CPU and memory of any schedulable node.
     """
 
     namespaces: Mapping[str, NamespaceFacts] = field(default_factory=dict)
@@ -47,7 +46,7 @@ class NamespaceBounds:
     node: Mapping[str, int] | None = None
 
     def allowed(self, namespace: str) -> PodBounds:
-        """Return what a namespace allows."""
+        """Return the bounds of a namespace."""
         return self.bounds.get(namespace, _ANYTHING)
 
 
@@ -57,7 +56,7 @@ Documents = Iterable[Mapping[str, Any]]
 
 
 def unknown_bounds() -> NamespaceBounds:
-    """Return what is known where nobody looks: nothing."""
+    """Return empty bounds, for hosts without a cluster."""
     return _NOTHING
 
 
@@ -71,21 +70,21 @@ class BoundsReader(Protocol):
 def read_bounds(
     namespaces: Documents, ranges: Documents, quotas: Documents, nodes: Documents
 ) -> NamespaceBounds:
-    """Read lists of objects.
+    """Compute bounds from lists of objects.
 
     Raises:
-        InputError: If one is not understood.
+        InputError: If an object is malformed.
     """
     items: dict[str, list[decoding.Field]] = {}
     for document in ranges:
-        found = decoding.Field(document, "LimitRange")
-        items.setdefault(found["metadata"]["namespace"].text(), []).extend(
-            found["spec"]["limits"].items()
+        limit_range = decoding.Field(document, "LimitRange")
+        items.setdefault(limit_range["metadata"]["namespace"].text(), []).extend(
+            limit_range["spec"]["limits"].items()
         )
     left: dict[str, dict[str, int]] = {}
     for document in quotas:
-        found = decoding.Field(document, "ResourceQuota")
-        _add_quota(found, left.setdefault(found["metadata"]["namespace"].text(), {}))
+        quota = decoding.Field(document, "ResourceQuota")
+        _add_quota(quota, left.setdefault(quota["metadata"]["namespace"].text(), {}))
     return NamespaceBounds(
         namespaces=dict(_namespace(decoding.Field(each, "Namespace")) for each in namespaces),
         bounds={name: _bounds(items.get(name, []), left.get(name, {})) for name in {*items, *left}},
@@ -94,55 +93,55 @@ def read_bounds(
 
 
 class BoundsWatcher:
-    """Reads the surroundings again and again.
+    """Reads the bounds periodically.
 
     Args:
-        client: Asks the API server.
-        count: Told ``ok`` or ``failed`` after each look.
+        client: Client of the API server.
+        count: Called with ``ok`` or ``failed`` after each read.
     """
 
     def __init__(self, client: BoundsReader, count: Callable[[str], None] = lambda _: None) -> None:
         self._client, self._count = client, count
         self.current = NamespaceBounds()
 
-    async def look(self) -> None:
-        """Read everything once.
+    async def refresh(self) -> None:
+        """Read all bounds once.
 
         Raises:
-            ApiError: If the API server does not give it; what was known stays.
-            InputError: If it is not understood.
+            ApiError: If the API server fails; the last bounds are kept.
+            InputError: If an object is malformed.
         """
         paths = ("namespaces", "limitranges", "resourcequotas", "nodes")
         lists = [await self._list(f"/api/v1/{path}") for path in paths]
         self.current = await asyncio.to_thread(read_bounds, *lists)
 
-    async def keep(self, every_s: float = LOOK_S) -> None:
-        """Read again and again, until cancelled."""
+    async def keep(self, every_s: float = REFRESH_S) -> None:
+        """Read periodically until cancelled."""
         while True:
             try:
-                await self.look()
+                await self.refresh()
             except (ApiError, errors.InputError) as err:
                 self._count("failed")
-                _LOG.warning("surroundings were not read: %s", err)
+                _LOG.warning("cannot read the bounds of namespaces: %s", err)
             else:
                 self._count("ok")
             await asyncio.sleep(every_s)
 
     async def _list(self, path: str) -> list[Mapping[str, Any]]:
-        found: list[Mapping[str, Any]] = []
+        items: list[Mapping[str, Any]] = []
         params = {"limit": str(_PAGE)}
         for _ in range(_MOST_PAGES):
             page = await self._client.get(path, params)
-            found.extend(page.get("items") or ())
+            items.extend(page.get("items") or ())
             more = (page.get("metadata") or {}).get("continue")
             if not more:
-                return found
+                return items
             params["continue"] = str(more)
         raise ApiError(0, "TooLong", f"{path}: more than {_MOST_PAGES * _PAGE} objects")
 
 
-def _namespace(found: decoding.Field) -> tuple[str, NamespaceFacts]:
-    metadata = found["metadata"]
+def _namespace(document: decoding.Field) -> tuple[str, NamespaceFacts]:
+    metadata = document["metadata"]
     facts = NamespaceFacts(metadata["labels"].labels(), metadata["annotations"].labels())
     return metadata["name"].text(), facts
 
@@ -168,14 +167,14 @@ def _three(item: decoding.Field) -> list[dict[str, quantities.Quantity] | None]:
     return [None if item[k].missing else item[k].quantities() for k in ("min", "max", "default")]
 
 
-def _add_quota(found: decoding.Field, left: dict[str, int]) -> None:
-    """Note what is left; of several quotas the tightest counts."""
-    if not found["spec"]["scopes"].missing or not found["spec"]["scopeSelector"].missing:
-        return  # it speaks of some pods only, and which is not worth knowing here
-    hard, used = found["status"]["hard"], found["status"]["used"]
+def _add_quota(quota: decoding.Field, left: dict[str, int]) -> None:
+    """Add the remaining amounts of a quota; of several quotas the tightest applies."""
+    if not quota["spec"]["scopes"].missing or not quota["spec"]["scopeSelector"].missing:
+        return  # quotas with scopes apply to some pods only; they are ignored here
+    hard, used = quota["status"]["hard"], quota["status"]["used"]
     for resource in _BOTH:
         for key in (f"requests.{resource}", f"limits.{resource}"):
-            # A bare name means requests.
+            # A name without prefix means requests.
             stated = [
                 name for name in (key, key.removeprefix("requests.")) if not hard[name].missing
             ]

@@ -1,4 +1,4 @@
-"""Use of nodes from the resource metrics API (``metrics.k8s.io``), as metrics-server serves it."""
+"""Node usage from the resource metrics API (``metrics.k8s.io``), as metrics-server serves it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ PATH = "/apis/metrics.k8s.io/v1beta1/nodes"
 
 
 async def read_node_metrics(client: api.ApiClient) -> dict[str, MeasuredLoads]:
-    """Return what every node uses.
+    """Return the usage of every node.
 
     Raises:
-        ApiError: If there is no such API, or it does not answer.
+        ApiError: If the API does not exist or does not respond.
     """
     return parse(await client.get(PATH))
 
 
 def parse(document: dict[str, Any]) -> dict[str, MeasuredLoads]:
-    """Return what every node of a NodeMetricsList uses; entries that make no sense are left out."""
-    found = {}
+    """Return the usage of every node of a NodeMetricsList; malformed entries are skipped."""
+    usage = {}
     for entry in decoding.Field(document, PATH)["items"].items():
         try:
             name, measured = _node(entry)
         except errors.InputError:
             continue
-        found[name] = measured
-    return found
+        usage[name] = measured
+    return usage
 
 
 def _node(entry: decoding.Field) -> tuple[str, MeasuredLoads]:

@@ -1,7 +1,7 @@
-"""The extender over HTTP: what kube-scheduler posts, answered within a deadline or let pass.
+"""The HTTP handlers of the extender: filter, prioritize, bind.
 
-A question that cannot be read is the caller's fault (400). A fault of ours lets all nodes pass with
-no score, as if there were no extender, and is counted: Kubernetes goes on without us.
+A malformed request is the caller's fault (400). After an internal error all nodes pass without
+scores, as if there were no extender, and the error is counted: scheduling continues.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Answer = messages.FilterAnswer | list[messages.HostPriority]
 
 @dataclass(frozen=True, slots=True)
 class _Verb:
-    """Where calls of one verb are counted; found once, for looking it up takes time as well."""
+    """The metrics of one verb; looked up once, because each lookup takes time."""
 
     name: str
     took: Histogram
@@ -42,17 +42,17 @@ _OUTCOMES = ("answered", "malformed", "failed-open")
 
 
 class ExtenderApp:
-    """Answers for a judge."""
+    """Serves the decisions of a ``TermDecider``."""
 
     def __init__(
         self,
-        judge: decisions.TermDecider,
+        decider: decisions.TermDecider,
         metrics: servers.Telemetry,
         client: api.ApiClient | None = None,
     ) -> None:
-        self._judge, self._client = judge, client
+        self._decider, self._client = decider, client
         took = metrics.latency(
-            "duration_seconds", "Time to work out an answer, by verb.", ("verb",)
+            "duration_seconds", "Time to compute a response, by verb.", ("verb",)
         )
         self._outcomes = metrics.counter("calls", "Calls by verb and outcome.", ("verb", "outcome"))
         self._verbs = {
@@ -64,65 +64,71 @@ class ExtenderApp:
             for name in ("filter", "prioritize")
         }
         metrics.watch(
-            "unknown_nodes", "Nodes asked about that were not known.", lambda: float(judge.unknown)
+            "unknown_nodes",
+            "Candidate nodes that the cache did not know.",
+            lambda: float(decider.unknown),
         )
 
     def handlers(self) -> dict[str, servers.Handler]:
-        """Return what is answered at once, by path."""
+        """Return the synchronous handlers by path."""
         return {FILTER: self._filter, PRIORITIZE: self._prioritize}
 
     def routes(self) -> list[Route]:
-        """Return what takes time: binding, with a client to bind by."""
+        """Return the asynchronous routes: binding, if there is a client."""
         return [] if self._client is None else [Route(BIND, self._bind, methods=["POST"])]
 
-    def _filter(self, asked: servers.FastRequest) -> servers.FastResponse:
-        return self._answer(asked, self._verbs["filter"], self._judge.filter, messages.answer_all)
+    def _filter(self, request: servers.FastRequest) -> servers.FastResponse:
+        return self._answer(
+            request, self._verbs["filter"], self._decider.filter, messages.answer_all
+        )
 
-    def _prioritize(self, asked: servers.FastRequest) -> servers.FastResponse:
-        return self._answer(asked, self._verbs["prioritize"], self._judge.prioritize, _no_scores)
+    def _prioritize(self, request: servers.FastRequest) -> servers.FastResponse:
+        return self._answer(
+            request, self._verbs["prioritize"], self._decider.prioritize, _no_scores
+        )
 
     def _answer(
         self,
-        asked: servers.FastRequest,
+        request: servers.FastRequest,
         verb: _Verb,
-        judge: Callable[[messages.ExtenderArgs], Answer],
-        without: Callable[[messages.ExtenderArgs], Answer],
+        decide: Callable[[messages.ExtenderArgs], Answer],
+        fallback: Callable[[messages.ExtenderArgs], Answer],
     ) -> servers.FastResponse:
         with verb.took.time():
             try:
-                question = messages.read_question(asked.body)
+                args = messages.read_args(request.body)
             except UNREADABLE as err:
                 return _refuse(verb, err)
             try:
-                found = judge(question)
+                response = decide(args)
                 verb.answered.inc()
-            except UNREADABLE as err:  # names of nodes are read by who needs them
+            except UNREADABLE as err:  # names of nodes are decoded lazily
                 return _refuse(verb, err)
-            except Exception:  # noqa: BLE001 - Kubernetes goes on without us
-                _LOG.exception("a fault while answering %s; all nodes pass", verb.name)
-                found = without(question)
+            except Exception:  # noqa: BLE001 - scheduling continues without us
+                _LOG.exception("internal error in %s; all nodes pass", verb.name)
+                response = fallback(args)
                 verb.failed_open.inc()
-            return servers.FastResponse(messages.write(found), then=self._judge.settle)
+            return servers.FastResponse(messages.write(response), then=self._decider.settle)
 
     async def _bind(self, request: Request) -> Response:
         try:
-            wanted = messages.read_binding(await request.body())
+            binding = messages.read_binding(await request.body())
         except UNREADABLE as err:
             self._outcomes.labels("bind", "malformed").inc()
             return Response(f"not a binding of kube-scheduler: {err}\n", 400)
-        problem = await self._carry_out(wanted)
+        problem = await self._create_binding(binding)
         self._outcomes.labels("bind", "refused" if problem else "answered").inc()
         return Response(messages.write(messages.BindingAnswer(problem)), media_type=_JSON)
 
-    async def _carry_out(self, wanted: messages.Binding) -> str:
+    async def _create_binding(self, binding: messages.Binding) -> str:
         if self._client is None:
             return "this extender does not bind"
-        path = f"/api/v1/namespaces/{wanted.namespace}/pods/{wanted.name}/binding"
+        path = f"/api/v1/namespaces/{binding.namespace}/pods/{binding.name}/binding"
         body = {
             "apiVersion": "v1",
             "kind": "Binding",
-            "metadata": {"name": wanted.name, "uid": wanted.uid},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": wanted.node},
+            "metadata": {"name": binding.name, "uid": binding.uid},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": binding.node},
         }
         try:
             await self._client.post(path, body)

@@ -1,8 +1,8 @@
-"""Answers the questions of kube-scheduler with a term, on the cluster of this moment.
+"""Filters and scores nodes for kube-scheduler with a term, on the current cluster.
 
-A node the cache does not know (yet) passes with score 0: the scheduler knows it, and Kubernetes
-would go on without an extender. After scores were given the pod is assumed to go to the best node,
-until the watch says where it is: in a burst the next question comes before that.
+A node that the cache does not know (yet) passes with score 0: the scheduler knows it, and would
+use it without an extender. After scoring, the pod is assumed on the best node until the watch shows
+its node: in a burst the next request comes before that.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from kubestow.live.extender import messages, node_names
 from kubestow.model import arrays, decisions, pods
 from kubestow.policies.placing import profiles, terms
 
-CANDIDATES = 3  # that a record names
+CANDIDATES = 3  # nodes in a record
 ASSUMED_MOST_S = 30.0  # longer than any binding takes; kube-scheduler's own assumption never ends
 
 Record = Callable[[Callable[[], decisions.DecisionRecord]], None]
-"""Takes what makes a record, so that nobody waits until it is made."""
+"""Receives a function that makes a record, so that no response waits for it."""
 
 
 class WallClock(Protocol):
@@ -37,14 +37,14 @@ class WallClock(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Case:
-    """A question as the policies see it."""
+    """A decoded request of kube-scheduler."""
 
     uid: str
     pod: pods.Pod
-    text: msgspec.Raw  # names of the nodes as they came
-    asked: int  # how many nodes the question is about
-    places: arrays.Ints  # positions in the question of nodes that are known
-    rows: arrays.Ints  # their rows
+    text: msgspec.Raw  # names of the nodes, undecoded
+    node_count: int  # candidate nodes
+    positions: arrays.Ints  # indices of known nodes in the request
+    rows: arrays.Ints  # rows of known nodes
     layout: tuple[str, ...]  # names of the state's nodes
 
     def name(self, at: int) -> str:
@@ -57,36 +57,36 @@ class TermDecider:
 
     Args:
         cache: The cluster.
-        term: What decides.
-        book: Measured and assumed loads; without it, requests count as load.
-        record: Takes what was decided.
+        term: The placing term.
+        loads: Measured and assumed loads; ``None`` uses requests as load.
+        record: Receives decisions.
         clock: Seconds since the epoch.
-        decision: How the term takes part in the choice (``catalogs.DECISIONS``); a decisive one
-            always decides alone: of the nodes that may take a pod, only the best is left.
+        decision: How the term takes part in the choice (``catalogs.DECISIONS``); a decisive term
+            always decides alone: only the best of the feasible nodes is returned.
     """
 
     def __init__(
         self,
         cache: caches.ClusterCache,
         term: terms.Term,
-        book: caches.NodeLoads | None,
+        loads: caches.NodeLoads | None,
         record: Record,
         clock: WallClock = time.time,
         *,
         decision: str = profiles.WEIGHTED,
     ) -> None:
-        self._cache, self._term, self._book = cache, term, book
+        self._cache, self._term, self._loads = cache, term, loads
         self._record, self._clock, self._decision = record, clock, decision
-        self.unknown = 0  # nodes asked about that the cache does not have
-        self._last: tuple[_Case, terms.TermScores] | None = None  # what the last filter worked out
-        self._tabled: tuple[str, ...] | None = None  # the nodes that the table below is of
+        self.unknown = 0  # candidate nodes that the cache does not have
+        self._last: tuple[_Case, terms.TermScores] | None = None  # scores of the last filter
+        self._tabled: tuple[str, ...] | None = None  # the nodes of the table below
         self._table = node_names.make_table(())
-        self._going: tuple[_Case, str] | None = None  # the last pod, and where it likely goes
+        self._likely_node: tuple[_Case, str] | None = None  # the last pod and its likely node
 
-    def filter(self, question: messages.ExtenderArgs) -> messages.FilterAnswer:
-        """Return the nodes that may take the pod, or those of them that the term finds best."""
+    def filter(self, args: messages.ExtenderArgs) -> messages.FilterAnswer:
+        """Return the feasible nodes, or only the best of them."""
         self.settle()
-        case = self._read(question)
+        case = self._read(args)
         weighed = self._weigh(case)
         self._last = case, weighed
         refused_at = np.flatnonzero(~weighed.passes)
@@ -97,49 +97,51 @@ class TermDecider:
         if (alone or shortens) and len(refused) < len(case.rows):
             left = self._decide(case, weighed, alone=alone)
         elif not refused:
-            return messages.answer_all(question)
+            return messages.answer_all(args)
         else:
-            kept = np.ones(case.asked, dtype=np.bool_)
-            kept[case.places[refused_at]] = False
+            kept = np.ones(case.node_count, dtype=np.bool_)
+            kept[case.positions[refused_at]] = False
             left = np.flatnonzero(kept).tolist()
             if not left:
-                self._record(functools.partial(self._refusal, case, refused, self._clock()))
-            elif len(left) == 1:  # then kube-scheduler asks for no scores
-                self._going = case, messages.node_names(question)[left[0]]
-        return messages.answer(question, left, refused)
+                self._record(
+                    functools.partial(self._rejection_record, case, refused, self._clock())
+                )
+            elif len(left) == 1:  # then kube-scheduler does not call prioritize
+                self._likely_node = case, messages.node_names(args)[left[0]]
+        return messages.answer(args, left, refused)
 
     def _decide(self, case: _Case, weighed: terms.TermScores, *, alone: bool) -> list[int]:
-        """Return where the best nodes stand in the question.
+        """Return the indices of the best nodes in the request.
 
-        Of a term that decides alone that is one, or those that tie for a pod's wishes: with its
-        weight no other node could win, so that its scores, and those of kube-scheduler itself, need
-        not be worked out.
+        For a term that decides alone that is one node, or those that tie in preferred affinity:
+        with the term's weight no other node could win, so its scores, and those of kube-scheduler
+        itself, need not be computed.
         """
         passes = weighed.passes
-        case = replace(case, places=case.places[passes], rows=case.rows[passes])
+        case = replace(case, positions=case.positions[passes], rows=case.rows[passes])
         weighed = weighed.where(passes)
         whole = self._sent(case, weighed)
-        self._record(functools.partial(self._choice, case, weighed, whole, self._clock()))
-        self._going = case, case.name(_likely(weighed.scores, whole))
+        self._record(functools.partial(self._decision_record, case, weighed, whole, self._clock()))
+        self._likely_node = case, case.name(_likely(weighed.scores, whole))
         best = (
             np.flatnonzero(whole == whole.max()) if alone else terms.pick_shortlist(weighed.scores)
         )
-        found: list[int] = case.places[best].tolist()
-        return found
+        indices: list[int] = case.positions[best].tolist()
+        return indices
 
-    def prioritize(self, question: messages.ExtenderArgs) -> list[messages.HostPriority]:
-        """Return the scores of nodes; those that are left out have 0.
+    def prioritize(self, args: messages.ExtenderArgs) -> list[messages.HostPriority]:
+        """Return the scores of nodes; omitted nodes have 0.
 
-        What all nodes have decides nothing, and is left out too: kube-scheduler reads every score
-        with every pod.
+        The minimum of all scores is subtracted and zeros are omitted: kube-scheduler decodes every
+        score for every pod.
         """
         self.settle()
-        case, weighed = self._resume(question)
+        case, weighed = self._resume(args)
         whole = self._sent(case, weighed)
-        self._record(functools.partial(self._choice, case, weighed, whole, self._clock()))
+        self._record(functools.partial(self._decision_record, case, weighed, whole, self._clock()))
         if len(case.rows):
-            self._going = case, case.name(_likely(weighed.scores, whole))
-            if len(case.rows) == case.asked:
+            self._likely_node = case, case.name(_likely(weighed.scores, whole))
+            if len(case.rows) == case.node_count:
                 whole = whole - whole.min()
         scored = np.flatnonzero(whole)
         return [
@@ -148,54 +150,60 @@ class TermDecider:
         ]
 
     def settle(self) -> None:
-        """Count the last pod where it likely goes; to be called when its answer is on its way."""
-        going, self._going = self._going, None
-        if going is not None:
-            case, node = going
+        """Count the last pod on its likely node; called after its response is sent."""
+        likely, self._likely_node = self._likely_node, None
+        if likely is not None:
+            case, node = likely
             if case.uid:
                 self._cache.assume(case.uid, case.pod, node, self._clock())
 
     def tidy(self) -> None:
-        """Drop what is assumed for too long, or shown by metrics."""
+        """Drop assumptions that are too old, or that metrics include."""
         self.settle()
         now_s = self._clock()
         self._cache.forget_assumed(now_s - ASSUMED_MOST_S)
-        if self._book is not None:
-            self._book.forget(self._cache.state, now_s)
+        if self._loads is not None:
+            self._loads.forget(self._cache.state, now_s)
 
-    def _resume(self, question: messages.ExtenderArgs) -> tuple[_Case, terms.TermScores]:
-        """Return what the filter worked out a moment ago if it is about the same pod and nodes."""
+    def _resume(self, args: messages.ExtenderArgs) -> tuple[_Case, terms.TermScores]:
+        """Return the scores of the last filter if it had the same pod and nodes."""
         last, self._last = self._last, None
         if last is not None:
             case, _ = last
-            same = question.is_named and case.text == question.node_names
+            same = args.is_named and case.text == args.node_names
             if same and case.layout is self._cache.state.names:
-                uid = messages.read_pod(question.pod).metadata.uid
+                uid = messages.read_pod(args.pod).metadata.uid
                 if case.uid == uid:
                     return last
-        case = self._read(question)
+        case = self._read(args)
         return case, self._weigh(case)
 
-    def _read(self, question: messages.ExtenderArgs) -> _Case:
-        asking = self._cache.read_pod(bytes(question.pod))
-        state, text = self._cache.state, question.node_names
+    def _read(self, args: messages.ExtenderArgs) -> _Case:
+        reading = self._cache.read_pod(bytes(args.pod))
+        state, text = self._cache.state, args.node_names
         if self._tabled is not state.names:
             self._tabled, self._table = state.names, node_names.make_table(state.names)
-        found = node_names.find_rows(self._table, bytes(text)) if question.is_named else None
-        if found is None:
-            wanted = messages.node_names(question)
-            found = np.array([state.rows.get(name, node_names.UNKNOWN) for name in wanted])
-        places = np.flatnonzero(found >= 0)
-        rows = found if len(places) == len(found) else found[places]
-        self.unknown += len(found) - len(rows)
-        return _Case(asking.uid, asking.pod, text, len(found), places, rows, state.names)
+        rows_or_unknown = node_names.find_rows(self._table, bytes(text)) if args.is_named else None
+        if rows_or_unknown is None:
+            names = messages.node_names(args)
+            rows_or_unknown = np.array([state.rows.get(name, node_names.UNKNOWN) for name in names])
+        positions = np.flatnonzero(rows_or_unknown >= 0)
+        rows = (
+            rows_or_unknown
+            if len(positions) == len(rows_or_unknown)
+            else rows_or_unknown[positions]
+        )
+        self.unknown += len(rows_or_unknown) - len(rows)
+        return _Case(
+            reading.uid, reading.pod, text, len(rows_or_unknown), positions, rows, state.names
+        )
 
     def _weigh(self, case: _Case) -> terms.TermScores:
         state = self._cache.state
-        if self._book is None:
+        if self._loads is None:
             loads = terms.Loads.by_requests(state)
         else:
-            loads = self._book.loads(state, self._clock())
+            loads = self._loads.loads(state, self._clock())
         return self._term.weigh(case.pod, state, loads, case.rows)
 
     def _sent(self, case: _Case, weighed: terms.TermScores) -> arrays.Ints:
@@ -203,7 +211,7 @@ class TermDecider:
             case.pod, self._cache.state, case.rows, weighed.scores, decisive=weighed.decisive
         )
 
-    def _choice(
+    def _decision_record(
         self, case: _Case, weighed: terms.TermScores, whole: arrays.Ints, now_s: float
     ) -> decisions.DecisionRecord:
         best = np.lexsort((-weighed.scores, -whole))[:CANDIDATES].tolist()
@@ -216,8 +224,8 @@ class TermDecider:
             for at in best
         )
         numbers = {
-            "nodes": float(case.asked),
-            "unknown": float(case.asked - len(case.rows)),
+            "nodes": float(case.node_count),
+            "unknown": float(case.node_count - len(case.rows)),
         }
         if best:
             numbers["sent"] = float(whole[best[0]])
@@ -231,13 +239,13 @@ class TermDecider:
             numbers=numbers,
         )
 
-    def _refusal(
+    def _rejection_record(
         self, case: _Case, refused: dict[str, str], now_s: float
     ) -> decisions.DecisionRecord:
         reasons: dict[str, int] = {}
         for reason in refused.values():
             reasons[reason] = reasons.get(reason, 0) + 1
-        most = sorted(reasons.items(), key=lambda found: -found[1])[:CANDIDATES]
+        most = sorted(reasons.items(), key=lambda item: -item[1])[:CANDIDATES]
         return decisions.DecisionRecord(
             kind="placing",
             subject=f"pod/{case.pod.key}",
@@ -245,10 +253,10 @@ class TermDecider:
             outcome=None,
             time=now_s,
             rejected={reason: f"{count} nodes" for reason, count in most},
-            numbers={"nodes": float(case.asked)},
+            numbers={"nodes": float(case.node_count)},
         )
 
 
 def _likely(scores: arrays.Floats, whole: arrays.Ints) -> int:
-    """Return the position of the node a pod most likely goes to."""
+    """Return the index of the pod's most likely node."""
     return int(np.argmax(np.where(whole == whole.max(), scores, -np.inf)))

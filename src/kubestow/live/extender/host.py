@@ -1,4 +1,4 @@
-"""Puts the extender together: watches, cache, loads, judge, server, and what runs beside them."""
+"""Assembles the extender: watches, cache, loads, decider, HTTP handlers, background tasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kubestow.policies.placing import profiles, terms
 
 COMPONENT = "extender"
 KINDS = (caches.NODES, caches.PODS)
-# Pods that occupy a node. One that waits comes with the question about it.
+# Pods on a node. A pending pod comes with the scheduler's request.
 SELECTED = {
     caches.PODS: {"fieldSelector": "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"}
 }
@@ -33,17 +33,17 @@ Background = Callable[[], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True, slots=True)
 class ExtenderOptions:
-    """How an extender works.
+    """Options of an extender.
 
     Attributes:
         term: Name of the placing term.
         parameters: Its parameters.
-        version: Kubernetes release whose rules count pods.
-        loads_every_s: Pause between two looks at the metrics of nodes; 0 asks for none, and loads
-            are what pods request.
-        decision: How it takes part in the choice of a node (``catalogs.DECISIONS``).
-        bind: Whether pods are bound here.
-        taint: Taint nodes under high load; ``None`` leaves them alone.
+        version: Kubernetes release whose rules are applied.
+        loads_every_s: Pause between two reads of node metrics, seconds; 0 reads none and uses
+            requests as load.
+        decision: How the term takes part in the choice of a node (``catalogs.DECISIONS``).
+        bind: Whether the extender binds pods.
+        taint: Parameters for tainting nodes under high load; ``None`` taints none.
     """
 
     term: str
@@ -56,13 +56,13 @@ class ExtenderOptions:
 
 
 class ExtenderHost:
-    """An extender and its surroundings.
+    """An extender with its caches and background tasks.
 
     Args:
-        client: Asks the API server.
-        options: How it works.
-        record: Takes decisions.
-        metrics: Where it counts.
+        client: Client of the API server.
+        options: Its options.
+        record: Receives decisions.
+        metrics: Metrics to update.
     """
 
     def __init__(
@@ -77,89 +77,93 @@ class ExtenderHost:
         term = terms.make_term(options.term, options.parameters)
         _warm(term)
         measured = terms.TERMS.get(options.term).measured and options.loads_every_s > 0
-        self._book = caches.NodeLoads() if measured else None
-        self.judge = decisions.TermDecider(
-            self.cache, term, self._book, record, decision=options.decision
+        self._loads = caches.NodeLoads() if measured else None
+        self.decider = decisions.TermDecider(
+            self.cache, term, self._loads, record, decision=options.decision
         )
-        self.edge = app.ExtenderApp(self.judge, metrics, client if options.bind else None)
+        self.edge = app.ExtenderApp(self.decider, metrics, client if options.bind else None)
         self.watches = {
             kind: api.ResourceWatch(
                 client, caches.PATHS[kind], self.cache.sink(kind), SELECTED.get(kind)
             )
             for kind in KINDS
         }
-        self._looks = metrics.counter("load_looks", "Looks at the use of nodes.", ("result",))
-        if self._book is not None:
-            self.cache.on_placed, self.cache.on_removed = self._placed, self._book.remove
-        self._watch_myself(metrics)
+        self._load_reads = metrics.counter(
+            "load_looks", "Reads of node usage by result.", ("result",)
+        )
+        if self._loads is not None:
+            self.cache.on_placed, self.cache.on_removed = self._placed, self._loads.remove
+        self._add_metrics(metrics)
 
     def ready(self) -> str:
-        """Return why it is not ready; empty if it is."""
+        """Return why it is not ready; empty if it is ready."""
         missing = [kind for kind, watch in self.watches.items() if not watch.freshness.synced]
-        return f"no {' and '.join(missing)} objects were read yet" if missing else ""
+        return f"no {' and '.join(missing)} objects have been read yet" if missing else ""
 
     def background(self) -> list[Background]:
-        """Return what has to run beside the server."""
-        found: list[Background] = [watch.run for watch in self.watches.values()]
-        found.append(self._tidy)
-        if self._book is not None:
-            found.append(self._measure)
+        """Return the background tasks."""
+        tasks: list[Background] = [watch.run for watch in self.watches.values()]
+        tasks.append(self._tidy)
+        if self._loads is not None:
+            tasks.append(self._measure)
         if self._options.taint is not None:
-            found.append(
-                taints.Tainter(self._client, self.cache, self._book, self._options.taint).keep
+            tasks.append(
+                taints.Tainter(self._client, self.cache, self._loads, self._options.taint).keep
             )
-        return found
+        return tasks
 
     def _placed(self, uid: str, pod: pods.Pod) -> None:
-        if self._book is not None and not self.ready():  # those of the first list are measured
-            self._book.place(uid, pod, self.cache.state, time.time())
+        if (
+            self._loads is not None and not self.ready()
+        ):  # metrics already include the pods of the first list
+            self._loads.place(uid, pod, self.cache.state, time.time())
 
     async def _tidy(self) -> None:
         while True:
             await asyncio.sleep(_TIDY_S)
-            self.judge.tidy()
+            self.decider.tidy()
 
     async def _measure(self) -> None:
-        while self._book is not None:
+        while self._loads is not None:
             try:
-                self._book.measure(await caches.read_node_metrics(self._client))
-                self._looks.labels("read").inc()
+                self._loads.measure(await caches.read_node_metrics(self._client))
+                self._load_reads.labels("read").inc()
             except ApiError as err:
-                self._looks.labels("failed").inc()
-                _LOG.warning("the use of nodes is not known: %s", err)
+                self._load_reads.labels("failed").inc()
+                _LOG.warning("cannot read node usage: %s", err)
             await asyncio.sleep(self._options.loads_every_s)
 
-    def _watch_myself(self, metrics: servers.Telemetry) -> None:
-        book = self._book
-        metrics.watch("nodes", "Nodes that are known.", lambda: float(len(self.cache.state)))
-        metrics.watch("pods", "Pods that are known.", lambda: float(self.cache.pod_count))
+    def _add_metrics(self, metrics: servers.Telemetry) -> None:
+        loads = self._loads
+        metrics.watch("nodes", "Known nodes.", lambda: float(len(self.cache.state)))
+        metrics.watch("pods", "Known pods.", lambda: float(self.cache.pod_count))
         for kind, watch in self.watches.items():
             metrics.watch(
                 f"{kind.lower()}_watch_age_seconds",
-                f"Since when the watch of {kind} objects has said nothing.",
+                f"Time since the last response of the watch of {kind} objects.",
                 functools.partial(_age_s, watch.freshness),
             )
             metrics.watch(
                 f"{kind.lower()}_lists",
-                f"How often all {kind} objects were read.",
+                f"Number of full lists of {kind} objects.",
                 functools.partial(_lists, watch.freshness),
             )
-        if book is not None:
+        if loads is not None:
             metrics.watch(
                 "load_age_seconds",
-                "Age of the oldest use of a node.",
-                lambda: book.oldest_s(time.time()),
+                "Age of the oldest node usage in use.",
+                lambda: loads.oldest_s(time.time()),
             )
 
 
 def _warm(term: terms.Term) -> None:
-    """Weigh something once: kernels are loaded at their first use, longer than callers wait."""
+    """Score once: loading kernels at their first use takes longer than callers wait."""
     offer = {resources.CPU: quantities.units(1), resources.PODS: quantities.units(9)}
-    found = tuple(nodes.Node(name, offer, {}) for name in ("a", "b"))
-    state = states.from_cluster(clusters.Cluster(nodes=found))
+    candidates = tuple(nodes.Node(name, offer, {}) for name in ("a", "b"))
+    state = states.from_cluster(clusters.Cluster(nodes=candidates))
     pod = pods.Pod("p", pods.PodSpec((pods.Container("c", requests={**offer}),)))
-    weighed = term.weigh(pod, state, terms.Loads.by_requests(state), np.arange(len(found)))
-    terms.sent_scores(pod, state, np.arange(len(found)), weighed.scores)
+    weighed = term.weigh(pod, state, terms.Loads.by_requests(state), np.arange(len(candidates)))
+    terms.sent_scores(pod, state, np.arange(len(candidates)), weighed.scores)
 
 
 def _age_s(fresh: api.Freshness) -> float:

@@ -1,8 +1,8 @@
-"""What kube-scheduler sends to an extender, and what it takes for an answer.
+"""Requests of kube-scheduler to an extender, and its responses.
 
-``k8s.io/kube-scheduler/extender/v1`` (0.37). Requests are spelled as in Go, answers may be spelled
-in lower case. With ``nodeCacheCapable`` nodes go by name, otherwise as whole objects; these are
-handed back as the bytes that came.
+``k8s.io/kube-scheduler/extender/v1`` (0.37). Requests are spelled as in Go, responses may be in
+lower case. With ``nodeCacheCapable`` nodes are sent by name, otherwise as whole objects; these are
+returned as the original bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class _Metadata(msgspec.Struct):
 
 
 class PodHead(msgspec.Struct):
-    """Who a pod is."""
+    """Metadata of a pod."""
 
     metadata: _Metadata
 
@@ -36,20 +36,20 @@ class _NodeList(msgspec.Struct):
 
 
 class ExtenderArgs(msgspec.Struct, rename="pascal"):
-    """ExtenderArgs: a pod, and the nodes that are left for it: their names, or whole."""
+    """ExtenderArgs: a pod and its candidate nodes, as names or whole objects."""
 
     pod: msgspec.Raw
     nodes: _NodeList | None = None
     node_names: msgspec.Raw = _NULL
 
     def __post_init__(self) -> None:
-        """Refuse what can be no list of names; what is in the list is read later, if at all."""
+        """Refuse anything but a list of names; its elements are decoded lazily."""
         if self._first not in (b"[", b"n"):
             raise ValueError("NodeNames: expected a list")
 
     @property
     def is_named(self) -> bool:
-        """Return whether nodes go by their names."""
+        """Return whether nodes are given by name."""
         return self._first == b"["
 
     @property
@@ -62,7 +62,7 @@ class _GivenNodes(msgspec.Struct):
 
 
 class FilterAnswer(msgspec.Struct, omit_defaults=True, rename={"node_names": "nodenames"}):
-    """ExtenderFilterResult: the nodes that may take the pod, and why others may not."""
+    """ExtenderFilterResult: the feasible nodes, and why others are not."""
 
     nodes: _GivenNodes | None = None
     node_names: list[str] | msgspec.Raw | None = None
@@ -78,7 +78,7 @@ class HostPriority(msgspec.Struct, gc=False):
 
 
 class Binding(msgspec.Struct):
-    """ExtenderBindingArgs: which pod goes where."""
+    """ExtenderBindingArgs: a pod and its node."""
 
     name: str = msgspec.field(name="PodName")
     namespace: str = msgspec.field(name="PodNamespace")
@@ -87,12 +87,12 @@ class Binding(msgspec.Struct):
 
 
 class BindingAnswer(msgspec.Struct):
-    """ExtenderBindingResult: an error, or none."""
+    """ExtenderBindingResult: an error, or empty."""
 
     error: str = ""
 
 
-read_question = msgspec.json.Decoder(ExtenderArgs).decode
+read_args = msgspec.json.Decoder(ExtenderArgs).decode
 read_pod = msgspec.json.Decoder(PodHead).decode
 read_binding = msgspec.json.Decoder(Binding).decode
 _read_names = msgspec.json.Decoder(list[str]).decode
@@ -100,30 +100,30 @@ _read_node = msgspec.json.Decoder(_NodeHead).decode
 write = msgspec.json.Encoder().encode
 
 
-def node_names(question: ExtenderArgs) -> list[str]:
-    """Return the names of the nodes a question is about.
+def node_names(args: ExtenderArgs) -> list[str]:
+    """Return the names of the candidate nodes.
 
     Raises:
-        MsgspecError: If they are none.
+        MsgspecError: If they are malformed.
     """
-    if question.is_named:
-        return _read_names(question.node_names)
-    found = question.nodes.items if question.nodes is not None else []
-    return [_read_node(node).metadata.name for node in found]
+    if args.is_named:
+        return _read_names(args.node_names)
+    given = args.nodes.items if args.nodes is not None else []
+    return [_read_node(node).metadata.name for node in given]
 
 
-def answer_all(question: ExtenderArgs) -> FilterAnswer:
-    """Return all nodes as they came."""
-    if question.is_named:
-        return FilterAnswer(node_names=question.node_names)
-    given = question.nodes.items if question.nodes is not None else []
+def answer_all(args: ExtenderArgs) -> FilterAnswer:
+    """Return all nodes unchanged."""
+    if args.is_named:
+        return FilterAnswer(node_names=args.node_names)
+    given = args.nodes.items if args.nodes is not None else []
     return FilterAnswer(nodes=_GivenNodes(given))
 
 
-def answer(question: ExtenderArgs, kept: Sequence[int], refused: dict[str, str]) -> FilterAnswer:
-    """Return the nodes at some positions in the way they came."""
-    if question.is_named:
-        names = node_names(question)
-        return FilterAnswer(node_names=[names[place] for place in kept], failed_nodes=refused)
-    given = question.nodes.items if question.nodes is not None else []
-    return FilterAnswer(nodes=_GivenNodes([given[place] for place in kept]), failed_nodes=refused)
+def answer(args: ExtenderArgs, kept: Sequence[int], refused: dict[str, str]) -> FilterAnswer:
+    """Return the nodes at some indices, in the form they were sent."""
+    if args.is_named:
+        names = node_names(args)
+        return FilterAnswer(node_names=[names[index] for index in kept], failed_nodes=refused)
+    given = args.nodes.items if args.nodes is not None else []
+    return FilterAnswer(nodes=_GivenNodes([given[index] for index in kept]), failed_nodes=refused)

@@ -1,8 +1,8 @@
-"""Finds rows of nodes by the names in a question, without making a thousand Python texts of them.
+"""Finds the rows of nodes by the names in a request, without creating Python strings.
 
-kube-scheduler sends the names of all nodes that are left with every pod. To turn them into texts
-and look each of them up takes longer than most policies take to judge the nodes. Here compiled code
-goes over the bytes of the list and looks names up by their hash (FNV-1a) in a table of all nodes.
+kube-scheduler sends the names of all candidate nodes with every pod. Decoding them into strings and
+looking each up takes longer than most policies take to score the nodes. Here compiled code scans
+the bytes of the list and looks names up by their hash (FNV-1a) in a table of all nodes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kubestow.model import arrays
 from kubestow.model.arrays import Bytes
 from kubestow.policies.compiling import compiled, inlined
 
-_OFFSET: Final = np.uint64(0xCBF29CE484222325)  # of FNV-1a with 64 bits
+_OFFSET: Final = np.uint64(0xCBF29CE484222325)  # of 64-bit FNV-1a
 _PRIME: Final = np.uint64(0x100000001B3)
 _FREE: Final = -1
 UNKNOWN: Final = -1
@@ -24,12 +24,13 @@ _OPEN, _CLOSE, _SPACE = ord("["), ord("]"), ord(" ")
 
 
 class NameIndex(NamedTuple):
-    """Names of nodes and where to find them.
+    """A hash table of node names.
 
     Attributes:
-        text: All names one after the other, UTF-8.
-        starts: Where each begins, and where the last ends.
-        slots: Rows by hash, with open addressing; -1 is free. A power of two, at most half full.
+        text: All names concatenated, UTF-8.
+        starts: Start of each name, and the end of the last.
+        slots: Rows by hash, with open addressing; -1 is free. Size: a power of two, at most half
+            full.
     """
 
     text: Bytes
@@ -51,21 +52,21 @@ def make_table(names: tuple[str, ...]) -> NameIndex:
 def find_rows(table: NameIndex, text: bytes) -> arrays.Ints | None:
     """Return the row of every name in a JSON list, ``UNKNOWN`` where there is none.
 
-    ``None`` is returned for a text that is no plain list of texts, or has escapes in it; that has
-    to be read the long way.
+    Returns ``None`` for a text that is not a plain list of strings, or contains escapes; the caller
+    must decode it as JSON.
     """
-    found = np.empty(len(text) // 3 + 1, dtype=np.int64)  # no name is shorter than its quotes
-    count = scan(np.frombuffer(text, dtype=np.uint8), *table, found)
-    return None if count < 0 else found[:count]
+    rows = np.empty(len(text) // 3 + 1, dtype=np.int64)  # two quotes and a comma per name
+    count = scan(np.frombuffer(text, dtype=np.uint8), *table, rows)
+    return None if count < 0 else rows[:count]
 
 
 @inlined
 def hash_text(text: Bytes, start: int, end: int) -> int:
-    """Return a hash that is not negative."""
-    found = _OFFSET
+    """Return a non-negative hash."""
+    digest = _OFFSET
     for i in range(start, end):
-        found = (found ^ np.uint64(text[i])) * _PRIME
-    return np.int64(found >> np.uint64(1))  # type: ignore[return-value]  # an int once compiled
+        digest = (digest ^ np.uint64(text[i])) * _PRIME
+    return np.int64(digest >> np.uint64(1))  # type: ignore[return-value]  # an int once compiled
 
 
 @compiled
@@ -81,7 +82,7 @@ def fill_slots(text: Bytes, starts: arrays.Ints, slots: arrays.Ints) -> None:
 
 @inlined
 def is_equal(one: Bytes, start: int, other: Bytes, begin: int, length: int) -> bool:
-    """Return whether two texts are the same."""
+    """Return whether two texts are equal."""
     i = 0
     while i < length and one[start + i] == other[begin + i]:
         i += 1
@@ -90,15 +91,15 @@ def is_equal(one: Bytes, start: int, other: Bytes, begin: int, length: int) -> b
 
 @inlined
 def find_row(
-    asked: Bytes, start: int, end: int, text: Bytes, starts: arrays.Ints, slots: arrays.Ints
+    request: Bytes, start: int, end: int, text: Bytes, starts: arrays.Ints, slots: arrays.Ints
 ) -> int:
     """Return the row of one name."""
     mask = len(slots) - 1
-    slot = hash_text(asked, start, end) & mask
+    slot = hash_text(request, start, end) & mask
     while slots[slot] != _FREE:
         row = slots[slot]
         begin, length = starts[row], starts[row + 1] - starts[row]
-        if length == end - start and is_equal(asked, start, text, begin, length):
+        if length == end - start and is_equal(request, start, text, begin, length):
             return int(row)
         slot = (slot + 1) & mask
     return UNKNOWN
@@ -106,30 +107,30 @@ def find_row(
 
 @compiled
 def scan(
-    asked: Bytes, text: Bytes, starts: arrays.Ints, slots: arrays.Ints, found: arrays.Ints
+    request: Bytes, text: Bytes, starts: arrays.Ints, slots: arrays.Ints, rows: arrays.Ints
 ) -> int:
-    """Fill in the rows of the names in a list; return how many, or -1 if it is no such list."""
-    last = len(asked) - 1
-    if last < 1 or asked[0] != _OPEN or asked[last] != _CLOSE:
+    """Fill in the rows of the names in a list; return their number, or -1 if malformed."""
+    last = len(request) - 1
+    if last < 1 or request[0] != _OPEN or request[last] != _CLOSE:
         return -1
-    count, at, wanted = 0, 1, True  # a name is wanted, not a comma
+    count, at, expects_name = 0, 1, True  # a name is expected, not a comma
     while at < last:
-        byte = asked[at]
-        if byte == _QUOTE and wanted:
+        byte = request[at]
+        if byte == _QUOTE and expects_name:
             start = at + 1
             at = start
-            while at < last and asked[at] != _QUOTE:
-                if asked[at] == _ESCAPE:
+            while at < last and request[at] != _QUOTE:
+                if request[at] == _ESCAPE:
                     return -1
                 at += 1
             if at == last:
                 return -1
-            found[count] = find_row(asked, start, at, text, starts, slots)
+            rows[count] = find_row(request, start, at, text, starts, slots)
             count += 1
-            wanted = False
-        elif byte == _COMMA and not wanted:
-            wanted = True
+            expects_name = False
+        elif byte == _COMMA and not expects_name:
+            expects_name = True
         elif byte > _SPACE:
             return -1
         at += 1
-    return -1 if wanted and count > 0 else count
+    return -1 if expects_name and count > 0 else count

@@ -1,7 +1,7 @@
-"""Marks nodes under high load by a taint, and takes it away again.
+"""Taints nodes under high load, and removes the taint again.
 
-The truth about who has the taint is the cluster's, so that a restart or a second replica goes on
-where the first one was; only since when is remembered here.
+The taints themselves are only stored in the cluster, so that a restart or a second replica
+continues from there; this module only remembers the time of the last change.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ _LOG = logging.getLogger(__name__)
 
 
 class Tainter:
-    """Keeps taints in step with loads.
+    """Keeps taints in sync with loads.
 
     Args:
-        client: Asks the API server.
+        client: Client of the API server.
         cache: The cluster.
-        book: Measured loads; without it, requests count as load.
-        parameters: When nodes are marked.
+        loads: Measured loads; ``None`` uses requests as load.
+        parameters: Thresholds for tainting.
     """
 
     def __init__(
         self,
         client: api.ApiClient,
         cache: caches.ClusterCache,
-        book: caches.NodeLoads | None,
+        loads: caches.NodeLoads | None,
         parameters: terms.HighLoadParameters,
     ) -> None:
-        self._client, self._cache, self._book = client, cache, book
+        self._client, self._cache, self._loads = client, cache, loads
         self._parameters = parameters
         self._since_s: dict[str, float] = {}
 
     async def keep(self) -> None:
-        """Look at loads now and then, for ever."""
+        """Update taints periodically until cancelled."""
         while True:
             await asyncio.sleep(EVERY_S)
-            await self.look(time.time())
+            await self.update(time.time())
 
-    async def look(self, now_s: float) -> None:
-        """Look at loads once and change what has to be changed."""
+    async def update(self, now_s: float) -> None:
+        """Update the taints of all nodes once."""
         state = self._cache.state
         _, changes = terms.update_high_load(
             self._memory(state), self._shares(state, now_s), now_s, self._parameters
@@ -62,8 +62,8 @@ class Tainter:
                 try:
                     await self._mark(name, marked=marked)
                     self._since_s[name] = now_s
-                except ApiError as err:  # somebody else was quicker, or the server is away
-                    _LOG.warning("the taint of %s was not changed: %s", name, err)
+                except ApiError as err:  # a concurrent change, or the server is unavailable
+                    _LOG.warning("cannot change the taint of node %s: %s", name, err)
 
     def _memory(self, state: states.ClusterState) -> terms.HighLoadMemory:
         tainted = [
@@ -73,18 +73,18 @@ class Tainter:
         return terms.HighLoadMemory(np.array(tainted, dtype=np.bool_), np.array(since_s))
 
     def _shares(self, state: states.ClusterState, now_s: float) -> arrays.Floats:
-        if self._book is None:
+        if self._loads is None:
             loads = terms.Loads.by_requests(state)
         else:
-            loads = self._book.loads(state, now_s)
+            loads = self._loads.loads(state, now_s)
         return terms.load_shares(state, loads.used + loads.assumed, _RESOURCES)
 
     async def _mark(self, name: str, *, marked: bool) -> None:
         path = f"{caches.PATHS[caches.NODES]}/{name}"
         node = await self._client.get(path)
-        found: list[dict[str, Any]] = node["spec"].get("taints") or []
-        others = [taint for taint in found if taint["key"] != terms.HIGH_LOAD_TAINT.key]
-        # With its version: a list is replaced as a whole, and others change it, too.
+        present: list[dict[str, Any]] = node["spec"].get("taints") or []
+        others = [taint for taint in present if taint["key"] != terms.HIGH_LOAD_TAINT.key]
+        # With its version: the patch replaces the whole list, which others change, too.
         await self._client.patch(
             path,
             {
@@ -92,4 +92,4 @@ class Tainter:
                 "spec": {"taints": [*others, _MARK] if marked else others},
             },
         )
-        _LOG.info("%s %s the taint of high load", name, "got" if marked else "lost")
+        _LOG.info("node %s: high-load taint %s", name, "added" if marked else "removed")
