@@ -1,1 +1,1 @@
-"""Host 1: the policies on a virtual clock."""
+"""The simulator: a host of the policies on a virtual clock."""

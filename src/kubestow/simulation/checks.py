@@ -1,4 +1,4 @@
-"""Rules that need the policies: whether names and parameters of a scenario exist."""
+"""Checks of a scenario against the registries: names and parameters of policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outcome of a run: every measure, as plain values."""
+"""The outcome of a run: all measures as plain values."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class RunOutcome:
     """The results of a run.
 
     Attributes:
-        measures: Every measure, as plain values.
+        measures: All measures as plain values.
         spec: The scenario that was run.
-        workloads: Keys of the workloads, in the order of the time line's numbers.
-        nodes: Names of the nodes, likewise.
-        workload_columns: The time line per workload, in pieces.
-        node_columns: The time line per node, in pieces.
-        events: Time, event, subject and detail of everything that happened.
-        decisions: Records of the decisions that the scenario asked to keep.
+        workloads: Keys of the workloads, by their number in the timeline.
+        nodes: Names of the nodes, by their number in the timeline.
+        workload_columns: The timeline per workload, in chunks.
+        node_columns: The timeline per node, in chunks.
+        events: Time, event, subject and detail of every event.
+        decisions: Records of the first decisions, as many as the scenario keeps.
     """
 
     measures: Mapping[str, Any]
@@ -52,8 +52,8 @@ def collect(world: World, recorder: Recorder, name: str) -> RunOutcome:
     """Return the results of a finished run.
 
     Args:
-        world: The world at its end.
-        recorder: What was recorded on the way.
+        world: The world at the end of the run.
+        recorder: The recorder of the run.
         name: Name of the scenario.
     """
     return RunOutcome(
@@ -111,7 +111,7 @@ def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:
         "near_empty_nodes": balance.get("near_empty"),
         "decisions_made": world.ledger.counts.get("decisions", 0),
         "workloads": {w.key: _workload(world, recorder, w) for w in workloads},
-        "decisions": None,  # where they are kept, once they are
+        "decisions": None,  # set to the file they are written to
     }
 
 
@@ -125,7 +125,7 @@ def _pair(balance: dict[str, float], name: str) -> dict[str, float | None]:
 
 def _response(histogram: arrays.Floats, services: RecordArray) -> dict[str, float | None]:
     mean = _ratio(float(services["all_response"].sum()), float(histogram.sum()))
-    # Within a bucket percentiles are interpolated; nobody waits for longer than the time-out.
+    # Percentiles are interpolated within a bucket; no response takes longer than the timeout.
     most_s = float(services["timeout_s"].max(initial=0.0))
     response: dict[str, float | None] = {"mean": mean}
     for name, share in _PERCENTILES:
@@ -159,7 +159,7 @@ def _throttled(world: World) -> float | None:
 
 
 def _sizing(world: World) -> dict[str, float | None]:
-    """Return how many answers of estimators could be judged, and the share that did not hold."""
+    """Return how many estimates could be back-tested, and the share that was exceeded."""
     counts = world.ledger.counts
     judged = float(counts.get("sizing_judged", 0))
     return {
@@ -170,7 +170,7 @@ def _sizing(world: World) -> dict[str, float | None]:
 
 
 def _churn(world: World) -> float:
-    """Return pods created and removed per hour, those of the start apart."""
+    """Return pods created and removed per hour, without the initial ones."""
     moves = sum(1 for time_s, what, *_ in world.ledger.events if what == "gone")
     born = sum(1 for time_s, what, *_ in world.ledger.events if what == "created" and time_s > 0.0)
     return (moves + born) / (world.now_s / _HOUR_S)
@@ -212,7 +212,7 @@ def _workload(world: World, recorder: Recorder, workload: LiveWorkload) -> dict[
 
 
 def _per_pod(recorder: Recorder, workload: LiveWorkload, now_s: float) -> dict[str, float | None]:
-    """Return what a pod requested and used on average, in cores and bytes."""
+    """Return mean requests and usage of a pod, in cores and bytes."""
     pods_s = workload.existing.until(now_s)
     number = workload.number
     return {

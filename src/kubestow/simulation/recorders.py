@@ -1,4 +1,4 @@
-"""The time line of a run: rows per workload and per node, and sums that need every step."""
+"""Records the timeline of a run: rows per workload and per node, and sums over all steps."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kubestow.model.arrays import Floats
 from kubestow.simulation.usage import NONE
 from kubestow.simulation.world import SCRAPE, STEPPED, NodePhase, World
 
-NEAR_EMPTY = 0.1  # share of requests below which a node could be given back
+NEAR_EMPTY = 0.1  # requested share below which a node could be removed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeTable:
-    """What nodes have, what is requested of them, what is used (cores and bytes)."""
+    """Capacity, requests and usage of nodes, in cores and bytes."""
 
     cores: Floats
     room: Floats
@@ -32,10 +32,10 @@ class NodeTable:
 
 
 def measure(nodes: NodeTable) -> dict[str, float]:
-    """Return the measures of one moment.
+    """Return the balance measures at one time.
 
-    ``imbalance_*`` is the standard deviation of utilisation over nodes, ``jain_*`` Jain's index
-    (1: all alike, 1/n: one has everything), ``requested_deviation_*`` the standard deviation of
+    ``imbalance_*`` is the standard deviation of utilisation over nodes, ``jain_*`` Jain's index (1:
+    all equal, 1/n: one node has everything), ``requested_deviation_*`` the standard deviation of
     requests; ``fragmentation`` the share of free capacity that is stranded because the other
     resource of the same node is scarcer; ``near_empty`` the nodes with less than a tenth requested
     in both; ``unused_*`` what is requested and not used.

@@ -53,7 +53,7 @@ class Inputs:
 
 
 def start(scenario: scenarios.ScenarioSpec, seed: int, inputs: Inputs) -> World:
-    """Return a world at its start: nodes and lasting pods are there, loops are waiting."""
+    """Return a world at time 0: nodes and initial pods exist, and loops are scheduled."""
     world = make_world(scenario, seed, inputs.traces)
     manager = Controllers(world)
     scheduler = loops.SchedulerHost(world, inputs.profile, kernel.make_generator(seed, "ties"))
@@ -79,14 +79,14 @@ def start(scenario: scenarios.ScenarioSpec, seed: int, inputs: Inputs) -> World:
 
 
 def _fail(world: World, failure: scenarios.Failure) -> None:
-    """Let a node die, if it is there by now."""
+    """Fail a node if it exists by now."""
     node = world.by_name.get(failure.node)
     if node is not None:
         fail_node(world, node, failure.duration)
 
 
 def _place_lasting(world: World, scheduler: loops.SchedulerHost) -> None:
-    """Create and bind the pods that are there from the start: daemons first, then by priority."""
+    """Create and bind the initial pods: DaemonSets first, then by priority."""
     pods: list[LivePod] = []
     lasting = [w for w in world.workloads if w.spec.kind in _LASTING and w.spec.start <= 0.0]
     for workload in sorted(lasting, key=lambda w: _LASTING.index(w.spec.kind) > 0):
@@ -107,7 +107,7 @@ def _place_lasting(world: World, scheduler: loops.SchedulerHost) -> None:
 
 
 def advance(world: World) -> None:
-    """Compute the use of the step that ends now, and what follows from it."""
+    """Compute usage in the step that ends now, and handle OOM kills, completions and pressure."""
     step_s = min(world.spec.step, world.now_s - world.step_start_s)  # the last may be shorter
     if world.spec.step - step_s < 1e-6 * world.spec.step:
         step_s = world.spec.step
@@ -143,7 +143,7 @@ def advance(world: World) -> None:
 
 
 def _clear_left(world: World) -> None:
-    """Take back the rows of containers that are gone; requests left in them are lost."""
+    """Free the rows of removed containers; their open requests are lost."""
     rows = world.containers.rows
     inside = rows["in_system"]
     for row in world.containers.leaving():
@@ -165,9 +165,9 @@ def run(
 
     Args:
         scenario: The scenario.
-        inputs: What it refers to.
-        seed: Replaces the seed of the scenario.
-        watch: Told the share that is done, now and then.
+        inputs: The files it refers to.
+        seed: Seed to use instead of the scenario's.
+        watch: Called with the share that is done.
     """
     chosen = scenario.spec.seed if seed is None else seed
     world = start(scenario.spec, chosen, inputs)

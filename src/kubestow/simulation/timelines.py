@@ -1,4 +1,4 @@
-"""The time line of a finished run as tables, ready for Parquet."""
+"""The timeline of a finished run as data frames."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from kubestow.simulation.outcomes import RunOutcome
 
 
 def workloads(outcome: RunOutcome) -> pl.DataFrame:
-    """Return one row per look and workload.
+    """Return one row per sample and workload.
 
-    Rates are per second and means over the time since the last look; replicas, pods, memory and
-    queue are those of the moment.
+    Rates are per second and averaged since the last sample; replicas, pods, memory and queue are
+    current values.
     """
     return _table(outcome.workload_columns, "workload", outcome.workloads)
 
 
 def nodes(outcome: RunOutcome) -> pl.DataFrame:
-    """Return one row per look and node."""
+    """Return one row per sample and node."""
     return _table(outcome.node_columns, "node", outcome.nodes)
 
 
 def events(outcome: RunOutcome) -> pl.DataFrame:
-    """Return one row per event: time, what happened, to whom, where."""
+    """Return one row per event: time, event, subject and detail."""
     rows = outcome.events
     times, what, subjects, places = zip(*rows, strict=True) if rows else ((), (), (), ())
     return pl.DataFrame(

@@ -1,4 +1,4 @@
-"""The simulation kernel: clock, events, random streams, integrals over time. No Kubernetes here."""
+"""The simulation kernel: clock, events, random streams, integrals; without Kubernetes."""
 
 from kubestow.simulation.kernel.clock import Clock, Ticket
 from kubestow.simulation.kernel.integrals import Area

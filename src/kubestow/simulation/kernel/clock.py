@@ -1,9 +1,8 @@
-"""The event kernel: a virtual clock and the actions that wait for their time.
+"""The event kernel: a virtual clock and scheduled actions.
 
-Nothing here knows of clusters. Actions are kept in a heap by (time, priority, sequence): among
-those of one time the lower priority number goes first, among equals the one that was asked for
-first. So the order of a run depends on nothing but the order in which it was built, and an action
-that fails ends the run with its own exception.
+Actions are kept in a heap by (time, priority, sequence): at equal times the lower priority number
+runs first, among equals the one that was scheduled first. So the order of a run depends only on the
+order in which it was built. An action that fails ends the run with its exception.
 """
 
 from __future__ import annotations
@@ -18,28 +17,28 @@ Action = Callable[[], None]
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """An action that was asked for; it can be called off until it has begun."""
+    """A scheduled action; it can be cancelled until it starts."""
 
     time_s: float
     action: Action | None
 
     def cancel(self) -> None:
-        """Call the action off; nothing happens if it has begun already."""
+        """Cancel the action; no effect if it has started."""
         self.action = None
 
     @property
     def waiting(self) -> bool:
-        """Tell whether the action is still to come."""
+        """Return whether the action is still scheduled."""
         return self.action is not None
 
 
 @dataclass(slots=True)
 class Clock:
-    """Virtual time, and what is to happen when.
+    """Virtual time and scheduled actions.
 
     Attributes:
         now_s: Seconds since the start of the run.
-        done: How many actions have run.
+        done: Number of actions that have run.
     """
 
     now_s: float = 0.0
@@ -48,35 +47,35 @@ class Clock:
     _sequence: int = 0
 
     def at(self, time_s: float, action: Action, priority: int = 0) -> Ticket:
-        """Ask for an action at a time.
+        """Schedule an action.
 
         Args:
-            time_s: When; not in the past.
-            action: What.
-            priority: Lower goes first among actions of one time.
+            time_s: Time to run it; not in the past.
+            action: The action.
+            priority: Lower runs first at equal times.
 
         Raises:
             ValueError: If the time is in the past or not a number.
         """
         if not time_s >= self.now_s:
-            raise ValueError(f"{time_s}: the clock stands at {self.now_s} already")
+            raise ValueError(f"{time_s}: the clock is at {self.now_s} already")
         ticket = Ticket(time_s, action)
         heapq.heappush(self._waiting, (time_s, priority, self._sequence, ticket))
         self._sequence += 1
         return ticket
 
     def after(self, delay_s: float, action: Action, priority: int = 0) -> Ticket:
-        """Ask for an action after a delay."""
+        """Schedule an action after a delay."""
         return self.at(self.now_s + delay_s, action, priority)
 
     def every(self, period_s: float, action: Action, *, first_s: float, priority: int = 0) -> None:
-        """Ask for an action again and again; times are multiples of the period, without drift.
+        """Schedule an action periodically; times are multiples of the period, without drift.
 
         Args:
             period_s: Seconds between two calls, above 0.
-            action: What.
+            action: The action.
             first_s: Time of the first call.
-            priority: Lower goes first among actions of one time.
+            priority: Lower runs first at equal times.
         """
         if not period_s > 0:
             raise ValueError(f"{period_s}: a period must be above 0")
@@ -104,7 +103,7 @@ class Clock:
             ValueError: If the time is in the past.
         """
         if not until_s >= self.now_s:
-            raise ValueError(f"{until_s}: the clock stands at {self.now_s} already")
+            raise ValueError(f"{until_s}: the clock is at {self.now_s} already")
         waiting = self._waiting
         while waiting and waiting[0][0] <= until_s:
             time_s, _, _, ticket = heapq.heappop(waiting)

@@ -1,4 +1,4 @@
-"""Values that change now and then, integrated over time."""
+"""Piecewise constant values, integrated over time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class Area:
     """A value that holds until it is changed, and its integral since the start.
 
     Attributes:
-        value: What it is now.
+        value: The current value.
         area: Value times seconds up to ``since_s``.
-        since_s: When it was last changed.
+        since_s: Time of the last change.
         peak: Largest value so far.
     """
 

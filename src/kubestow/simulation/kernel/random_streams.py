@@ -1,9 +1,8 @@
-"""Random numbers that depend on what they are for, not on the order in which they are drawn.
+"""Random numbers that depend on their purpose, not on the order in which they are drawn.
 
 A number is a hash of the seed, a purpose, a subject and a counter. So the start-up time of the
-third pod of a workload, or the noise of its use at noon, is the same whichever policies run and
-however many pods came before: differences between policies are not blurred by different luck
-(common random numbers).
+third pod of a workload, or the noise of its usage at noon, is the same under all policies (common
+random numbers), and differences between policies are not blurred by chance.
 """
 
 from __future__ import annotations

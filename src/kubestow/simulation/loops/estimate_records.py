@@ -17,17 +17,17 @@ from kubestow.simulation import world
 from kubestow.simulation.loops import sizing_context
 from kubestow.simulation.world import LiveWorkload
 
-_OVER, _PEAK, _MEMORY = 5, 3, 1  # places in what ``arenas.judge`` returns
-_OFTEN = 0.05  # CPU that holds for 95 % of the samples holds
+_OVER, _PEAK, _MEMORY = 5, 3, 1  # indexes in the result of ``judging.backtest``
+_OFTEN = 0.05  # CPU may be exceeded in 5 % of the samples
 
 
 @dataclass(slots=True, eq=False)
 class Track:
-    """Answers of one estimator about some containers.
+    """Back-tests of the estimates for some containers.
 
     Attributes:
-        containers: How many.
-        asked_s: When the last answer was given.
+        containers: Number of containers.
+        asked_s: Time of the last estimate.
     """
 
     containers: int
@@ -41,20 +41,20 @@ class Track:
         self._judged, self._over, self._missed = np.zeros((3, self.containers))
 
     def keep(self, estimate: estimates.Estimates, now_s: float) -> None:
-        """Remember an answer until it can be judged."""
+        """Keep an estimate until it can be back-tested."""
         self._last, self.asked_s = estimate, now_s
 
     def backtest_last(
         self, news: Usage, killed: NDArray[np.bool_] | None = None
     ) -> tuple[int, int, int]:
-        """Put the last answer beside what came after it.
+        """Compare the last estimate with the usage that followed.
 
         Args:
-            news: What was seen since.
-            killed: Who was killed since: no sample shows the memory that killed it.
+            news: Usage since the estimate.
+            killed: Containers OOM-killed since: no sample shows the memory that killed them.
 
         Returns:
-            How many containers were judged, and how many went beyond in CPU and in memory.
+            Number of containers compared, and of those that exceeded CPU and memory.
         """
         if self._last is None or not news.points or not len(news.owners):
             return 0, 0, 0
@@ -71,10 +71,10 @@ class Track:
         return int(known.sum()), int(often.sum()), int(missed.sum())
 
     def backtest(self, place: int) -> dict[str, float]:
-        """Return how answers about one container did; nothing where none was judged.
+        """Return the back-test of one container; empty if no estimate was compared.
 
-        ``cpu_over`` is the mean share of CPU samples beyond the answer, ``memory_missed`` the share
-        of answers that memory went beyond.
+        ``cpu_over`` is the mean share of CPU samples above the estimate, ``memory_missed`` the
+        share of estimates that memory exceeded.
         """
         judged = float(self._judged[place])
         if not judged:
@@ -91,12 +91,12 @@ KILLED = "was killed for its memory"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Basis:
-    """What a change goes back to.
+    """The basis of a change.
 
     Attributes:
         estimates: Estimates of many containers.
-        track: How earlier ones did.
-        place: Of the workload's first container among them.
+        track: Back-tests of earlier ones.
+        place: Index of the workload's first container among them.
     """
 
     estimates: estimates.Estimates
@@ -114,11 +114,11 @@ def make(
     """Return the record of a change.
 
     Args:
-        workload: Whose requests change.
+        workload: The workload.
         policy: Name of the recommender.
         guarded: The new sizes.
-        basis: Where they come from; ``None`` if an OOM kill alone led to them.
-        time_s: When.
+        basis: The estimates; ``None`` if only an OOM kill caused the change.
+        time_s: Time of the change.
     """
     names = [plan.name for plan in world.containers_of(workload.spec)]
     places = {sized.container: names.index(sized.container) for sized in guarded}

@@ -1,11 +1,11 @@
-"""The loop that hosts any estimator: use seen so far in, guarded requests out.
+"""The loop that hosts any estimator: observed usage in, guarded requests out.
 
-At every scrape the newest samples go into a bounded history (``usage_books``). Once per interval
-all containers are estimated at once (runs of jobs apart), each workload's answer goes
-through the guards, and new pods get it. In the modes that change running pods these are resized in
-place where the API allows it and the node has room, else evicted one by one. What containers were
-killed at is known at once and needs no estimate. Every answer is judged by what came next; that
-back-test stands in the record of every change.
+At every scrape the newest samples go into a bounded history (``usage_history``). Once per interval
+all containers are estimated at once (runs of jobs separately), the guards check the estimates of
+each workload, and new pods get them. In the modes that change running pods, pods are resized in
+place where the API and the node allow it, and evicted one by one otherwise. An OOM kill takes
+effect at once, without an estimate. Every estimate is back-tested on the usage that follows; the
+record of every change has that back-test.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _PARTS = ((resources.CPU, "cpu_cores"), (resources.MEMORY, "memory_bytes"))
 
 @dataclass(slots=True, eq=False)
 class Watched:
-    """A workload and what is known of its sizes.
+    """A workload and its sizes.
 
     Attributes:
         live: The workload.
         first: Number of its first container; the others follow.
-        current: What its new pods request and are limited to.
-        estimated: The last answer by container and resource, in millicores and bytes.
-        oom_killed_bytes: Largest limit (or request) each container was killed at.
+        current: Requests and limits of its new pods.
+        estimated: The last estimate by container and resource, in millicores and bytes.
+        oom_killed_bytes: Largest limit (or request) at which each container was OOM-killed.
     """
 
     live: LiveWorkload
@@ -54,7 +54,7 @@ class Watched:
 
 @dataclass(slots=True, eq=False)
 class EstimatorSamples:
-    """Which containers are read, as arrays; made again when a pod has changed."""
+    """The containers to read, as arrays; rebuilt when a pod has changed."""
 
     version: int
     container_rows: Ints
@@ -80,10 +80,10 @@ class EstimateLoop:
     _series: dict[int, usage_history.ObservedSeries] = field(default_factory=dict)  # by stream
     _done: dict[int, int] = field(default_factory=dict)  # finished pods by workload
     _urgent: dict[int, Watched] = field(default_factory=dict)
-    _struck: set[int] = field(default_factory=set)  # containers killed since the last answer
+    _struck: set[int] = field(default_factory=set)  # containers OOM-killed since the last estimate
 
     def start(self) -> None:
-        """Look at every scrape, and estimate in the rhythm the scenario asks for."""
+        """Sample at every scrape, and estimate once per interval."""
         sizing = self.workloads[0].sizing
         self._estimator = registry.RECOMMENDERS.get(sizing.recommender).make_estimator(
             self.parameters
@@ -104,13 +104,13 @@ class EstimateLoop:
         clock.every(sizing.interval, self._round, first_s=sizing.interval, priority=world.CONTROL)
 
     def _sample(self) -> None:
-        """Take up the newest samples; give more to whom was killed, and retry what was put off."""
+        """Add the newest samples, raise OOM-killed containers, and retry deferred resizes."""
         version = sum(workload.version for workload in self.workloads)
         if self._samples is None or self._samples.version != version:
             self._samples = self._find(version)
         samples = self._samples
         observed = self.observer.read(samples.container_rows, samples.streams)
-        if observed.time_s > 0.0:  # time goes on even where nothing was seen
+        if observed.time_s > 0.0:  # time advances even without a sample
             rows = samples.rows[observed.present]
             self.history.add(
                 rows,
@@ -286,6 +286,6 @@ def _resized(
 
 
 def _limits(before: resources.ResourceList, sized: Recommendation) -> resources.ResourceList:
-    """Return limits: the guards' for what was sized, the old ones for all else."""
+    """Return the limits of the guards for sized resources, the old ones for the others."""
     kept = {name: q for name, q in before.items() if name not in sized.requests}
     return sizing_context.merge(kept, sized.limits)

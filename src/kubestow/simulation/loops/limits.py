@@ -1,8 +1,8 @@
-"""The loop of ``limit-follow``: limits of running pods follow their use, requests stay.
+"""The loop of ``limit-follow``: limits of running pods follow usage, requests stay.
 
-Shi 2023, 3.6: every T (the interval) a sample of each container is taken, every period the pods of
-each node that use most get new limits, written into their cgroups; the API server knows nothing of
-it. A container that is restarted gets the limits its pod states, for its cgroup is a new one.
+Shi 2023, 3.6: every T (the interval) each container is sampled; every period the busiest pods of
+each node get new limits, which are written to their cgroups without the API server. A restarted
+container has a new cgroup with the limits of its pod.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kubestow.simulation.loops import sizing_context, usage_history
 from kubestow.simulation.loops.observations import Observer
 from kubestow.simulation.world import LivePod, LiveWorkload, Phase, World
 
-_LEAST_CPU_M = 10  # a quota of 1 ms per 100 ms, the least the kernel takes
+_LEAST_CPU_M = 10  # a quota of 1 ms per 100 ms, the smallest that the kernel accepts
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +40,7 @@ class LimitLoop:
     )  # by workload and container
 
     def start(self) -> None:
-        """Sample in the rhythm of the interval, set limits in that of the period."""
+        """Sample once per interval, and set limits once per period."""
         interval_s = self.workloads[0].sizing.interval
         cells = 2 * self.parameters.samples
         self._history = usage_history.ObservedUsage(interval_s, cells * interval_s)
@@ -65,8 +65,8 @@ class LimitLoop:
         observed = self.observer.read([pod.container_rows[index] for pod, index in containers])
         at = observed.present
         rows = np.array([self._series_of(*one).row for one in containers], dtype=np.int64)
-        # A sample belongs to the look, however late it is: one per look, none twice. Where nothing
-        # was seen, time goes on all the same: what is old must not pass for the last samples.
+        # A sample belongs to the time of this read: one per read, none twice. Time advances without
+        # samples, too, so old samples are not mistaken for the newest.
         self._history.add(rows[at], self.world.now_s, observed.cpu[at], observed.memory[at])
 
     def _series_of(self, pod: LivePod, index: int) -> usage_history.ObservedSeries:
@@ -76,7 +76,7 @@ class LimitLoop:
         return self._series[stream]
 
     def _adjust(self) -> None:
-        """Set the limits of the pods that use most."""
+        """Set the limits of the busiest pods."""
         if all(workload.sizing.mode == "off" for workload in self.workloads):
             return
         containers = self._containers()
@@ -90,9 +90,9 @@ class LimitLoop:
                 self._set(*containers[place], estimate, place)
 
     def _known(self, usage: Usage) -> NDArray[np.bool_]:
-        """Tell which containers have all samples of both windows.
+        """Return which containers have all samples of both windows.
 
-        Without the first window nothing has risen or fallen; a gap must not pass for a fall.
+        Without the first window there is no rise or fall; a gap must not count as a fall.
         """
         count = 2 * self.parameters.samples
         if usage.points < count:
@@ -101,14 +101,14 @@ class LimitLoop:
         return np.asarray(np.isfinite(both).all(axis=1), dtype=np.bool_)
 
     def _usage(self, containers: list[tuple[LivePod, int]]) -> Usage:
-        """Return one container of one pod per name: limits are those of a pod, not of all."""
+        """Return usage with one container of one pod per name: limits are set per pod."""
         names = [f"{pod.key}/{index}" for pod, index in containers]
         owners = [self._series_of(pod, index).owner for pod, index in containers]
         killed = np.array([self._killed[pod.workload.number, index] for pod, index in containers])
         return self._history.usage(names, owners, killed, runs=False)
 
     def _busiest(self, containers: list[tuple[LivePod, int]], usage: Usage) -> list[int]:
-        """Return the containers of those pods that use most of their node."""
+        """Return the containers of the busiest pods of each node."""
         pods = list({pod.key: pod for pod, _ in containers}.values())
         used = np.zeros(len(pods))
         places = {pod.key: place for place, pod in enumerate(pods)}
@@ -144,7 +144,7 @@ class LimitLoop:
         self.world.ledger.decide(lambda: self._record(pod, index, before, after))
 
     def _above_use(self, pod: LivePod, index: int, amount: int) -> quantities.Quantity:
-        """Return a memory limit; unless strict, above what is used at this moment."""
+        """Return a memory limit; unless strict, above current usage."""
         if not self.parameters.strict:
             used = float(self.world.containers.rows["memory"][pod.container_rows[index]])
             least = used * (1.0 + self.parameters.memory_margin)
@@ -152,7 +152,7 @@ class LimitLoop:
         return sizing_context.quantity(resources.MEMORY, amount)
 
     def _limits(self, pod: LivePod, index: int) -> dict[str, quantities.Quantity]:
-        """Return the limits a container has by now."""
+        """Return the current limits of a container."""
         rows, row = self.world.containers.rows, pod.container_rows[index]
         limits: dict[str, quantities.Quantity] = {}
         cpu, memory = float(rows["cpu_limit"][row]), float(rows["memory_limit"][row])

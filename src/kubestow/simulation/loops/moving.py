@@ -1,4 +1,4 @@
-"""The loop that hosts movers, as a descheduler would: plan, then evict within the budgets."""
+"""The loop that hosts movers, like a descheduler: plan, then evict within the budgets."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class MovingLoop:
     scheduler: Scheduler
 
     def start(self) -> None:
-        """Plan at the rhythm the scenario asks for."""
+        """Plan once per interval."""
         period_s = self.world.spec.policies.moving.interval
         self.world.clock.every(period_s, self._round, first_s=period_s, priority=CONTROL)
 
     def _round(self) -> None:
         world = self.world
         if any(w.pending.value > 0 for w in world.workloads):
-            return  # pods wait already: nothing is taken apart
+            return  # pods are pending: do not evict more
         live: dict[str, LivePod] = {}
         running: dict[int, list[plans.Movable]] = {}
         for node in world.live_nodes():
@@ -73,7 +73,7 @@ def _itself(record: decisions.DecisionRecord) -> decisions.DecisionRecord:
 
 
 def start_moving(world: World, profile: profiles.Profile) -> None:
-    """Start the mover the scenario asks for, if any."""
+    """Start the mover of the scenario, if any."""
     moving = world.spec.policies.moving
     if not moving.enabled:
         return

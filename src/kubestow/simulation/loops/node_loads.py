@@ -1,10 +1,10 @@
-"""What an extension of the scheduler sees of nodes: loads some time ago, and pods bound since.
+"""Loads of nodes as a placing term sees them: lagged metrics, and pods bound since.
 
-Counters of nodes move on with every step and are read at every scrape; a load is the difference
-between two scrapes one window apart, memory what it was at the newer one. The newest scrape counts
-that is one lag old. Pods bound a moment ago, which such metrics do not show yet, are kept in a book
-of assumed loads. Nodes without metrics, and resources whose use is not simulated (disk space), are
-not measured: terms take requests for them.
+Counters of nodes advance with every step and are read at every scrape. A load is the difference
+between two scrapes one window apart; memory is the value of the newer one. The newest scrape that
+is one lag old counts. Recently bound pods, which these metrics do not include yet, are added as
+assumed loads. Nodes without metrics, and resources whose usage is not simulated (disk space), are
+not measured: terms use requests for them.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ NAMES: Final = (
     "kubestow.io/network",
     "kubestow.io/disk-io",
 )
-_MEMORY: Final = 1  # column of the one that is a gauge
-# From cores to thousandths of a core; the others are in the scheduler's units already.
+_MEMORY: Final = 1  # column of the only gauge
+# From cores to millicores; the others are in the units of the scheduler already.
 _UNITS: Final = np.array([1000.0, 1.0, 1.0, 1.0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scrape:
-    """Counters (memory: its value) of all nodes there were at a time, ``[nodes, resources]``."""
+    """Counters (memory: its value) of all nodes at one time, ``[nodes, resources]``."""
 
     time_s: float
     counters: Floats
 
 
 class PlacingLoads:
-    """Watches nodes and bound pods of a world from now on."""
+    """Follows nodes and bound pods of a world."""
 
     def __init__(self, world: World) -> None:
         metrics = world.spec.metrics
@@ -60,7 +60,7 @@ class PlacingLoads:
             maxlen=round(metrics.lag / metrics.scrape) + self._back + 2
         )
         self._counters = np.zeros((0, len(NAMES)))
-        self._since_s = np.zeros(0)  # when each node came, or came back
+        self._since_s = np.zeros(0)  # when each node joined or recovered
         windows_s = [0.0 if column == _MEMORY else metrics.window for column in range(len(NAMES))]
         self._assumed = terms.AssumedLoads(0, windows_s)
         self._state: states.ClusterState | None = None
@@ -93,7 +93,7 @@ class PlacingLoads:
         return loads
 
     def _follow(self, state: states.ClusterState) -> None:
-        """Look up which node each row of the state is."""
+        """Map the rows of the state to nodes."""
         if state is not self._state:
             by_name = self._world.by_name
             self._numbers = np.array([by_name[n].number for n in state.names], dtype=np.int64)
@@ -112,7 +112,7 @@ class PlacingLoads:
         hosts = self._world.hosts
         self._counters[:, 0] += hosts["cpu"] * step_s
         self._counters[:, _MEMORY] = hosts["memory"]
-        # No counter moves faster than the link.
+        # No counter grows faster than the link.
         self._counters[:, 2] += np.minimum(hosts["network_wanted"], hosts["network"]) * step_s
         self._counters[:, 3] += np.minimum(hosts["disk_wanted"], hosts["disk"]) * step_s
 
@@ -122,7 +122,7 @@ class PlacingLoads:
         self._assumed.forget(self._world.now_s, self._measured()[1])
 
     def _measured(self) -> tuple[Floats, Floats]:
-        """Return loads by node number, and when they were measured; NaN where they were not."""
+        """Return loads by node number and their times; NaN where nothing was measured."""
         count = len(self._counters)
         values, times_s = np.full((count, len(NAMES)), np.nan), np.full(count, np.nan)
         latest_s = self._world.now_s - self._lag_s + 1e-9
@@ -131,7 +131,7 @@ class PlacingLoads:
             return values, times_s
         new, old = readable[-1], readable[-1 - self._back]
         there = min(len(new.counters), len(old.counters))
-        # A node that came inside the window would be shown with less than it uses.
+        # The load of a node that joined within the window would be too small.
         known = np.flatnonzero(self._since_s[:there] <= old.time_s + 1e-9)
         values[known] = (new.counters[known] - old.counters[known]) / (new.time_s - old.time_s)
         values[known, _MEMORY] = new.counters[known, _MEMORY]

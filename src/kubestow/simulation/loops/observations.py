@@ -1,4 +1,4 @@
-"""What controllers see of the world: samples, scraped now and then, and some time ago.
+"""The metrics pipeline: controllers see samples that are scraped periodically, with a lag.
 
 Counters and memory are copied at every scrape. A rate is the difference between two scrapes, one
 window apart, so a new or restarted container has none until it has been scraped twice. Controllers
@@ -23,11 +23,11 @@ from kubestow.simulation.world import World
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scrape:
-    """A copy of what was there at one time; rows are those of the containers."""
+    """A copy of all counters at one time; rows are those of the containers."""
 
     time_s: float
     number: int
-    stream: NDArray[np.int64]  # tells containers apart that had the same row one after another
+    stream: NDArray[np.int64]  # identifies containers that use the same row one after another
     since_s: Floats
     cpu_total: Floats
     memory: Floats
@@ -38,13 +38,13 @@ class Scrape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScrapedSamples:
-    """Use of some containers.
+    """Usage of some containers.
 
     Attributes:
-        time_s: When it was measured.
-        window_s: Over how long the processor was measured.
-        cpu: Cores; without meaning where there is no sample.
-        memory: Bytes in use.
+        time_s: Time of the samples.
+        window_s: Window of the CPU rate.
+        cpu: Cores; undefined without a sample.
+        memory: Working set in bytes.
         present: Whether there is a sample.
     """
 
@@ -70,7 +70,7 @@ class View:
 
 @compiled
 def _lost(streams: NDArray[np.int64], salt: int, number: int, share: float) -> Bools:
-    """Tell whose samples of a scrape are missing."""
+    """Return whose samples of a scrape are missing."""
     lost = np.zeros(len(streams), dtype=np.bool_)
     for row in range(len(streams)):
         lost[row] = kernel.uniform(streams[row] ^ salt, number) < share
@@ -119,7 +119,7 @@ class Observer:
         self._scrapes += 1
 
     def _pair(self) -> tuple[Scrape, Scrape] | None:
-        """Return the newest scrape that may be read, and the one a window before it."""
+        """Return the newest readable scrape, and the one a window before it."""
         latest_s = self._world.now_s - self._lag_s + 1e-9
         readable = [scrape for scrape in self._kept if scrape.time_s <= latest_s]
         if not readable:
@@ -147,18 +147,18 @@ class Observer:
         at = rows
         if len(rows) and rows.max() >= len(view.stream):  # some came after the scrape
             at = np.where(rows < len(view.stream), rows, 0)
-        # A row may have gone to another container since it was scraped; a row that was not there
-        # yet is looked at as row 0, whose stream is another one.
+        # A row may belong to another container since it was scraped; a row that did not exist yet
+        # is read as row 0, whose stream is different.
         present = view.present[at] & (view.stream[at] == streams)
         return ScrapedSamples(view.time_s, view.window_s, view.cpu[at], view.memory[at], present)
 
     def streams(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what tells containers apart."""
+        """Return the streams, which identify containers."""
         streams: NDArray[np.int64] = self._world.containers.rows["stream"][rows]
         return streams
 
     def _current_view(self) -> View | None:
-        """Return the samples of all containers, worked out once per scrape."""
+        """Return the samples of all containers, computed once per scrape."""
         pair = self._pair()
         if pair is None:
             return None
@@ -175,7 +175,7 @@ class Observer:
             if not old.time_s <= scrape.time_s <= new.time_s:
                 continue
             most = min(count, len(scrape.stream))
-            # Counters begin again with every start of a container (metrics-server: StartTime).
+            # Counters restart with the container (metrics-server: StartTime).
             known = (scrape.stream[:most] == new.stream[:most]) & (
                 scrape.since_s[:most] == new.since_s[:most]
             )
@@ -199,7 +199,7 @@ class Observer:
         )
 
     def request_rate(self, service: int) -> float | None:
-        """Return the requests per second a service was offered over the window."""
+        """Return the request rate of a service over the window."""
         pair = self._pair()
         if pair is None or pair[0].time_s <= pair[1].time_s:
             return None

@@ -1,8 +1,8 @@
-"""The loop that lets pools grow and shrink, with the rules and defaults of Cluster Autoscaler.
+"""The node autoscaler, with the rules and defaults of Cluster Autoscaler.
 
-Every ten seconds: if pods fit nowhere, nodes are ordered from the pool that is cheapest per pod; if
-not, and no node came lately, nodes that were hardly requested for ten minutes, and whose pods fit
-elsewhere, are drained and given back, one at a time.
+Every ten seconds: if pods fit nowhere, it orders nodes from the pool that is cheapest per pod.
+Otherwise, if no node was added recently, it drains and removes nodes with few requests for ten
+minutes whose pods fit elsewhere, one at a time.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from kubestow.simulation.world import (
     uncordon_node,
 )
 
-_DRAIN_S = 10.0  # time between two looks at a node that is being drained
-_GIVE_UP_S = 120.0  # --max-pod-eviction-time: pods that may not be evicted keep their node
+_DRAIN_S = 10.0  # time between two checks of a draining node
+_GIVE_UP_S = 120.0  # --max-pod-eviction-time: after it, pods that cannot be evicted keep their node
 
 
 @dataclass(slots=True, eq=False)
@@ -48,8 +48,8 @@ class ProvisioningLoop:
     _leaving: LiveNode | None = None
 
     def start(self) -> None:
-        """Look at the rhythm the scenario asks for."""
-        # Cluster Autoscaler simulates kube-scheduler's own filters; it asks no extender.
+        """Scan once per interval."""
+        # Cluster Autoscaler simulates the filters of kube-scheduler, without extenders.
         stock = replace(self.profile, extension=None)
         self._scheduler = scheduler.Scheduler(stock, self.world.features)
         self._made = {pool.name: pool.count for pool in self.world.spec.cluster.nodes}
@@ -159,5 +159,5 @@ class ProvisioningLoop:
 
 
 def _has_stayers(node: LiveNode) -> bool:
-    """Tell whether a node has pods that were not even told to go."""
+    """Return whether a node has pods that are not terminating."""
     return any(movable_pods(pod) and pod.stays for pod in node.pods.values())

@@ -1,6 +1,6 @@
-"""The loop that hosts scalers: what they see is scraped and late, what they decide is carried out.
+"""The loop that hosts scalers: they observe scraped, lagged metrics and set replicas.
 
-Each workload's autoscaler looks at its own moments, spread over the interval as in a real cluster.
+The syncs of different workloads are spread over the interval, as in a real cluster.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class ScalingLoop:
     crowd: Crowd | None = None
 
     def start(self) -> None:
-        """Look for the first time somewhere within the first interval, then in its rhythm."""
+        """Sync at a random time within the first interval, then once per interval."""
         period_s = self.workload.scaling.sync
         first_s = period_s * (1.0 - kernel.uniform(self.workload.stream, 0))
         self.world.clock.every(period_s, self.sync, first_s=first_s, priority=CONTROL)
 
     def sync(self) -> None:
-        """Look, decide, and set the replicas."""
+        """Observe, decide, and set the replicas."""
         decision, self.memory = self.scaler.decide(self.see(), self.memory)
         self.workload.outlook = decision.outlook
         if decision.desired == self.workload.replicas:
@@ -297,7 +297,7 @@ def _metrics(workload: LiveWorkload) -> tuple[str, ...]:
 
 
 def is_scaled(workload: LiveWorkload) -> bool:
-    """Tell whether a scaler looks after a workload: those that serve requests, by default."""
+    """Return whether a scaler looks after a workload: those that serve requests, by default."""
     if workload.spec.kind not in SCALABLE or workload.scaling.scaler == scenarios.NO_SCALER:
         return False
     return workload.spec.scaling is not None or workload.service != NONE

@@ -1,11 +1,10 @@
-"""The scheduler as a host: its queue, one pod at a time, back-off, and what wakes pods up.
+"""kube-scheduler as a loop: its queue, one pod at a time, back-off, and requeueing.
 
-As in ``pkg/scheduler/backend/queue`` (1.37): pods wait by priority, then by when they came; a pod
-that fits nowhere goes aside until something changes in the cluster, and then waits for its
-back-off, 1 s doubled with every attempt up to 10 s; after five minutes aside it is looked at again
-in any case. Failed attempts are remembered by specification until something is freed, since they
-would fail again. Room that was made for a pod by preemption is not given to others of its priority
-or below.
+As in ``pkg/scheduler/backend/queue`` (1.37): pods are ordered by priority, then by arrival. A pod
+that fits nowhere is unschedulable until something changes in the cluster, and then waits for its
+back-off, 1 s doubled with every attempt up to 10 s; after five minutes it is retried in any case.
+Failed attempts are remembered by specification until something is freed, since they would fail
+again. Space freed for a pod by preemption is not given to others of its priority or below.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from kubestow.simulation.world import (
 
 BACK_OFF_FIRST_S, BACK_OFF_MOST_S = 1.0, 10.0
 ASIDE_MOST_S, FLUSH_S = 300.0, 30.0
-_CANDIDATES = 3  # that a kept decision names
+_CANDIDATES = 3  # in a decision record
 
 
 @dataclass(slots=True)
@@ -51,22 +50,22 @@ class _Aside:
 
 @dataclass(slots=True, eq=False)
 class Queue:
-    """Pods that wait for a node."""
+    """The scheduling queue."""
 
     active: list[tuple[int, float, int, LivePod]] = field(default_factory=list)
     aside: dict[str, _Aside] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
-    failed: dict[str, LivePod] = field(default_factory=dict)  # aside, or waiting for a back-off
+    failed: dict[str, LivePod] = field(default_factory=dict)  # unschedulable, or in back-off
     _sequence: int = 0
 
     def push(self, pod: LivePod, now_s: float) -> None:
-        """Let a pod wait for its turn."""
+        """Add a pod to the active queue."""
         self._sequence += 1
         entry = (-pod.pod.spec.priority, now_s, self._sequence, pod)
         heapq.heappush(self.active, entry)
 
     def pop(self) -> LivePod | None:
-        """Return the next pod that still waits."""
+        """Return the next pod that is still pending."""
         while self.active:
             pod = heapq.heappop(self.active)[3]
             if pod.phase is Phase.QUEUED:
@@ -83,9 +82,9 @@ class SchedulerHost:
         self._rng = rng
         self._queue = Queue()
         self._busy = False
-        self._start = 0  # where the next look at nodes begins
-        self._hopeless: dict[int, pods.PodSpec] = {}  # by identity; kept alive, so it stays unique
-        self._nominated: dict[str, LivePod] = {}  # those that others make room for
+        self._start = 0  # where the next search of nodes starts
+        self._hopeless: dict[int, pods.PodSpec] = {}  # by identity; the reference keeps it unique
+        self._nominated: dict[str, LivePod] = {}  # pods for which others are preempted
         placing = world.spec.policies.placing
         self._loads = None if profile.extension is None else node_loads.PlacingLoads(world)
         self._cycle_s = placing.cycle
@@ -98,17 +97,17 @@ class SchedulerHost:
         world.on(STOPPING, self._forget)
 
     def start(self) -> None:
-        """Begin to look after pods that were left aside, and at loads if they count."""
+        """Start flushing unschedulable pods, and scraping loads if a term needs them."""
         if self._loads is not None:
             self._loads.start()
         self._world.clock.every(FLUSH_S, self._flush, first_s=FLUSH_S, priority=SCHEDULE)
 
     def waiting(self) -> list[LivePod]:
-        """Return the pods that were found to fit nowhere."""
+        """Return the unschedulable pods."""
         return list(self._queue.failed.values())
 
     def place_warm(self, pods: list[LivePod]) -> None:
-        """Bind pods that are there from the start, all at once and ready."""
+        """Bind the initial pods, all at once and ready."""
         self._queue.active.clear()
         for pod in sorted(pods, key=lambda pod: -pod.pod.spec.priority):
             if pod.phase is Phase.QUEUED:
@@ -145,7 +144,7 @@ class SchedulerHost:
             if placement.row is None:
                 world.ledger.count("failed_attempts")
                 self._set_aside(pod)
-                if not self._preempt(pod):  # the next one alike may find other victims
+                if not self._preempt(pod):  # the next equal pod may find other victims
                     self._hopeless[key] = pod.pod.spec
                 return
         node = world.by_name[world.state.names[placement.row]]
@@ -154,7 +153,7 @@ class SchedulerHost:
 
     @contextlib.contextmanager
     def _reserved_for_others(self, pod: LivePod) -> Iterator[None]:
-        """Count pods that room is made for where they are to go (``addNominatedPods``)."""
+        """Count nominated pods on their nodes (``addNominatedPods``)."""
         state, least = self._world.state, pod.pod.spec.priority
         held = [
             (other.pod, state.rows[other.nominated])
@@ -179,12 +178,12 @@ class SchedulerHost:
             self._nominated[pod.key] = pod
 
     def _preempt(self, pod: LivePod) -> bool:
-        """Make room for a pod at the cost of others of lower priority; tell whether that helps."""
+        """Preempt pods of lower priority for a pod; return whether that helps."""
         world, priority = self._world, pod.pod.spec.priority
         if pod.nominated is not None:
             there = world.by_name[pod.nominated].pods.values()
             if any(not other.stays and other.pod.spec.priority < priority for other in there):
-                return True  # its victims are still on their way out
+                return True  # its victims are still terminating
             self._nominate(pod, None)
         running = _running(world, priority)
         if not running:
@@ -226,7 +225,7 @@ class SchedulerHost:
         self._nominate(pod, None)
 
     def _freed(self, _: object) -> None:
-        """Look again at pods left aside, each after its back-off."""
+        """Retry unschedulable pods, each after its back-off."""
         self._hopeless.clear()
         for entry in list(self._queue.aside.values()):
             self._return(entry)
@@ -253,7 +252,7 @@ def _running(world: World, priority: int) -> dict[int, list[scheduler.Running]]:
     """Return the pods on every node that has one of lower priority."""
     running = {}
     for node in world.live_nodes():
-        bound = list(node.pods.values())  # those on their way out are victims without a price
+        bound = list(node.pods.values())  # terminating pods are victims without cost
         if any(pod.pod.spec.priority < priority for pod in bound):
             running[world.state.rows[node.name]] = [
                 scheduler.Running(
@@ -267,7 +266,7 @@ def _running(world: World, priority: int) -> dict[int, list[scheduler.Running]]:
 
 
 def _started_s(pod: LivePod) -> float:
-    if pod.created_s < 0.0 or pod.bound_s is None:  # there from the start, in order of creation
+    if pod.created_s < 0.0 or pod.bound_s is None:  # initial pods, in order of creation
         return pod.created_s
     return pod.bound_s
 

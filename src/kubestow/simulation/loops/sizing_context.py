@@ -1,7 +1,4 @@
-"""What guards have to know of a workload in the simulator, and sizes as quantities.
-
-``estimate_loops`` sends what was estimated through the guards with these facts.
-"""
+"""The context of the guards for a simulated workload, and sizes as quantities."""
 
 from __future__ import annotations
 
@@ -22,13 +19,13 @@ Current = Mapping[str, ContainerResources]
 def find(
     world: World, workload: LiveWorkload, current: Current, oom_killed_bytes: Mapping[str, int]
 ) -> guards.GuardContext:
-    """Return what is known of a workload beside its usage.
+    """Return the context of a workload.
 
     Args:
         world: The world.
         workload: The workload.
-        current: What its containers request and are limited to.
-        oom_killed_bytes: What they were killed at.
+        current: Requests and limits of its containers.
+        oom_killed_bytes: Limits at which they were OOM-killed.
     """
     return guards.GuardContext(
         current=current,
@@ -41,7 +38,7 @@ def find(
 
 
 def guard_parameters(stated_guards: scenarios.SizingGuards) -> guards.GuardParameters:
-    """Return what the guards go by: what the scenario says, and their own defaults."""
+    """Return the parameters of the guards: those of the scenario, and their defaults."""
     return guards.GuardParameters(
         min_change=stated_guards.min_change,
         memory_limit=cast("guards.LimitRule", stated_guards.memory_limit),
@@ -51,7 +48,7 @@ def guard_parameters(stated_guards: scenarios.SizingGuards) -> guards.GuardParam
 
 
 def stated(workload: LiveWorkload) -> dict[str, ContainerResources]:
-    """Return what the scenario says a workload's containers request."""
+    """Return requests and limits of a workload's containers in the scenario."""
     made = make_spec(workload.spec, workload.name)
     return {c.name: ContainerResources(c.requests, c.limits) for c in made.containers}
 
@@ -61,12 +58,12 @@ def autoscaled(workload: LiveWorkload) -> dict[str, int]:
     if not scaling.is_scaled(workload):
         return {}
     counted = (resources.CPU, resources.MEMORY)
-    targets = workload.scaling.target or {resources.CPU: 0.8}  # the API server's default
+    targets = workload.scaling.target or {resources.CPU: 0.8}  # default of the API server
     return {name: round(100.0 * share) for name, share in targets.items() if name in counted}
 
 
 def largest_node(world: World, workload: LiveWorkload) -> dict[str, int]:
-    """Return what the largest node has left for a pod once daemons run on it."""
+    """Return what the largest node offers to a pod besides its DaemonSet pods."""
     taken = {resources.CPU: 0, resources.MEMORY: 0}
     for other in world.workloads:
         if other.spec.kind == scenarios.DAEMON_SET and other is not workload:
@@ -83,14 +80,14 @@ def largest_node(world: World, workload: LiveWorkload) -> dict[str, int]:
 def amount_of(resource: str, estimated: float) -> int:
     """Return an estimate in cores or bytes in whole millicores or bytes, rounded up."""
     scaled = estimated * 1000.0 if resource == resources.CPU else estimated
-    # A millionth of a unit is noise of floating point, not usage.
+    # A millionth is a rounding error, not usage.
     return max(math.ceil(scaled - 1e-6), 0)
 
 
 def merge(
     before: resources.ResourceList, amounts: Mapping[str, int]
 ) -> dict[str, quantities.Quantity]:
-    """Return a list of resources with new amounts of some of them."""
+    """Return a resource list with some new amounts."""
     return {**before, **{name: quantity(name, amount) for name, amount in amounts.items()}}
 
 

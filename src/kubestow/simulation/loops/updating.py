@@ -1,8 +1,9 @@
-"""Bringing running pods to what their workload's new pods request.
+"""Updates running pods to the requests of new pods.
 
-In place where the API server would take the change (same quality-of-service class, no limit taken
-away) and the node has room; else by eviction, one pod of a workload at a time, as the budget allows
-and only while all others are ready. Pods of jobs are never evicted: their work would be lost.
+Pods are resized in place where the API server accepts the change (same QoS class, no limit removed)
+and the node has room; otherwise they are evicted, one pod of a workload at a time, within the
+budget and only while all others are ready. Pods of jobs are never evicted: their work would be
+lost.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from kubestow.simulation.world import (
 )
 
 RECREATE, IN_PLACE = "recreate", "in-place-or-recreate"
-_RULES = UpdaterParameters()  # least replicas and patience are those of VPA's updater
+_RULES = UpdaterParameters()  # minimum replicas and timeouts are those of the VPA updater
 _KEPT = (spec.JOB, spec.PIPELINE)
 
 
 @dataclass(slots=True, eq=False)
 class Updater:
-    """Changes running pods."""
+    """Resizes or evicts running pods."""
 
     world: World
     _resizer: Resizer = field(init=False)
@@ -39,17 +40,17 @@ class Updater:
         self._resizer = Resizer(self.world)
 
     def forget(self, pod: LivePod) -> None:
-        """Put off nothing for a pod that is gone."""
+        """Forget a removed pod."""
         self._resizer.forget(pod)
 
     def update(self, workload: LiveWorkload) -> None:
-        """Change the pods of a workload that are not as new ones would be."""
+        """Update the pods of a workload that differ from new ones."""
         mode = workload.sizing.mode
         if mode not in (RECREATE, IN_PLACE):
             return
         version, sizes = self._settled.get(workload.number, (-1, None))
         if version == workload.version and sizes is workload.requests:
-            return  # nothing has happened since all were found to be as they should
+            return  # nothing has changed since all pods were up to date
         template = workload.pod_spec()
         differing = [
             pod
@@ -63,7 +64,7 @@ class Updater:
         self._evict(workload, left, mode)
 
     def _resize(self, pod: LivePod) -> bool:
-        """Resize a pod in place; tell whether that was done."""
+        """Resize a pod in place; return whether that was done."""
         if not resizable(pod.pod.spec, pod.workload.pod_spec()):
             return False
         self._resizer.resize(pod)
@@ -81,9 +82,9 @@ class Updater:
                 return
 
     def _is_due(self, pod: LivePod) -> bool:
-        """Tell whether a pod that cannot be resized in place has to go.
+        """Return whether a pod that cannot be resized in place must be evicted.
 
-        One that only shrinks stays: what it has too much is no reason to restart it.
+        A pod that would only shrink stays: excess requests are no reason for a restart.
         """
         requested = counted_replicas(pod.workload.pod_spec())
         if all(new <= old for new, old in zip(requested, pod.requests, strict=True)):
@@ -93,7 +94,7 @@ class Updater:
 
 
 def resizable(before: pods.PodSpec, after: pods.PodSpec) -> bool:
-    """Tell whether the API server takes a resize: same class, no request or limit taken away."""
+    """Return whether the API server accepts a resize: same class, no request or limit removed."""
     if requests.qos_class(before) != requests.qos_class(after):
         return False
     return all(

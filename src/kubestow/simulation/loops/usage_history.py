@@ -1,8 +1,8 @@
-"""Use that was seen, on a grid of time: what estimators are asked about.
+"""Observed usage on a time grid, the input of estimators.
 
-A row is one container of one pod. Of several samples in one cell of the grid the largest counts.
-The past is bounded: cells older than the history fall out, and of the pods of one container that
-are gone the last ones are kept.
+A row is one container of one pod. Of several samples in one cell of the grid, the largest counts.
+The past is bounded: cells older than the history are dropped, and of the removed pods of a
+container only the last ones are kept.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from kubestow.model.arrays import Floats, Ints
 from kubestow.model.usage import Usage, arrange
 
 EPOCH_S: Final = 19_676 * 86_400.0
-"""When a run begins: a midnight, for some recommenders count in days since the Unix epoch."""
+"""Start of a run: midnight, because some recommenders count days since the Unix epoch."""
 
 MOST_GONE: Final = 50
-"""So many pods of one container that are gone are kept; ``conformal`` looks at 20 runs."""
+"""Number of removed pods kept per container; ``conformal`` uses 20 runs."""
 
 _FIRST_ROWS, _FIRST_CELLS = 64, 256
 
 
 @dataclass(slots=True, eq=False)
 class ObservedSeries:
-    """What was seen of one container of one pod.
+    """Usage of one container of one pod.
 
     Attributes:
-        row: Where it is kept.
-        owner: Which container of which workload it is.
-        ended_s: When its pod was gone; ``None`` while it is there.
-        whole: It is a run that was finished.
+        row: Its row in the arrays.
+        owner: Number of the container of the workload.
+        ended_s: When its pod was removed; ``None`` while it exists.
+        whole: Whether it is a finished run.
     """
 
     row: int
@@ -44,12 +44,12 @@ class ObservedSeries:
 
 @dataclass(slots=True, eq=False)
 class ObservedUsage:
-    """Use of many containers.
+    """Usage of many containers.
 
     Attributes:
-        grid_s: Time between two points.
-        history_s: How much of the past is kept.
-        series: All series, in the order in which they began.
+        grid_s: Time step.
+        history_s: Length of the history.
+        series: All series, in the order of their start.
     """
 
     grid_s: float
@@ -63,11 +63,11 @@ class ObservedUsage:
 
     @property
     def points(self) -> int:
-        """How many points are kept."""
+        """Number of points in the history."""
         return max(round(self.history_s / self.grid_s), 1)
 
     def open(self, owner: int) -> ObservedSeries:
-        """Begin the series of a container."""
+        """Start the series of a container."""
         if not self._free:
             count = len(self._cpu)
             more = np.full(self._cpu.shape, np.nan)
@@ -79,7 +79,7 @@ class ObservedUsage:
         return series
 
     def close(self, series: ObservedSeries, now_s: float, *, whole: bool) -> None:
-        """End the series of a pod that is gone; the oldest are forgotten."""
+        """End the series of a removed pod; the oldest are forgotten."""
         series.ended_s, series.whole = now_s, whole
         gone = [one for one in self.series if one.owner == series.owner and one.ended_s is not None]
         if len(gone) > MOST_GONE:
@@ -98,7 +98,7 @@ class ObservedUsage:
         self.series = [one for one in self.series if id(one) not in left]
 
     def add(self, rows: Ints, time_s: float, cpu_cores: Floats, memory_bytes: Floats) -> None:
-        """Take up samples of one moment."""
+        """Add samples of one time."""
         cell = int((time_s + 1e-6) // self.grid_s)
         column = self._make_room(cell)
         self._last = max(self._last, cell)
@@ -132,14 +132,14 @@ class ObservedUsage:
         runs: bool,
         since_s: float = 0.0,
     ) -> Usage:
-        """Return what was seen of some containers.
+        """Return the usage of some containers.
 
         Args:
-            names: What they are called.
-            owners: Which ones.
-            oom_killed_bytes: What they were killed at.
+            names: Their names.
+            owners: Their numbers.
+            oom_killed_bytes: Limits at which they were OOM-killed.
             runs: Whether series are runs, of which only finished ones count.
-            since_s: Only from then on; of runs, those that ended later.
+            since_s: Start of the usage; of runs, only those that ended later.
         """
         places = {owner: place for place, owner in enumerate(owners)}
         kept = [one for one in self.series if one.owner in places]

@@ -1,8 +1,8 @@
 """The loop that hosts the Vertical Pod Autoscaler: recommender, admission, updater.
 
-Once a minute the newest samples of all containers go into the histograms, recommendations are
-worked out for all workloads at once, new pods get them at creation, and in the modes that change
-running pods the updater's own rules decide which are resized in place or evicted.
+Once a minute the newest samples of all containers go into the histograms, and recommendations are
+computed for all workloads at once. New pods get them at creation; in the modes that change running
+pods, the rules of the updater decide which are resized in place or evicted.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class VpaLoop:
     _killed: dict[str, tuple[int, float, float]] = field(default_factory=dict)
 
     def start(self) -> None:
-        """Look at the rhythm the scenario asks for."""
+        """Sample and recommend once per interval."""
         siblings: list[int] = []
         for workload in self.workloads:
             count = len(containers_of(workload.spec))
@@ -133,7 +133,7 @@ class VpaLoop:
             self._bank.add(slots, time_s, observed.cpu[present], observed.memory[present])
 
     def _recommend(self, workload: LiveWorkload, table: EstimateTable, *, bounds: bool) -> bool:
-        """Take up a recommendation; tell whether it differs from the last one.
+        """Store a recommendation; return whether it differs from the last one.
 
         Args:
             workload: The workload.
@@ -209,7 +209,7 @@ class VpaLoop:
                 stop_pod(self.world, live[name], "resized-by-eviction")
 
     def _is_calm(self, workload: LiveWorkload, live: dict[str, LivePod]) -> bool:
-        """Tell whether the updater would find nothing to do; looks at one pod per specification.
+        """Return whether the updater would find nothing to do; looks at one pod per specification.
 
         The whole plan is worked out otherwise: it costs more, and most minutes need none.
         """

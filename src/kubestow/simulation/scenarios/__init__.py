@@ -1,4 +1,4 @@
-"""Scenarios: what a scenario file may say, with defaults and rules."""
+"""Scenario files: their structure, defaults and checks."""
 
 from kubestow.simulation.scenarios.cluster import Failure, Maintenance, Pool
 from kubestow.simulation.scenarios.document import Scenario, ScenarioSpec, read_scenario

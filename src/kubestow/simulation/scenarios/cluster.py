@@ -1,4 +1,4 @@
-"""The machines of a scenario, and what happens to them."""
+"""Nodes of a scenario, their failures and maintenance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 from kubestow.model import decoding, quantities
 from kubestow.model.decoding import OneOf, Seconds, ValueBounds
 
-_EVICTION = quantities.parse("100Mi")  # the kubelet's default, memory.available<100Mi
+_EVICTION = quantities.parse("100Mi")  # default of the kubelet: memory.available<100Mi
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +25,16 @@ class Pool:
     """Nodes of one shape.
 
     Attributes:
-        name: Nodes are called name-0, name-1 and so on; a pool of one keeps the bare name.
-        count: Nodes at the start.
-        allocatable: What pods can have of a node.
-        capacity: What a node really has; the same as allocatable if left out.
-        labels: Labels of the nodes; a hostname is added.
-        zones: Nodes are dealt out to these zones in turn.
+        name: Nodes are named name-0, name-1 and so on; the node of a pool of one is just name.
+        count: Initial number of nodes.
+        allocatable: Allocatable resources of a node.
+        capacity: Capacity of a node; equal to allocatable if omitted.
+        labels: Labels of the nodes; the hostname label is added.
+        zones: Nodes are assigned to these zones round-robin.
         taints: Taints of the nodes.
-        min: Fewest nodes the autoscaler keeps; the count if left out.
-        max: Most nodes the autoscaler may have; the count if left out.
-        provision: From ordering a node to its being ready.
+        min: Minimum number of nodes for the node autoscaler; the count if omitted.
+        max: Maximum number of nodes for the node autoscaler; the count if omitted.
+        provision: Time from ordering a node until it is ready.
         cost: Price of a node per hour.
         eviction_memory: The kubelet evicts when less memory than this is left.
     """
@@ -53,12 +53,12 @@ class Pool:
     eviction_memory: quantities.Quantity = _EVICTION
 
     def names(self) -> list[str]:
-        """Return the names nodes of this pool have, or may have once it has grown."""
+        """Return the names of all nodes that this pool can have."""
         most = self.count if self.max is None else self.max
         return [self.name] if self.count == most == 1 else [f"{self.name}-{i}" for i in range(most)]
 
     def check(self, place: decoding.Field) -> None:
-        """Refuse pools without processor, memory or room for pods, and bounds that exclude."""
+        """Refuse pools without CPU, memory or pods, and contradictory bounds."""
         if not self.name:
             raise place["name"].refuse("expected a name")
         for name in ("cpu", "memory", "pods"):
@@ -79,14 +79,14 @@ class Machines:
 
     Attributes:
         nodes: Pools of nodes.
-        from_: Manifests or a snapshot to take nodes and pods from.
+        from_: Manifests or a snapshot to read nodes and pods from.
     """
 
     nodes: tuple[Pool, ...] = ()
     from_: str | None = None
 
     def check(self, place: decoding.Field) -> None:
-        """Refuse a cluster without nodes, and pools whose names or nodes' names are the same."""
+        """Refuse a cluster without nodes, and duplicate names of pools or nodes."""
         if not self.nodes and self.from_ is None:
             raise place["nodes"].refuse("a cluster needs nodes")
         names: set[str] = set()
@@ -106,9 +106,9 @@ class Failure:
     """A node that dies, and perhaps comes back.
 
     Attributes:
-        node: Its name.
-        at: When.
-        duration: How long it is gone; for good if left out.
+        node: Name of the node.
+        at: Time of the failure.
+        duration: Duration of the failure; permanent if omitted.
     """
 
     node: str
@@ -122,11 +122,11 @@ class Maintenance:
 
     Attributes:
         start: When it begins.
-        pool: Only nodes of this pool; all if left out.
-        parallel: Nodes at a time.
-        hold: How long an empty node is worked on.
-        timeout: After how long pods that may not be evicted are evicted all the same.
-        pause: Time between a node's return and the next one.
+        pool: Only nodes of this pool; all if omitted.
+        parallel: Number of nodes at a time.
+        hold: How long an empty node is under maintenance.
+        timeout: Time after which disruption budgets are overridden.
+        pause: Time between the return of a node and the next one.
     """
 
     start: Seconds

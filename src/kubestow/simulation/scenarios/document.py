@@ -1,4 +1,4 @@
-"""A whole scenario, read from a decoded document, and the schema of such documents."""
+"""The scenario document and its JSON schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ScenarioMetadata:
 
     Attributes:
         name: Its name.
-        description: What it is about.
+        description: What it shows.
     """
 
     name: str
@@ -33,9 +33,9 @@ class Recording:
     """What is written down.
 
     Attributes:
-        nodes: Time between two rows per node in the time line.
-        workloads: Time between two rows per workload in the time line.
-        decisions: How many decisions are kept with all their numbers.
+        nodes: Interval between rows per node in the timeline.
+        workloads: Interval between rows per workload in the timeline.
+        decisions: Number of decision records to keep.
     """
 
     nodes: PositiveSeconds = 300.0
@@ -48,16 +48,16 @@ class ScenarioSpec:
     """What happens.
 
     Attributes:
-        duration: How long is simulated.
-        cluster: The machines.
-        workloads: What runs on them.
-        seed: Decides everything that is random.
-        step: Use is computed once per step; changes of state happen at any time.
-        metrics: How use is measured.
-        policies: What steers the cluster.
-        failures: Nodes that die.
-        maintenance: Nodes that are drained.
-        recording: What is written down.
+        duration: Simulated time.
+        cluster: The nodes.
+        workloads: The workloads.
+        seed: Seed of all random numbers.
+        step: Time step of usage; events happen at any time.
+        metrics: How usage is measured.
+        policies: The policies.
+        failures: Node failures.
+        maintenance: Rolling maintenance.
+        recording: What to record.
     """
 
     duration: PositiveSeconds
@@ -72,7 +72,7 @@ class ScenarioSpec:
     recording: Recording = Recording()
 
     def check(self, place: decoding.Field) -> None:
-        """Refuse names given twice and times that do not fit the step."""
+        """Refuse duplicate names and times that are not multiples of the step."""
         if self.step > self.duration:
             raise place["step"].refuse("must not be longer than the duration")
         for name in ("scrape", "window", "lag"):
@@ -110,7 +110,7 @@ def read_scenario(value: Any, place: str) -> Scenario:
     """Read a scenario from a decoded document.
 
     Raises:
-        InputError: With path, value and expectation, for the first thing that is wrong.
+        InputError: For the first mistake, with path, value and expectation.
     """
     return decoding.read_structure(Scenario, decoding.Field(value, place))
 

@@ -1,4 +1,4 @@
-"""What watches and steers the cluster: metrics and the four policies."""
+"""Metrics and policies of a scenario."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ MODES = ("off", "initial", "recreate", "in-place-or-recreate")
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """How use is measured, as metrics-server or Prometheus do.
+    """How usage is measured, as by metrics-server or Prometheus.
 
     Attributes:
-        scrape: Time between two looks at the counters.
-        window: A rate is the difference over this time; one scrape at least.
-        lag: How old the newest sample is when a controller reads it.
-        missing: Share of samples that are lost.
+        scrape: Scrape interval.
+        window: Window of rates; at least one scrape interval.
+        lag: Age of the newest sample that a controller can read.
+        missing: Share of samples that are missing.
     """
 
     scrape: PositiveSeconds = 15.0
@@ -48,11 +48,11 @@ class Placing:
     """Which scheduler places pods.
 
     Attributes:
-        profile: A profile by name.
-        version: Release of Kubernetes whose arithmetic is used.
+        profile: Name of a profile.
+        version: Kubernetes release to behave like.
         config: A KubeSchedulerConfiguration file instead of a profile.
-        cycle: Time one pod takes; pods go one at a time.
-        sample: Percentage of feasible nodes that are scored; 0 lets upstream's rule decide.
+        cycle: Time to schedule one pod; pods are scheduled one at a time.
+        sample: Percentage of feasible nodes to score; 0 for the rule of kube-scheduler.
     """
 
     profile: Annotated[str, OneOf(profiles.profile_names)] = "kube-scheduler"
@@ -68,13 +68,13 @@ class ScalingPolicy:
 
     Attributes:
         scaler: Its name; ``none`` leaves replicas alone.
-        target: What it aims at: share of the request in use by resource (``cpu: 0.6``), or
-            requests per second and pod (``rps: 20``).
-        min: Fewest replicas.
-        max: Most replicas.
-        sync: Time between two decisions.
-        tolerance: Relative difference that is let pass.
-        behavior: Rules of scaling up and down, as in a HorizontalPodAutoscaler.
+        target: Target utilisation of requests by resource (``cpu: 0.6``), or requests per second
+            and pod (``rps: 20``).
+        min: Minimum number of replicas.
+        max: Maximum number of replicas.
+        sync: Sync period.
+        tolerance: Relative difference that causes no action.
+        behavior: Scaling rules, as in a HorizontalPodAutoscaler.
         parameters: Further parameters of the scaler.
     """
 
@@ -88,21 +88,21 @@ class ScalingPolicy:
     parameters: Any = None
 
     def check(self, place: decoding.Field) -> None:
-        """Refuse bounds that exclude each other."""
+        """Refuse contradictory bounds."""
         if self.max < self.min:
             raise place["max"].refuse(f"must not be below min {self.min}")
 
 
 @dataclass(frozen=True, slots=True)
 class SizingGuards:
-    """What recommendations may be, whoever makes them.
+    """Bounds of recommendations, for all recommenders.
 
     Attributes:
-        min_change: Changes of a request below this share are not made.
-        memory_limit: Memory limit: ``request`` for that of the request, ``none``, ``ratio`` for one
-            in proportion as before, ``keep`` for the one it has.
-        cpu_limit: CPU limit, in the same words.
-        node_share: Share of the largest node one pod may take.
+        min_change: Relative change of a request below which nothing is changed.
+        memory_limit: Memory limit: ``request`` for the same as the request, ``none``, ``ratio`` for
+            the same ratio as before, ``keep`` for the current one.
+        cpu_limit: CPU limit, with the same values.
+        node_share: Largest share of the largest node that a pod may request.
     """
 
     min_change: Annotated[float, ValueBounds(least=0)] = _GUARDS.min_change
@@ -119,10 +119,10 @@ class SizingPolicy:
         recommender: Its name; ``keep`` leaves requests alone.
         mode: ``off`` only recommends, ``initial`` sets the requests of new pods, ``recreate`` also
             evicts pods that differ, ``in-place-or-recreate`` resizes running pods where it can.
-        interval: Time between two recommendations; for ``limit-follow``, between two samples.
-        history: Use that is older is forgotten; ``vpa`` has its own memory.
-        grid: Time between two points of that history.
-        guards: What recommendations may be, beside the recommender; ``vpa`` has its own rules.
+        interval: Interval between recommendations; for ``limit-follow``, between samples.
+        history: How much usage to keep; ``vpa`` has its own memory.
+        grid: Time step of that history.
+        guards: Bounds of recommendations; ``vpa`` has its own.
         parameters: Further parameters of the recommender.
     """
 
@@ -137,13 +137,13 @@ class SizingPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """Which plan moves running pods.
+    """Which mover moves running pods.
 
     Attributes:
         enabled: Whether pods are moved at all.
-        plan: Name of the plan.
-        interval: Time between two plans.
-        parameters: Further parameters of the plan.
+        plan: Name of the mover.
+        interval: Interval between plans.
+        parameters: Further parameters of the mover.
     """
 
     enabled: bool = False
@@ -154,14 +154,14 @@ class Moving:
 
 @dataclass(frozen=True, slots=True)
 class Provisioning:
-    """How pools grow and shrink (the rules of Cluster Autoscaler 1.3x and their defaults).
+    """How pools grow and shrink (the rules and defaults of Cluster Autoscaler 1.3x).
 
     Attributes:
         enabled: Whether pools change at all.
-        scan: Time between two looks.
-        utilization: A node below this share of requests is a candidate to go.
-        unneeded: After how long without need a node goes.
-        after_add: No node goes for so long after one has come.
+        scan: Scan interval.
+        utilization: Requested share below which a node may be removed.
+        unneeded: How long a node must be unneeded before it is removed.
+        after_add: How long no node is removed after one was added.
     """
 
     enabled: bool = False

@@ -1,7 +1,7 @@
-"""Signals over time as arrays: the mean of every step, exact for everything piecewise linear.
+"""Signals as arrays: the mean of every step, exact for piecewise linear signals.
 
-The traffic patterns are those of McNaughton 2016 (4.6) as they ran: segments of so many
-seconds from one rate to another, in requests per second.
+The traffic patterns are those of McNaughton 2016 (4.6) as they ran: linear segments from one rate
+to another, in requests per second.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SEGMENTS: Mapping[str, tuple[tuple[float, float, float], ...]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignalTrace:
-    """A recorded series: values hold from their time to the next."""
+    """A recorded series; each value holds until the next."""
 
     times_s: Floats  # from 0, rising
     values: Floats
@@ -97,7 +97,7 @@ def trace_key(signal: signals.Signal) -> str:
 
 
 def segments_of(signal: signals.Signal) -> list[tuple[float, float, float]]:
-    """Return the straight pieces of a signal: from, to, seconds."""
+    """Return the linear segments of a signal: start, end, seconds."""
     if signal.pattern != signals.SEGMENTS:
         return list(SEGMENTS[signal.pattern])
     return [

@@ -1,4 +1,4 @@
-"""Something that changes over time: demand for requests, or use of a resource."""
+"""Signals: values that change over time, such as demand or usage of a resource."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NOTHING = quantities.Quantity(0)
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of time over which a signal goes from one value to another in a straight line.
+    """An interval over which a signal changes linearly.
 
     Attributes:
         start: Value at the beginning.
-        end: Value at the end; the same as at the beginning if left out.
-        seconds: How long.
+        end: Value at the end; equal to the start if omitted.
+        seconds: Duration.
     """
 
     start: quantities.Quantity
@@ -41,18 +41,17 @@ class Signal:
         pattern: Shape over time. ``diurnal`` rises and falls once per period between its mean and
             its peak; ``segments`` is piecewise linear; ``trace`` comes from a file; the others are
             the traffic patterns of McNaughton 2016, in requests per second.
-        mean: Value of a constant; mean of a diurnal.
-        peak: Largest value of a diurnal.
-        period: Length of a day.
-        peak_at: When in the period a diurnal peaks.
-        segments: Pieces; the last value is held afterwards.
+        mean: Value of ``constant``; mean of ``diurnal``.
+        peak: Largest value of ``diurnal``.
+        period: Period of ``diurnal``.
+        peak_at: Time of the peak within the period.
+        segments: Linear segments; the last value is held afterwards.
         trace: File with ``timestamp,value`` or with one column per series (CSV or Parquet).
-        column: Column of the trace; the first value column if left out.
-        repeat: Begin again where pattern or trace end, instead of holding the last value.
-        scale: Multiplies everything.
+        column: Column of the trace; the first value column if omitted.
+        repeat: Repeat pattern or trace at its end instead of holding the last value.
+        scale: Factor on all values.
         noise: Standard deviation of the relative noise (log-normal, mean 1).
-        noise_time: After how long two noise values have almost nothing in common: their
-            correlation falls to 1/e.
+        noise_time: Time in which the autocorrelation of the noise falls to 1/e.
     """
 
     pattern: Annotated[str, OneOf(PATTERNS)] = CONSTANT
@@ -69,7 +68,7 @@ class Signal:
     noise_time: Annotated[Seconds, ValueBounds(above=0)] = 300.0
 
     def check(self, field: decoding.Field) -> None:
-        """Refuse a pattern without what it needs."""
+        """Refuse a pattern without its required fields."""
         needs = {
             CONSTANT: ("mean",),
             DIURNAL: ("mean", "peak"),

@@ -1,4 +1,4 @@
-"""Workloads of a scenario: what runs, what it asks for, and what it really uses."""
+"""Workloads of a scenario: what runs, what it requests, and what it uses."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Startup:
     Attributes:
         mean: Mean time.
         jitter: Standard deviation of the time (log-normal).
-        cpu: Cores each container uses while it starts, if the node and its limit allow.
-        memory: Memory the main container has in use while it starts, on top of its base.
+        cpu: Cores that each container uses while it starts, if node and limit allow.
+        memory: Memory that the main container uses while it starts, on top of its base.
     """
 
     mean: Seconds = 5.0
@@ -42,12 +42,12 @@ class ScenarioUsage:
     """What a container uses by itself, whatever requests it serves.
 
     Attributes:
-        cpu: Cores it wants.
-        memory: Memory in use (working set).
+        cpu: Demand for cores.
+        memory: Working set.
         network: Bytes per second over the network.
         disk_io: Bytes per second to and from disk.
-        cache: Page cache it fills if there is room; dropped first under pressure.
-        leak: Memory that grows by so much per hour of life.
+        cache: Page cache that it fills as far as its limit allows; reclaimed first under pressure.
+        leak: Memory growth per hour.
     """
 
     cpu: Signal | None = None
@@ -73,9 +73,9 @@ class ScenarioToleration:
     """A taint the pods bear.
 
     Attributes:
-        key: Key of the taint; empty bears all.
-        value: Value of the taint; any if left out.
-        effect: Effect of the taint; any if left out.
+        key: Key of the taint; empty tolerates all.
+        value: Value of the taint; any if omitted.
+        effect: Effect of the taint; any if omitted.
         seconds: How long a pod stays on a node with a ``NoExecute`` taint.
     """
 
@@ -90,9 +90,9 @@ class ScenarioSpread:
     """A topology spread constraint among the own pods.
 
     Attributes:
-        key: Label of nodes that makes the domains.
+        key: Node label that defines the domains.
         max_skew: Largest difference between domains.
-        hard: A rule (``DoNotSchedule``) instead of a wish (``ScheduleAnyway``).
+        hard: Required (``DoNotSchedule``) instead of preferred (``ScheduleAnyway``).
     """
 
     key: str = "kubernetes.io/hostname"
@@ -105,8 +105,8 @@ class Apart:
     """Anti-affinity among the own pods.
 
     Attributes:
-        key: Label of nodes that makes the domains.
-        hard: A rule instead of a wish.
+        key: Node label that defines the domains.
+        hard: Required instead of preferred.
     """
 
     key: str = "kubernetes.io/hostname"
@@ -120,15 +120,15 @@ class ScenarioPod:
     Attributes:
         requests: Requests of the main container.
         limits: Limits of the main container.
-        usage: What the main container uses by itself.
+        usage: Usage of the main container, apart from requests.
         containers: Further containers.
-        startup: Time and use until ready.
-        grace: Time between being told to stop and being gone.
-        labels: Labels beside ``app``.
-        node_selector: Labels a node must have.
-        tolerations: Taints the pods bear.
+        startup: Time and usage until ready.
+        grace: Termination grace period.
+        labels: Labels in addition to ``app``.
+        node_selector: Labels that a node must have.
+        tolerations: Taints that the pods tolerate.
         spread: Topology spread constraints.
-        apart: Anti-affinity among the own pods.
+        apart: Anti-affinity among pods of the workload.
     """
 
     requests: dict[str, quantities.Quantity] = field(default_factory=dict)
@@ -144,7 +144,7 @@ class ScenarioPod:
     apart: Apart | None = None
 
     def check(self, place: decoding.Field) -> None:
-        """Refuse requests above limits and containers of one name."""
+        """Refuse requests above limits and duplicate container names."""
         _check_limits(self.requests, self.limits, place)
         names = ["main"]
         for index, container in enumerate(self.containers):
@@ -170,21 +170,21 @@ class ScenarioService:
     """How requests are served.
 
     Attributes:
-        cpu_per_request: Processor time of one request.
+        cpu_per_request: CPU time of one request.
         memory_per_request: Memory held while a request is in the pod.
         base_memory: Memory without requests.
         base_cpu: Cores used without requests.
         network_per_request: Bytes over the network per request.
         disk_per_request: Bytes to and from disk per request.
-        slo_millis: Response time that is promised.
-        timeout: When a client gives up; the request counts as dropped.
-        variability: Squared coefficient of variation of the processor time (1 = exponential).
+        slo_millis: Response time objective.
+        timeout: Client timeout; the request then counts as dropped.
+        variability: Squared coefficient of variation of the CPU time (1 = exponential).
         threads: Cores one request can use at once.
         parallelism: Cores a pod can use at once. By default its CPU limit but at least one, as
-            runtimes size their pools today; more than the limit makes it use up its quota early
-            and pause. Without a limit it is the node that decides.
+            runtimes size their thread pools; with more than the limit it exhausts its quota early
+            and is throttled. Without a limit, the node decides.
         balancing: ``random`` sends a request to any ready pod; ``pooled`` to a free one.
-        model: ``fluid`` computes queues from rates; ``requests`` plays every request.
+        model: ``fluid`` computes queues from rates; ``requests`` simulates every request.
     """
 
     cpu_per_request: PositiveSeconds
@@ -207,14 +207,14 @@ class ScenarioWork:
     """What a job's pod has to do before it is finished.
 
     Attributes:
-        cpu_seconds: Processor time; it takes longer where the processor is scarce.
+        cpu_seconds: CPU time; it takes longer where CPU is scarce.
         cores: Cores it can use at once.
-        duration: Time it takes, whatever the processor; beside or instead of processor time.
-        completions: Pods that must finish.
-        parallelism: Pods at a time.
+        duration: Time that does not depend on CPU; in addition to or instead of CPU time.
+        completions: Number of pods that must finish.
+        parallelism: Number of pods at a time.
         variability: Standard deviation of the work of one pod, relative to its mean.
-        every: A pipeline starts again after so long.
-        first: When a pipeline starts first.
+        every: Interval between runs of a pipeline.
+        first: Time of the first run of a pipeline.
     """
 
     cpu_seconds: Annotated[float, ValueBounds(least=0)] = 0.0
@@ -227,7 +227,7 @@ class ScenarioWork:
     first: Seconds = 0.0
 
     def check(self, place: decoding.Field) -> None:
-        """Refuse work that is none."""
+        """Refuse empty work."""
         if not self.cpu_seconds and not self.duration:
             raise place["cpuSeconds"].refuse("a job needs cpuSeconds, a duration, or both")
 
@@ -237,8 +237,8 @@ class Disruption:
     """A PodDisruptionBudget.
 
     Attributes:
-        min_available: Pods that must stay ready.
-        max_unavailable: Pods that may be missing.
+        min_available: Minimum number of ready pods.
+        max_unavailable: Maximum number of unavailable pods.
     """
 
     min_available: Annotated[int, ValueBounds(least=0)] | None = None
@@ -256,17 +256,17 @@ class ScenarioWorkload:
 
     Attributes:
         name: Its name.
-        namespace: Where it lives.
-        kind: Deployment, StatefulSet, DaemonSet, Job or Pipeline (a job again and again).
-        replicas: Pods wanted at the start.
-        count: How many such workloads; names get a number.
-        start: When it is created.
-        pod: The template.
-        demand: Requests per second it gets.
+        namespace: Its namespace.
+        kind: Deployment, StatefulSet, DaemonSet, Job or Pipeline (a recurring job).
+        replicas: Initial number of replicas.
+        count: Number of such workloads; names get a number.
+        start: Time of its creation.
+        pod: The pod template.
+        demand: Requests per second.
         service: How it serves them.
         work: What a job does.
-        priority: Pods of higher priority go first and may push others out.
-        disruption: How many pods may be missing at a time.
+        priority: Pods of higher priority go first and may preempt others.
+        disruption: The disruption budget.
         scaling: Replaces ``policies.scaling`` for this workload; ``{scaler: none}`` turns it off.
         sizing: Replaces ``policies.sizing`` for this workload; ``{recommender: keep}`` turns it
             off.
@@ -288,13 +288,13 @@ class ScenarioWorkload:
     sizing: Any = None
 
     def names(self) -> list[str]:
-        """Return the names of the workloads this stands for."""
+        """Return the names of the workloads that this entry defines."""
         if self.count == 1:
             return [self.name]
         return [f"{self.name}-{copy}" for copy in range(self.count)]
 
     def check(self, place: decoding.Field) -> None:
-        """Refuse workloads that lack one half of what they need."""
+        """Refuse incomplete or contradictory workloads."""
         if not self.name:
             raise place["name"].refuse("expected a name")
         if (self.demand is None) != (self.service is None):

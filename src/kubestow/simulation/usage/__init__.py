@@ -1,4 +1,4 @@
-"""What containers use in a step: compiled loops over arrays of records."""
+"""Usage of all containers in a step: compiled loops over arrays of records."""
 
 from kubestow.simulation.usage.containers import (
     NONE,

@@ -1,8 +1,8 @@
-"""Containers in one array of records: what each wants, may have, uses and has used.
+"""Containers in one array of records: demand, limits, usage and counters.
 
-One row per running container, given out when a pod starts on a node and taken back at the end of
-the step in which it is gone, so that its last seconds still count. Three stopwatches per row
-(running, starting up, receiving requests) turn changes at any time into seconds per step.
+One row per running container, allocated when a pod starts on a node and freed at the end of the
+step in which it is removed, so its last seconds still count. Three stopwatches per row (running,
+starting up, receiving requests) turn changes at any time into seconds per step.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 def make(members: list[tuple[str, Any]]) -> np.dtype[Any]:
     """Return the type of a record.
 
-    Rows are ``np.record``, so that ``row.member`` means the same to Python and to the compiler.
+    Rows are ``np.record``, so ``row.member`` works in Python and in compiled code.
     """
     return np.dtype((np.record, members))
 
@@ -27,20 +27,20 @@ _FIRST_ROOM = 256
 
 # Records: units are cores, bytes, seconds, bytes per second.
 RecordArray = NDArray[Any]
-Record = Any  # one row of them; type checkers know nothing of its members
+Record = Any  # one row; type checkers do not know its members
 
 CONTAINER = make(
     [
         ("used", np.bool_),  # the row belongs to a container
-        ("lost", np.bool_),  # requests are still sent to it though its node is dead
-        ("killed", np.bool_),  # went over its memory limit in this step
-        ("settled", np.bool_),  # has got its cores, while they are shared out
-        ("finished", np.bool_),  # has done its work in this step
+        ("lost", np.bool_),  # still receives requests although its node has failed
+        ("killed", np.bool_),  # exceeded its memory limit in this step
+        ("settled", np.bool_),  # has its share, while cores are divided
+        ("finished", np.bool_),  # finished its work in this step
         ("node", np.int64),
         ("workload", np.int64),
         ("service", np.int64),  # row of the service it serves, or NONE
         ("stream", np.int64),  # key of its random numbers
-        ("play", np.int64),  # row of its requests if they are played, or NONE
+        ("play", np.int64),  # row of its requests if they are simulated one by one, or NONE
         ("cpu_signal", np.int64),  # rows of the signals, or NONE
         ("memory_signal", np.int64),
         ("network_signal", np.int64),
@@ -49,7 +49,7 @@ CONTAINER = make(
         ("cpu_limit", np.float64),
         ("parallel", np.float64),  # cores it can use at once
         ("memory_limit", np.float64),
-        ("alone_s", np.float64),  # how long a request takes that is alone, under the limit
+        ("alone_s", np.float64),  # response time of a lone request, under the limit
         ("cache_target", np.float64),
         ("leak", np.float64),  # bytes per second
         ("startup_cpu", np.float64),
@@ -57,7 +57,7 @@ CONTAINER = make(
         ("work_cores", np.float64),  # cores a job uses, 0 for others
         ("work_left", np.float64),  # core-seconds, infinite for others
         ("since_s", np.float64),  # when the container started
-        ("running_from", np.float64),  # stopwatches: since when, infinite if they stand
+        ("running_from", np.float64),  # stopwatches: since when, infinite if stopped
         ("starting_from", np.float64),
         ("serving_from", np.float64),
         ("running_s", np.float64),  # seconds of this step
@@ -67,17 +67,17 @@ CONTAINER = make(
         ("memory", np.float64),  # in use, without page cache
         ("cache", np.float64),
         ("cpu", np.float64),  # cores used, mean of the last step
-        ("wanted", np.float64),  # cores wanted, mean of the last step
-        ("own", np.float64),  # of these for itself, whatever requests and work it has
+        ("wanted", np.float64),  # cores demanded, mean of the last step
+        ("own", np.float64),  # of these, without requests and work
         ("network", np.float64),
         ("disk", np.float64),
         ("cpu_noise", np.float64),
         ("memory_noise", np.float64),
         ("cpu_total", np.float64),  # core-seconds
         ("periods", np.float64),  # quota periods
-        ("throttled", np.float64),  # and those in which the quota was used up
+        ("throttled", np.float64),  # periods in which the quota was exhausted
         ("throttling", np.float64),  # share of such periods in the last step
-        ("peak_memory", np.float64),  # largest since it was last looked at
+        ("peak_memory", np.float64),  # largest since it was last read
     ]
 )
 
@@ -105,7 +105,7 @@ class ContainerTable:
         self._leaving: list[int] = []
 
     def add(self, **values: float) -> int:
-        """Take a row for a container and return its number."""
+        """Allocate a row for a container and return its number."""
         if self._free:
             row = self._free.pop()
         else:
@@ -121,19 +121,19 @@ class ContainerTable:
         return row
 
     def leave(self, row: int) -> None:
-        """Give a row back at the end of the step."""
+        """Free a row at the end of the step."""
         self._leaving.append(row)
 
     def leaving(self) -> list[int]:
-        """Return the rows that are given back at the end of the step."""
+        """Return the rows to free at the end of the step."""
         return list(self._leaving)
 
     def clear_left(self) -> None:
-        """Take back the rows of containers that are gone; called at the end of a step."""
+        """Free the rows of removed containers; called at the end of a step."""
         if not self._leaving:
             return
         self.rows[self._leaving] = _BLANK
-        # The lowest rows are used again first, so that the used part stays short.
+        # The lowest rows are reused first, so the used part stays short.
         self._free = sorted({*self._free, *self._leaving}, reverse=True)
         self._leaving.clear()
 
@@ -142,7 +142,7 @@ class ContainerTable:
         self.rows[f"{watch}_from"][row] = now_s
 
     def stop(self, watch: str, row: int, now_s: float, step_start_s: float) -> None:
-        """Stop a stopwatch; nothing happens if it stands."""
+        """Stop a stopwatch; no effect if it is stopped."""
         record = self.rows[row]
         begun = record[f"{watch}_from"]
         if begun <= now_s:

@@ -1,7 +1,7 @@
-"""How long a request takes that is alone in its pod, under a CPU limit.
+"""Response time of a lone request under a CPU limit.
 
-Formula (1.19) of Schubert 2023 holds for work that begins with a quota period. Requests come at any
-moment of one, and their sizes differ; this is the mean over both.
+Formula (1.19) of Schubert 2023 holds for work that begins with a quota period. Requests arrive at
+any time within a period, and their sizes differ; this is the mean over both.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _QUANTILES = (np.arange(256) + 0.5) / 256
 
 @functools.lru_cache(maxsize=4096)
 def mean_response_alone(work_s: float, cores: float, variability: float) -> float:
-    """Return the mean time of a lone request.
+    """Return the mean response time of a lone request.
 
     Args:
-        work_s: Its processor time, on average.
-        cores: The limit in cores; one core or more never slows a lone request down.
+        work_s: Its mean CPU time.
+        cores: The limit in cores; a limit of one core or more does not slow it down.
         variability: Squared coefficient of variation of the processor time (gamma distributed).
     """
     if cores >= 1.0 or math.isinf(cores):

@@ -1,4 +1,4 @@
-"""Room for requests that are played one by one, and a step of all services that ask for it."""
+"""Requests that are simulated one by one: their tables, and a step of these services."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SERVED, TIMED_OUT, LATE, RESPONSE, REFUSED, PAUSED_S = range(6)
 
 
 class PlayTable(NamedTuple):
-    """Pods whose requests are played, and the requests of the service at hand."""
+    """Pods whose requests are simulated one by one, and the requests of the current service."""
 
     states: RecordArray  # [pods]
     finish: Floats  # [pods, requests]: heap, by the pod's virtual clock
@@ -30,23 +30,23 @@ class PlayTable(NamedTuple):
 
 
 class PlayedRequests:
-    """The pods whose requests are played."""
+    """The pods whose requests are simulated one by one."""
 
     def __init__(self, most_requests: int) -> None:
-        """Make room.
+        """Allocate the tables.
 
         Args:
-            most_requests: Requests of one service in one step, at most; 0 if nothing is played.
+            most_requests: Most requests of one service in one step; 0 if there is none.
         """
         rows = _FIRST_ROOM if most_requests else 0
         self.table = _make(rows, most_requests, 1)
         self._free = list(range(rows - 1, -1, -1))
 
     def add(self, containers: int) -> int:
-        """Take a row for a pod.
+        """Allocate a row for a pod.
 
         Args:
-            containers: Containers there are, so that there is room for all of them to choose from.
+            containers: Number of containers, all of which may be candidates.
         """
         if not self._free:
             self._grow()
@@ -57,11 +57,11 @@ class PlayedRequests:
         return row
 
     def reset(self, row: int) -> None:
-        """Empty a pod; its clock starts again."""
+        """Clear a pod and restart its clock."""
         self.table.states[row] = 0
 
     def leave(self, row: int) -> None:
-        """Give a row back."""
+        """Free a row."""
         self._free.append(row)
 
     def _grow(self) -> None:
@@ -99,10 +99,10 @@ def serve_played(
     histograms: Floats,
     table: PlayTable,
 ) -> None:
-    """Play the requests of this step of all services that ask for it.
+    """Simulate the requests of this step for all services with the model ``requests``.
 
     Args:
-        top: Rows of ``containers`` to look at.
+        top: Number of rows of ``containers`` in use.
         step: Number of the step.
         start_s: When it began.
         step_s: How long it was.
@@ -156,7 +156,7 @@ def serve_played(
                 running,
                 hosts[container.node],
             )
-            # Under a limit more cores than the limit may run at once, until the quota is gone.
+            # Under a limit, more cores than the limit may run at once until the quota is exhausted.
             at_once = max(cores, min(container.parallel, hosts[container.node].cores))
             begin_s = max(
                 start_s, min(container.running_from, start_s + step_s - container.running_s)

@@ -77,7 +77,7 @@ def draw_arrivals(
 
 @compiled
 def receives(container: Record, time_s: float, start_s: float) -> bool:
-    """Tell whether a container received requests at a moment of this step."""
+    """Return whether a container received requests at a moment of this step."""
     if container.serving_from < math.inf:
         return bool(container.serving_from <= time_s)
     return bool(time_s < start_s + container.serving_s)

@@ -1,9 +1,8 @@
-"""Response times as distributions: a histogram with logarithmic buckets.
+"""Distributions of response times: histograms with logarithmic buckets.
 
-The response times of one service in one step are taken as gamma distributed, with the mean and the
-variation that the station model gives. Steps are added up in a histogram, from which percentiles
-are read; the gamma distribution is tabulated once, so that adding a step costs a few hundred
-look-ups.
+The response times of one service in one step are assumed to be gamma distributed, with the mean and
+the variation of the station model. Steps are summed in a histogram, from which percentiles are
+read. The gamma distribution is tabulated once, so adding a step costs a few hundred look-ups.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def add(
     most_s: float,
     table: ResponseTable,
 ) -> float:
-    """Add so many responses with a mean and a variation to a histogram.
+    """Add a number of responses with a mean and a variation to a histogram.
 
     Those above ``most_s`` are counted as ``most_s``.
 
@@ -79,7 +78,7 @@ def add(
         The mean of what was added.
     """
     row, across = _between(variation, table)
-    # Edges of buckets and tabulated ratios are equally dense: from one to the next is one step.
+    # Bucket edges and tabulated ratios are equally dense: one step each.
     place = math.log10(LEAST_S / mean_s / _RATIO_LEAST) * PER_DECADE
     shift = int(np.floor(place))
     along = place - shift
@@ -103,7 +102,7 @@ def add(
 
 @compiled
 def _mean_above(mean_s: float, variation: float, most_s: float, table: ResponseTable) -> float:
-    """Return the mean of what response times exceed a limit by: the area above it, integrated."""
+    """Return the mean excess of response times over a limit, by integration."""
     ratio = 10.0 ** (1.0 / PER_DECADE)
     area, low_s = 0.0, most_s
     above = 1.0 - share_below(low_s / mean_s, variation, table)
@@ -117,7 +116,7 @@ def _mean_above(mean_s: float, variation: float, most_s: float, table: ResponseT
 
 @compiled
 def _between(variation: float, table: ResponseTable) -> tuple[int, float]:
-    """Return the row above a variation, and how far it is from the row below to that one."""
+    """Return the row above a variation and its weight in the interpolation."""
     row = int(np.searchsorted(table.variations, variation))
     row = min(max(row, 1), len(table.variations) - 1)
     low, high = table.variations[row - 1], table.variations[row]

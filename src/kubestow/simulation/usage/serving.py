@@ -1,4 +1,4 @@
-"""Requests served and work done in one step, with the cores that were given."""
+"""Serves requests and works on jobs in one step, with the allocated cores."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from kubestow.policies.compiling import compiled
 from kubestow.simulation.usage import sharing, stations
 from kubestow.simulation.usage.containers import NONE, Record, RecordArray
 
-PERIOD_S = 0.1  # cpu.max period; Kubernetes does not let users choose another
-_LEAST_SHARE = 0.02  # of its cores that a container keeps for requests, whatever else it does
+PERIOD_S = 0.1  # cpu.max period, fixed in Kubernetes
+_LEAST_SHARE = 0.02  # of its cores that a container keeps for requests
 
 
 @compiled
 def cores_within_reach(
     given: float, own: float, limit: float, weight: float, running: float, host: Record
 ) -> float:
-    """Return the cores a container could have for requests at any moment of its running.
+    """Return the cores available to the requests of a container at any time.
 
-    What it was given and what is idle beside it, or its share by weight if that is more (others
-    then get less for that moment), up to its limit; less what it uses for itself.
+    That is its allocation plus idle cores of the node, or its share by weight if that is more, up
+    to its limit, minus what it uses for itself.
 
     Args:
-        given: Cores it was given, mean of the step.
-        own: Of these for itself.
+        given: Allocated cores, mean of the step.
+        own: Of these, used for itself.
         limit: Its limit.
         weight: Its weight.
-        running: Share of the step it ran.
+        running: Share of the step in which it ran.
         host: Its node.
     """
     idle = max(host.cores - host.wanted, 0.0)
@@ -41,7 +41,7 @@ def cores_within_reach(
 def pool(
     top: int, step_s: float, containers: RecordArray, services: RecordArray, hosts: RecordArray
 ) -> None:
-    """Add up the cores of services whose requests go to whoever is free."""
+    """Sum the cores of services whose requests go to any free pod."""
     for row in range(len(services)):
         services[row].capacity = 0.0
     for row in range(top):
@@ -95,14 +95,14 @@ def serve(
             continue
         given = container.cpu
         taken = serve_container(container, service, hosts[container.node], step_s)
-        # Requests get a little even where its own work wants everything, which then gives way.
+        # Requests get a little even if its own work demands everything, which then gets less.
         container.cpu = taken + min(own, max(given - taken, 0.0))
         service.queue += container.in_system
 
 
 @compiled
 def serve_container(container: Record, service: Record, host: Record, step_s: float) -> float:
-    """Serve the requests that came to one container; return the cores they took."""
+    """Serve the requests of one container; return the cores they used."""
     arrived = sharing.arrivals(container.serving_s, service.shares_s, service.taken)
     before = container.in_system
     time_s = container.running_s
@@ -127,9 +127,9 @@ def serve_container(container: Record, service: Record, host: Record, step_s: fl
     burst_s = limit * PERIOD_S if limit < parallel and cores > 0.99 * limit else 0.0
     full = min(limit, 1.0)
     alone_s = container.alone_s
-    if cores < full:  # less than its limit: slowed down by neighbours
+    if cores < full:  # below its limit: slowed by neighbours
         alone_s += work_s / cores - work_s / full
-    # A pooled container is its share of one big station.
+    # A pooled container is a share of one large station.
     whole = service.capacity / service.threads if service.pooled else cores
     size = max(whole / cores, 1.0)
     rate = (
@@ -151,7 +151,7 @@ def serve_container(container: Record, service: Record, host: Record, step_s: fl
         rate = min(rate, moved * (before + arrived) / time_s)
     served = rate * time_s
     after = max(before + arrived - served, 0.0)
-    patience = service.timeout_s * cores / work_s  # requests that are served in that time
+    patience = service.timeout_s * cores / work_s  # requests served within the timeout
     if after > patience:
         service.timed_out += after - patience
         after = patience
@@ -183,10 +183,10 @@ def note_responses(
     cores: float,
     busy: float,
 ) -> None:
-    """Add the response times of one container, by Little's law from the requests inside it.
+    """Add the response times of one container, from its requests by Little's law.
 
-    Within a step the number inside goes from ``before`` to ``after`` in about the relaxation time
-    of the queue, 1 / (mu (1 - sqrt r)^2): at once if that is short, in a straight line if long.
+    Within a step the number of requests goes from ``before`` to ``after`` in about the relaxation
+    time of the queue, 1 / (mu (1 - sqrt r)^2): at once if that is short, linearly if it is long.
     """
     relaxed_s = 1.0 / (cores / work_s * (1.0 - math.sqrt(busy)) ** 2 + 1e-9)
     inside = after + (before - after) * min(0.5, relaxed_s / time_s)

@@ -1,8 +1,7 @@
-"""Who wants how much of a node, and who gets it.
+"""Demand of containers, and how nodes share their cores, network and disks.
 
-Cores are shared by weight (``cpu.weight``), nobody gets more than it wants or than its limit
-(``cpu.max``), and what one does not need goes to the others. Network and disk are shared in
-proportion to what is wanted.
+Cores are shared by weight (``cpu.weight``); no container gets more than its demand or its limit
+(``cpu.max``), and the rest goes to the others. Network and disk are shared in proportion to demand.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ CPU_NOISE, MEMORY_NOISE = 0, 1
 def noise_factor(
     state: float, spread: float, kept: float, stream: int, counter: int
 ) -> tuple[float, float]:
-    """Return the next state of a container's noise, and the factor it means (mean 1)."""
+    """Return the next state of a container's noise and its factor (mean 1)."""
     fresh = kernel.normal(stream, counter)
     # A new container starts in the steady state.
     state = fresh if state == 0.0 else kept * state + math.sqrt(1.0 - kept * kept) * fresh
@@ -29,7 +28,7 @@ def noise_factor(
 
 @compiled
 def deal_out(top: int, step_s: float, containers: RecordArray, services: RecordArray) -> None:
-    """Find out who receives requests, and drop those that come while nobody does."""
+    """Find the pods that receive requests, and drop requests that arrive without any."""
     for service_row in range(len(services)):
         service = services[service_row]
         service.shares_s = 0.0
@@ -47,7 +46,7 @@ def deal_out(top: int, step_s: float, containers: RecordArray, services: RecordA
     for service_row in range(len(services)):
         service = services[service_row]
         service.offered = service.rate * step_s
-        # Who stopped received from the beginning on, who receives did so up to the end.
+        # Stopped pods received from the start of the step, others until its end.
         received_s = min(service.received_s + service.stopped_s, step_s)
         service.taken = service.offered * (received_s / step_s)
         service.dropped = service.offered - service.taken
@@ -55,7 +54,7 @@ def deal_out(top: int, step_s: float, containers: RecordArray, services: RecordA
 
 @compiled
 def arrivals(serving_s: float, shares_s: float, taken: float) -> float:
-    """Return the requests that go to a container that received for so long."""
+    """Return the requests of a container that received for ``serving_s``."""
     return taken * serving_s / shares_s if shares_s > 0.0 else 0.0
 
 
@@ -69,7 +68,7 @@ def want(
     services: RecordArray,
     hosts: RecordArray,
 ) -> None:
-    """Work out what everyone wants of cores, network and disk."""
+    """Compute the demand for cores, network and disk."""
     for host_row in range(len(hosts)):
         host = hosts[host_row]
         host.wanted = 0.0
@@ -128,7 +127,7 @@ def want(
 
 @compiled
 def share_cores(top: int, containers: RecordArray, hosts: RecordArray) -> None:
-    """Share the cores of crowded nodes by weight, round by round."""
+    """Share the cores of overcommitted nodes by weight, in rounds."""
     again = False
     for host_row in range(len(hosts)):
         host = hosts[host_row]
@@ -163,5 +162,5 @@ def share_cores(top: int, containers: RecordArray, hosts: RecordArray) -> None:
 
 @compiled
 def link_share(wanted: float, offered: float) -> float:
-    """Return the share of the bytes wanted on a node that a link can move."""
+    """Return the share of the demanded bytes that a link can move."""
     return offered / wanted if wanted > offered else 1.0

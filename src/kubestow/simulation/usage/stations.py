@@ -6,10 +6,10 @@ throughput of ``x`` per second is
 
     L(x) = x b + C(c, x s) r / (1 - r),    r = x s / c
 
-where ``b`` is the time of a request that is alone, and C Erlang's probability that all cores are
+where ``b`` is the response time of a lone request, and C Erlang's probability that all cores are
 busy (for c <= 1 it is r). With b = s this is M/M/c, in which processor sharing and first come first
 served have the same mean; with c = 1 it is s / (1 - r), which for processor sharing holds for
-every distribution of s (M/G/1-PS). C is carried on to fractions of cores by its recursion.
+every distribution of s (M/G/1-PS). C is extended to fractions of cores by its recursion.
 
 A pod under a CPU limit may use more cores at once than its limit, p instead of c, until the quota
 of a period is used up. Work that stays below a burst B (the quota of a period) then only shares p
@@ -17,14 +17,14 @@ cores, and the waiting term becomes
 
     w C(c, a) r / (1 - r) + (1 - w) C(p, a) q / (1 - q),    w = exp(-(1 - r) B / 3 s),  q = a / p
 
-because the work in a queue exceeds x with a probability that falls like exp(-(1 - r) x / s); that a
-third of the quota counts was fitted to requests played one by one (``plays``). With B = 0 nothing
+because the work in a queue exceeds x with a probability that falls like exp(-(1 - r) x / s). The
+factor of a third was fitted to requests simulated one by one (``requests``). With B = 0 nothing
 changes.
 
 Between steady states the number follows dL/dt = arrivals - x, with the x that belongs to the
 present L (pointwise stationary fluid flow: Wang, Tipper, Banerjee 1996). It is solved by the
-implicit Euler rule, so steps may be much longer than a request: the steady state is met exactly,
-overload grows by what cannot be served, and what came in is always what went out plus what is in.
+implicit Euler rule, so steps may be much longer than a request: the steady state is exact, overload
+grows by what cannot be served, and requests are conserved.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def erlang_c(cores: float, load: float) -> float:
 
 @compiled
 def waiting(load: float, work_s: float, cores: float, parallel: float, burst_s: float) -> float:
-    """Return the requests in a pod beyond those that would be there without any sharing.
+    """Return the requests in a pod beyond those without any sharing.
 
     Args:
         load: Cores that are busy on average, below ``cores``.
-        work_s: Processor time of a request.
+        work_s: CPU time of a request.
         cores: Cores the requests share in the long run.
         parallel: Cores they can use at once; the same unless a quota allows bursts.
-        burst_s: Core-seconds that can be used before the quota is felt.
+        burst_s: Core-seconds that can be used before throttling.
     """
     busy = load / cores
     slow = erlang_c(cores, load) * busy / (1.0 - busy)
@@ -89,12 +89,12 @@ def in_system(
     """Return how many requests are in a pod in the steady state, L(x).
 
     Args:
-        rate: Requests per second that come and go; below ``cores / work_s``.
-        work_s: Processor time of a request.
-        alone_s: How long a request takes that is alone.
+        rate: Throughput in requests per second; below ``cores / work_s``.
+        work_s: CPU time of a request.
+        alone_s: Response time of a lone request.
         cores: Cores they share in the long run.
         parallel: Cores they can use at once.
-        burst_s: Core-seconds that can be used before the quota is felt.
+        burst_s: Core-seconds that can be used before throttling.
     """
     return rate * alone_s + waiting(rate * work_s, work_s, cores, parallel, burst_s)
 
@@ -112,17 +112,17 @@ def throughput(
 ) -> float:
     """Return the requests per second that leave during a step.
 
-    Solves ``L(x) + time x = before + time arrivals``; both sides are what has to go somewhere.
+    Solves ``L(x) + time x = before + time arrivals``; both sides count all requests of the step.
 
     Args:
         before: Requests in the pod at the beginning.
-        arrivals: Requests per second that come.
+        arrivals: Arriving requests per second.
         time_s: Length of the step.
-        work_s: Processor time of a request.
-        alone_s: How long a request takes that is alone.
+        work_s: CPU time of a request.
+        alone_s: Response time of a lone request.
         cores: Cores they share in the long run.
         parallel: Cores they can use at once.
-        burst_s: Core-seconds that can be used before the quota is felt.
+        burst_s: Core-seconds that can be used before throttling.
     """
     total = before + time_s * arrivals
     if cores <= 0.0 or total <= 0.0:
@@ -142,7 +142,7 @@ def throughput(
         if abs(excess) <= _PRECISE * total or high - low <= _PRECISE * _PRECISE * high:
             return rate
         following = rate - excess / slope
-        # At saturation the slope has no end, and steps of its size lead nowhere.
+        # At saturation the slope is infinite, and such steps do not converge.
         stuck = abs(following - rate) <= _PRECISE * rate
         rate = (low + high) / 2.0 if stuck or not low < following < high else following
     return rate
@@ -164,15 +164,15 @@ def response_variation(variability: float, shared: float) -> float:
 def throttled_share(
     rate: float, work_s: float, variability: float, other: float, limit: float, period_s: float
 ) -> float:
-    """Return the share of quota periods in which the quota is used up.
+    """Return the share of quota periods in which the quota is exhausted.
 
-    Processor time asked for in a period is a compound Poisson sum; it is taken as normal.
+    The CPU time demanded in a period is a compound Poisson sum, approximated as normal.
 
     Args:
         rate: Requests per second.
-        work_s: Processor time of a request.
+        work_s: CPU time of a request.
         variability: Its squared coefficient of variation.
-        other: Cores used apart from requests.
+        other: Cores used for anything but requests.
         limit: The limit in cores.
         period_s: Length of a period.
     """

@@ -1,8 +1,8 @@
-"""One step of use: all containers of all nodes at once.
+"""One step of usage for all containers of all nodes at once.
 
-First everyone says what it wants, then each node shares what it has, then requests are served,
-memory follows, and counters are moved on. What happens as a consequence (a container killed, a node
-short of memory) is left to the life cycle.
+First the demand of all containers is computed, then each node shares its cores, then requests are
+served, memory follows, and counters advance. The life cycle handles the consequences: OOM kills,
+nodes under memory pressure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kubestow.policies.compiling import compiled
 from kubestow.simulation.usage import request_tables, response_times, serving, sharing
 from kubestow.simulation.usage.containers import NONE, Record, RecordArray
 
-CACHE_S = 600.0  # page cache fills by 63 % in so long
+CACHE_S = 600.0  # time in which the page cache fills by 63 %
 
 
 @compiled
@@ -34,7 +34,7 @@ def advance_usage(
     """Compute the use of one step.
 
     Args:
-        top: Rows of ``containers`` to look at.
+        top: Number of rows of ``containers`` in use.
         step: Number of the step.
         start_s: When it began.
         step_s: How long it was.

@@ -1,4 +1,4 @@
-"""Signals, services and nodes as arrays of records, beside the containers of ``units``."""
+"""Signals, services and nodes as arrays of records."""
 
 from __future__ import annotations
 

@@ -117,11 +117,11 @@ class LivePod:
 
     @property
     def stays(self) -> bool:
-        """Tell whether the pod counts as one of its workload: not on its way out."""
+        """Return whether the pod counts as one of its workload: not on its way out."""
         return self.phase not in (Phase.TERMINATING, Phase.GONE)
 
     def call_off(self) -> None:
-        """Wait for nothing any more."""
+        """Cancel everything that is scheduled."""
         for ticket in (self.ticket, *self.down.values()):
             if ticket is not None:
                 ticket.cancel()
@@ -134,17 +134,17 @@ class LiveWorkload:
     Attributes:
         number: Its row.
         name: Its name; unique in its namespace.
-        spec: What the scenario says.
-        scaling: The scaling policy that is meant for it.
-        sizing: The sizing policy that is meant for it.
-        replicas: How many pods are wanted.
-        version: Raised whenever one of its pods changes.
-        pods: All that are not gone, in order of creation.
+        spec: Its entry in the scenario.
+        scaling: Its scaling policy.
+        sizing: Its sizing policy.
+        replicas: Desired replicas.
+        version: Incremented whenever one of its pods changes.
+        pods: Its existing pods, in order of creation.
         service: Row of its service, or ``NONE``.
         requests: Requests by container for new pods, where a recommender has set them.
-        made: How many pods were ever created.
-        done: How many pods of a job have finished.
-        outlook: What its scaler expects, where it looks ahead.
+        made: Number of pods ever created.
+        done: Number of finished pods of a job.
+        outlook: The forecast of its scaler, if it has one.
     """
 
     number: int
@@ -179,7 +179,7 @@ class LiveWorkload:
         return f"{self.spec.namespace}/{self.name}"
 
     def staying(self) -> list[LivePod]:
-        """Return the pods that are not on their way out, in order of creation."""
+        """Return the pods that are not terminating, in order of creation."""
         return [pod for pod in self.pods.values() if pod.stays]
 
     def pod_spec(self) -> pod_model.PodSpec:

@@ -1,4 +1,4 @@
-"""From a scenario to the arrays and objects a run starts with."""
+"""Builds the world of a scenario: arrays and objects at time 0."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROWS = ("cpu_signal", "memory_signal", "network_signal", "disk_signal")
 def make_world(
     scenario: scenarios.ScenarioSpec, seed: int, traces: Mapping[str, scenarios.SignalTrace]
 ) -> World:
-    """Return the world before anything has happened."""
+    """Return the world before the first event."""
     workloads = _make_workloads(scenario, seed)
     steps = math.ceil(scenario.duration / scenario.step)
     signal_records, values, rows = _make_signals(scenario, workloads, steps, traces)
@@ -72,7 +72,7 @@ Policy = TypeVar("Policy")
 
 
 def override_policy(kind: type[Policy], general: Policy, own: decoding.Field) -> Policy:
-    """Return the policy of a workload: its own if it has one, completed by the general one."""
+    """Return the policy of a workload: its own, completed by the general one."""
     if own.missing:
         return general
     merged = {**decoding.write_structure(general), **own.mapping()}
@@ -140,7 +140,7 @@ def _make_services(
 
 
 def _most_requests(services: RecordArray, demand: arrays.Floats, step_s: float) -> int:
-    """Return more requests than a played service will ever get in one step."""
+    """Return an upper bound of the requests of one simulated service in one step."""
     if not services["played"].any():
         return 0
     mean = float(demand[services["played"]].max()) * step_s
@@ -153,7 +153,7 @@ def _demand(
     """Return the demand of every step, with its noise."""
     signal = workload.spec.demand or scenarios.Signal()
     means = scenarios.step_means(signal, step_s, steps, traces)
-    # Nobody calls a service that has not been created yet.
+    # A service gets no requests before it is created.
     begins_s = np.arange(steps) * step_s
     means *= np.clip((begins_s + step_s - workload.spec.start) / step_s, 0.0, 1.0)
     if signal.noise <= 0.0:

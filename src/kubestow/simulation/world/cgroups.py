@@ -1,7 +1,7 @@
 """cgroup v2 settings of containers and pods, from their requests and limits.
 
-Formulas (1.11) to (1.18) of Schubert 2023, section 1.4.1, completed by what kubelet does for pods
-that are not Guaranteed (``pkg/kubelet/cm``, memory QoS: KEP 2570).
+Formulas (1.11) to (1.18) of Schubert 2023, section 1.4.1, completed by the rules of the kubelet for
+pods that are not Guaranteed (``pkg/kubelet/cm``, memory QoS: KEP 2570).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from kubestow.model import pods, quantities, requests, resources
 
-PERIOD_US = 100_000  # CFS period; Kubernetes offers no way to change it per pod
-_LEAST_QUOTA_US = 1_000  # the kernel accepts no less
+PERIOD_US = 100_000  # CFS period, fixed in Kubernetes
+_LEAST_QUOTA_US = 1_000  # smallest quota that the kernel accepts
 _LEAST_SHARES, _MOST_SHARES = 2, 262_144  # range of the old cpu.shares
 _PAGE_BYTES = 4096
 _THROTTLING_FACTOR = 0.9  # kubelet's memoryThrottlingFactor
@@ -21,12 +21,12 @@ _ZERO = quantities.Quantity(0)
 
 @dataclass(frozen=True, slots=True)
 class CgroupSettings:
-    """Values kubelet writes; ``None`` stands for ``max``, no limit.
+    """Values that the kubelet writes; ``None`` means ``max``, no limit.
 
     Attributes:
         memory_min_bytes: Memory that is never reclaimed.
-        memory_high_bytes: Memory above which processes are slowed down by reclaim.
-        memory_max_bytes: Memory above which the OOM killer comes.
+        memory_high_bytes: Memory above which reclaim slows processes down.
+        memory_max_bytes: Memory above which the OOM killer acts.
         cpu_weight: Share of CPU under contention, 1 to 10000.
         cpu_quota_us: CPU time per period.
         cpu_period_us: Length of the period.
@@ -41,7 +41,7 @@ class CgroupSettings:
 
 
 def cpu_weight(cpu_m: int) -> int:
-    """Turn a CPU request into a weight, by way of the old shares as the runtimes do.
+    """Convert a CPU request to a weight, through CPU shares as container runtimes do.
 
     >>> cpu_weight(0), cpu_weight(1000), cpu_weight(500)
     (1, 39, 20)
@@ -51,7 +51,7 @@ def cpu_weight(cpu_m: int) -> int:
 
 
 def cpu_share(cpu_m: int, all_cpu_m: int) -> float:
-    """Return the share of a busy node's CPU time a request is good for, (1.13) and (1.17).
+    """Return the share of a busy node's CPU time that a request guarantees, (1.13) and (1.17).
 
     >>> cpu_share(500, 2000)
     0.25
@@ -72,7 +72,7 @@ def container_settings(
         container: The container.
         spec: The pod it belongs to; its QoS class decides on ``memory.high``.
         memory_qos: Whether the MemoryQoS feature is on.
-        node_memory_bytes: Takes the place of a missing memory limit in ``memory.high``.
+        node_memory_bytes: Used instead of a missing memory limit in ``memory.high``.
     """
     requested = container.requests.get(resources.MEMORY, _ZERO).value()
     limit = _memory_limit(container.limits)
@@ -112,7 +112,7 @@ def pod_settings(pod: pods.Pod, *, memory_qos: bool = False) -> CgroupSettings:
 
 
 def memory_high(requested_bytes: int, ceiling_bytes: int) -> int:
-    """Return where reclaim begins to slow processes down, in whole pages.
+    """Return the threshold at which reclaim slows processes down, in whole pages.
 
     >>> memory_high(0, 10 * 4096), memory_high(4096, 3 * 4096)
     (36864, 8192)

@@ -1,11 +1,10 @@
-"""Controllers: they create and delete pods until there are as many as wanted.
+"""Controllers create and delete pods until the number of replicas is right.
 
-A Deployment's ReplicaSet gives up pods in upstream's order (``controller.ActivePodsWithRanks``):
-not bound before bound, pending before running, not ready before ready, those that share a node with
-many others of the set, the one ready for a shorter time (on a logarithmic scale), more restarts,
-the younger one. A StatefulSet goes up one by one in order and down from the highest number; a
-DaemonSet has one pod per node; jobs run until enough pods have finished; pipelines are jobs that
-come again.
+A ReplicaSet deletes pods in upstream's order (``controller.ActivePodsWithRanks``): unbound before
+bound, pending before running, not ready before ready, those that share a node with more pods of the
+set, ready for a shorter time (on a logarithmic scale), more restarts, younger. A StatefulSet
+creates pods one by one in order and deletes from the highest ordinal; a DaemonSet has one pod per
+node; jobs run until enough pods have finished; pipelines are recurring jobs.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Controllers:
             world.on(event, self._reconcile_daemon_sets)
 
     def begin(self, workload: LiveWorkload) -> None:
-        """Create a workload; nothing is done for it before."""
+        """Create a workload; it is not reconciled before."""
         self._begun.add(workload.number)
         work = workload.spec.work
         if workload.spec.kind == spec.PIPELINE and work is not None and work.every is not None:
@@ -61,7 +60,7 @@ class Controllers:
         self._reconcile(workload)
 
     def reconcile(self, workload: LiveWorkload) -> None:
-        """Reconcile a workload soon: at this time, but after what is going on."""
+        """Reconcile a workload at this time, after the current action."""
         if workload.number not in self._due:
             self._due.add(workload.number)
             world = self._world
@@ -124,7 +123,7 @@ class Controllers:
 
 
 def cover_nodes(world: World, workload: LiveWorkload, created_s: float) -> list[LivePod]:
-    """Create the pods a DaemonSet lacks."""
+    """Create the missing pods of a DaemonSet."""
     template = workload.pod_spec()
     made = []
     for node in world.live_nodes():
@@ -158,5 +157,5 @@ def ranked(pods: list[LivePod], now_s: float) -> list[LivePod]:
 
 
 def _magnitude(age_s: float) -> float:
-    """Return an age on the scale upstream compares by: powers of two of nanoseconds."""
+    """Return an age on upstream's scale: powers of two of nanoseconds."""
     return math.floor(math.log2(age_s * 1e9)) if age_s * 1e9 >= 1 else -1.0

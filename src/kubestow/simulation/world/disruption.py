@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: how many pods of a workload may be taken away by choice."""
+"""PodDisruptionBudgets: how many pods of a workload may be disrupted voluntarily."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from kubestow.simulation.world.actors import LivePod, LiveWorkload
 def disruptions_allowed(workload: LiveWorkload) -> int | None:
     """Return how many pods may be disrupted now; ``None`` without a budget.
 
-    As the disruption controller counts: healthy pods are ready ones that are not being deleted
-    (those on a dead node among them, until that is noticed), and expected ones are the replicas the
-    controller wants.
+    As the disruption controller counts: healthy pods are ready and not being deleted (including
+    those on a failed node until the failure is noticed); expected pods are the desired replicas.
     """
     budget = workload.spec.disruption
     if budget is None:
@@ -30,9 +29,9 @@ def _wanted(workload: LiveWorkload, budget: spec.Disruption) -> int:
 
 
 def may_evict(pod: LivePod) -> bool:
-    """Tell whether the eviction API would let a pod go.
+    """Return whether the eviction API would allow the eviction of a pod.
 
-    A pod that is not ready does not count as healthy; upstream lets it go while the budget itself
+    A pod that is not ready does not count as healthy; upstream allows its eviction while the budget
     is met (``IfHealthyBudget``).
     """
     budget = pod.workload.spec.disruption

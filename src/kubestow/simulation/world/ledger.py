@@ -1,4 +1,4 @@
-"""What a run writes down while it goes: counts, events, decisions."""
+"""The ledger of a run: counts, events, decisions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Ledger:
     """Counts, events and decisions.
 
     Attributes:
-        keep: How many decisions are kept in full.
-        counts: How often something happened.
-        events: Time, what, who, where.
+        keep: Number of decision records to keep.
+        counts: Counters by name.
+        events: Time, event, subject, detail.
         decisions: Records of decisions.
-        throttling: Quota periods of containers that are gone, and those that were used up.
+        throttling: Quota periods of removed containers, and those with an exhausted quota.
         nodes: Number of nodes by pool.
         fleet: Number of all nodes.
     """
@@ -33,20 +33,20 @@ class Ledger:
     fleet: Area = field(default_factory=Area)
 
     def count(self, what: str, times: int = 1) -> None:
-        """Count something."""
+        """Increment a counter."""
         self.counts[what] += times
 
     def note(self, time_s: float, what: str, who: str, where: str = "") -> None:
-        """Write an event down."""
+        """Record an event."""
         self.events.append((time_s, what, who, where))
 
     def count_node(self, time_s: float, pool: str, change: int) -> None:
-        """Count a node that is paid for from now on, or no more."""
+        """Count a node that is paid for from now on, or no longer."""
         self.nodes[pool].add(time_s, change)
         self.fleet.add(time_s, change)
 
     def decide(self, record: Callable[[], DecisionRecord]) -> None:
-        """Keep a decision; its record is only made if there is room for it."""
+        """Count a decision; its record is built only if it is kept."""
         self.counts["decisions"] += 1
         if len(self.decisions) < self.keep:
             self.decisions.append(record())

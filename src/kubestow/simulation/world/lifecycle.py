@@ -1,10 +1,10 @@
-"""The life of a pod: created, bound, starting, ready, perhaps killed and restarted, gone.
+"""The life cycle of a pod: created, bound, starting, ready, possibly OOM-killed, removed.
 
 Times are those of Kubernetes: a crashed container is restarted at once the first time, then after
-10 s, 20 s and so on up to 300 s, and from the start again when it has run for ten minutes
-(``pkg/kubelet``: container back-off); a pod told to stop receives no requests any more, and is gone
-after its grace period. On a dead node nobody can confirm that a pod is gone. Most controllers do
-not wait for that; a StatefulSet does, for two pods of one identity must never run.
+10 s, 20 s and so on up to 300 s; the back-off is reset after it has run for ten minutes
+(``pkg/kubelet``). A terminating pod receives no requests and is removed after its grace period. On
+a failed node nobody can confirm that a pod has stopped. Most controllers do not wait for that; a
+StatefulSet does, because two pods of one identity must never run.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from kubestow.simulation.world.actors import LiveNode, LivePod, LiveWorkload, No
 from kubestow.simulation.world.world import World
 
 BACK_OFF_FIRST_S, BACK_OFF_MOST_S, BACK_OFF_RESET_S = 10.0, 300.0, 600.0
-LONG_AGO_S = -86400.0  # pods that are there from the start have been there for a day
+LONG_AGO_S = -86400.0  # initial pods are a day old
 
 
 def create_pod(
     world: World, workload: LiveWorkload, name: str, pod_spec: pods.PodSpec, created_s: float
 ) -> LivePod:
-    """Create a pod of a workload; it waits to be bound."""
+    """Create a pod of a workload, not bound yet."""
     pod = pods.Pod(
         name=name,
         spec=pod_spec,
@@ -60,7 +60,7 @@ def create_pod(
 
 
 def counted_replicas(pod_spec: pods.PodSpec) -> tuple[int, int]:
-    """Return what a pod counts for: CPU in thousandths of a core, memory in bytes."""
+    """Return the requests of a pod: millicores and bytes."""
     amounts = resources.amounts(requests.pod_requests(pods.Pod("", pod_spec)))
     return amounts.get(resources.CPU, 0), amounts.get(resources.MEMORY, 0)
 
@@ -72,7 +72,7 @@ def _reserve(world: World, live: LivePod, sign: int) -> None:
 
 
 def bind_pod(world: World, live: LivePod, node: LiveNode, *, warm: bool = False) -> None:
-    """Bind a pod to a node, where it starts; a warm one is ready at once."""
+    """Bind a pod to a node and start it; a warm pod is ready at once."""
     live.workload.version += 1
     now_s = world.now_s
     live.pod = dataclasses.replace(live.pod, node_name=node.name)
@@ -89,7 +89,7 @@ def bind_pod(world: World, live: LivePod, node: LiveNode, *, warm: bool = False)
         _become_ready(world, live)
     else:
         _await_ready(world, live)
-    if node.phase is NodePhase.FAILED:  # nobody has noticed yet
+    if node.phase is NodePhase.FAILED:  # not noticed yet
         lose(world, live)
 
 
@@ -336,12 +336,12 @@ def lose(world: World, live: LivePod) -> None:
 
 
 def forget_lost(world: World, live: LivePod) -> None:
-    """Send a pod on a dead node no more requests."""
+    """Stop sending requests to a pod on a failed node."""
     _leave_service(world, live)
 
 
 def recover(world: World, live: LivePod) -> None:
-    """Restart the containers of a pod whose node has come back."""
+    """Restart the containers of a pod whose node has recovered."""
     for row in live.container_rows:
         world.containers.rows["lost"][row] = False
     if live.phase is Phase.LOST:
@@ -356,7 +356,7 @@ def recover(world: World, live: LivePod) -> None:
 
 
 def _vanish(world: World, live: LivePod) -> None:
-    """Remove what is left of a pod."""
+    """Remove a pod."""
     live.workload.version += 1
     now_s = world.now_s
     _leave_service(world, live)
@@ -376,7 +376,7 @@ def _vanish(world: World, live: LivePod) -> None:
 
 
 def resize(world: World, live: LivePod, pod_spec: pods.PodSpec) -> None:
-    """Give a running pod other requests and limits in place; the caller has checked the room."""
+    """Resize a running pod in place; the caller has checked that it fits."""
     live.workload.version += 1
     if live.node is None:
         return
@@ -403,13 +403,13 @@ def resize(world: World, live: LivePod, pod_spec: pods.PodSpec) -> None:
 def write_limits(
     world: World, live: LivePod, index: int, limits: resources.ResourceList | None = None
 ) -> None:
-    """Write limits into the cgroup of one container; the pod itself says what it said before.
+    """Write limits to the cgroup of one container, without changing the pod's specification.
 
     Args:
         world: The world.
         live: The pod.
         index: Which container.
-        limits: The limits; those of the pod if left out.
+        limits: The limits; default: those of the pod.
     """
     live.workload.version += 1
     container = live.pod.spec.containers[index]

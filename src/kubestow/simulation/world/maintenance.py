@@ -1,7 +1,7 @@
-"""Rolling maintenance: nodes are cordoned, drained, worked on and given back, one after another.
+"""Rolling maintenance: nodes are cordoned, drained, serviced and uncordoned, one after another.
 
-Draining is what ``kubectl drain`` does: every pod but those of DaemonSets is evicted as soon as its
-disruption budget allows, tried again every five seconds; after a time-out budgets are overridden.
+A drain is that of ``kubectl drain``: every pod except those of DaemonSets is evicted as soon as its
+disruption budget allows, with a retry every five seconds; after a timeout budgets are overridden.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ RETRY_S = 5.0
 
 @dataclass(slots=True, eq=False)
 class Rollout:
-    """One maintenance that goes through the nodes."""
+    """One rolling maintenance."""
 
     world: World
     plan: scenarios.Maintenance
     _left: deque[LiveNode] = field(default_factory=deque)
 
     def start(self) -> None:
-        """Begin when the plan says."""
+        """Schedule the start."""
         self.world.clock.at(self.plan.start, self._begin, world.CONTROL)
 
     def _begin(self) -> None:
@@ -48,7 +48,7 @@ class Rollout:
                 return
 
     def _drain(self, node: LiveNode, force_s: float) -> None:
-        # Nobody can confirm that pods have left a dead node; it is not waited for.
+        # Nobody can confirm that pods have left a failed node, so the drain does not wait for it.
         dead = node.phase is not NodePhase.READY
         if drain_node(self.world, node, forced=self.world.now_s >= force_s) or dead:
             self.world.clock.after(self.plan.hold, lambda: self._return(node), world.CONTROL)
@@ -62,7 +62,7 @@ class Rollout:
 
 
 def drain_node(world: World, node: LiveNode, *, forced: bool = False) -> bool:
-    """Evict what may be evicted from a node; tell whether it is empty but for DaemonSets."""
+    """Evict pods from a node within their budgets; return whether only DaemonSet pods are left."""
     moving = [pod for pod in node.pods.values() if movable_pods(pod)]
     for pod in moving:
         if pod.stays and (forced or disruption.may_evict(pod)):
@@ -72,5 +72,5 @@ def drain_node(world: World, node: LiveNode, *, forced: bool = False) -> bool:
 
 
 def movable_pods(pod: LivePod) -> bool:
-    """Tell whether draining takes a pod away."""
+    """Return whether a drain evicts a pod."""
     return pod.workload.spec.kind != scenarios.DAEMON_SET

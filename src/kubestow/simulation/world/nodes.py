@@ -1,9 +1,9 @@
-"""Nodes: made, failing, coming back, drained for maintenance, ordered and given back.
+"""Nodes: creation, failure, recovery, cordoning, ordering and removal.
 
-Times are Kubernetes' defaults: a silent node is noticed after 50 s
-(``node-monitor-grace-period``, 1.32 and later) and tainted; pods leave it when their toleration of
-the taint ends, 300 s as the API server sets it. A node under memory pressure takes no new pods for
-five minutes (``eviction-pressure-transition-period``).
+Times are the defaults of Kubernetes: a silent node is noticed after 50 s
+(``node-monitor-grace-period``, 1.32 and later) and tainted; pods are evicted when their toleration
+of the taint ends, after 300 s by default. A node under memory pressure accepts no new pods for five
+minutes (``eviction-pressure-transition-period``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kubestow.simulation.world.world import World
 
 @dataclass(frozen=True, slots=True)
 class PodUse:
-    """A running pod: what it uses and requests of the scarce resource, and its priority."""
+    """A running pod: usage and request of the scarce resource, and priority."""
 
     name: str
     used: int
@@ -32,17 +32,17 @@ class PodUse:
 
     @property
     def excess(self) -> int:
-        """Use above the request; negative below it."""
+        """Usage above the request; negative below it."""
         return self.used - self.requested
 
 
 def eviction_order(running: Iterable[PodUse]) -> list[PodUse]:
-    """Return pods in the order in which they are evicted; ties keep their order."""
+    """Return pods in the kubelet's order of eviction; ties keep their order."""
     return sorted(running, key=lambda pod: (pod.excess <= 0, pod.priority, -pod.excess))
 
 
 def evict(running: Iterable[PodUse], to_free: int) -> list[PodUse]:
-    """Return the pods that are evicted until so much of the resource is free again."""
+    """Return the pods to evict until ``to_free`` of the resource is free."""
     evicted = []
     for pod in eviction_order(running):
         if to_free <= 0:
@@ -62,7 +62,7 @@ _DEAD = (
 
 
 def build_nodes(world: World) -> None:
-    """Make the nodes that are there from the start."""
+    """Create the initial nodes."""
     for pool in world.spec.cluster.nodes:
         for index in range(pool.count):
             make_node(world, pool, index, name=pool.names()[index], phase=NodePhase.READY)
@@ -72,7 +72,7 @@ def build_nodes(world: World) -> None:
 def make_node(
     world: World, pool: spec.Pool, index: int, *, name: str | None = None, phase: NodePhase
 ) -> LiveNode:
-    """Make a node of a pool; the caller refreshes what the scheduler sees."""
+    """Create a node of a pool; the caller refreshes the state of the scheduler."""
     node = node_template(pool, index, name)
     live = LiveNode(len(world.nodes), node, pool, phase, created_s=world.now_s)
     world.nodes.append(live)
@@ -82,7 +82,7 @@ def make_node(
 
 
 def node_template(pool: spec.Pool, index: int, name: str | None = None) -> nodes.Node:
-    """Return what a node of a pool looks like."""
+    """Return a node of a pool."""
     name = name or f"{pool.name}-{index}"
     labels = {nodes.HOSTNAME_LABEL: name, "kubestow.io/pool": pool.name, **pool.labels}
     if pool.zones:
@@ -96,7 +96,7 @@ def node_template(pool: spec.Pool, index: int, name: str | None = None) -> nodes
 
 
 def join_node(world: World, live: LiveNode) -> None:
-    """Let a node that was ordered become part of the cluster."""
+    """Let an ordered node join the cluster."""
     live.phase = NodePhase.READY
     world.refresh_nodes()
     world.ledger.note(world.now_s, "joined", "", live.name)
@@ -104,7 +104,7 @@ def join_node(world: World, live: LiveNode) -> None:
 
 
 def retire_node(world: World, live: LiveNode) -> None:
-    """Give a node back; what is left on it, DaemonSets' pods, goes with it."""
+    """Remove a node with its DaemonSet pods."""
     for pod in list(live.pods.values()):
         lifecycle.discard(world, pod)
     live.phase = NodePhase.GONE
@@ -115,14 +115,14 @@ def retire_node(world: World, live: LiveNode) -> None:
 
 
 def cordon_node(world: World, live: LiveNode) -> None:
-    """Let no new pods come to a node."""
+    """Mark a node as unschedulable."""
     live.held = True
     world.change_node(live, dataclasses.replace(live.node, unschedulable=True))
     world.ledger.note(world.now_s, "cordoned", "", live.name)
 
 
 def uncordon_node(world: World, live: LiveNode) -> None:
-    """Let pods come to a node again."""
+    """Mark a node as schedulable."""
     live.held = False
     world.change_node(live, dataclasses.replace(live.node, unschedulable=False))
     world.ledger.note(world.now_s, "uncordoned", "", live.name)
@@ -130,7 +130,7 @@ def uncordon_node(world: World, live: LiveNode) -> None:
 
 
 def fail_node(world: World, live: LiveNode, duration_s: float | None) -> None:
-    """Let a node die; it comes back after a while, or never."""
+    """Fail a node; it recovers after a while, or never."""
     if live.phase is not NodePhase.READY:
         return
     live.phase, live.failed_s = NodePhase.FAILED, world.now_s
@@ -144,7 +144,7 @@ def fail_node(world: World, live: LiveNode, duration_s: float | None) -> None:
 
 
 def _is_down(live: LiveNode, failed_s: float) -> bool:
-    """Tell whether a node has been dead since then."""
+    """Return whether a node has been down since then."""
     return live.phase is NodePhase.FAILED and live.failed_s == failed_s
 
 
@@ -167,7 +167,7 @@ def _leave_dead(world: World, live: LiveNode, pod: LivePod, failed_s: float) -> 
 
 
 def _recover(world: World, live: LiveNode) -> None:
-    if live.phase is not NodePhase.FAILED:  # given back meanwhile
+    if live.phase is not NodePhase.FAILED:  # removed meanwhile
         return
     live.phase = NodePhase.READY
     kept = tuple(taint for taint in live.node.taints if taint not in _DEAD)
@@ -179,7 +179,7 @@ def _recover(world: World, live: LiveNode) -> None:
 
 
 def relieve_node(world: World) -> None:
-    """Evict pods from nodes that run out of memory, as the kubelet orders them."""
+    """Evict pods from nodes under memory pressure, in the order of the kubelet."""
     hosts = world.hosts
     short = hosts["memory"] > hosts["room"] - hosts["reserve"]
     for number in short.nonzero()[0].tolist():
@@ -206,7 +206,7 @@ def _relieve(world: World, live: LiveNode, to_free: int) -> None:
 
 
 def _press(world: World, live: LiveNode) -> None:
-    """Keep new pods away from a node for a while."""
+    """Taint a node for memory pressure for a while."""
     if live.pressed_until_s <= world.now_s:
         marked = (*live.node.taints, _PRESSED)
         world.change_node(live, dataclasses.replace(live.node, taints=marked))

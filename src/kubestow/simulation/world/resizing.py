@@ -37,7 +37,7 @@ class Resizer:
             self.deferred.setdefault(pod.key, self.world.now_s)
 
     def has_room(self, pod: LivePod) -> bool:
-        """Tell whether a pod's node can give what is wanted, and its memory fits the new limit."""
+        """Return whether the node has room for a resize, and usage is below the new limit."""
         if pod.node is None:
             return False
         state = self.world.state
