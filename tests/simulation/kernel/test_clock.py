@@ -121,9 +121,9 @@ def test_a_repetition_that_fails_ends_the_run() -> None:
 def test_the_past_is_refused(time_s: float) -> None:
     clock = Clock()
     clock.run(5.0)
-    with pytest.raises(ValueError, match="the clock stands at 5"):
+    with pytest.raises(ValueError, match="the clock is at 5"):
         clock.at(time_s, lambda: None)
-    with pytest.raises(ValueError, match="the clock stands at 5"):
+    with pytest.raises(ValueError, match="the clock is at 5"):
         clock.run(time_s)
-    with pytest.raises(ValueError, match="the clock stands at 5"):
+    with pytest.raises(ValueError, match="the clock is at 5"):
         clock.after(-0.1, lambda: None)
