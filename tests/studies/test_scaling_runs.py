@@ -47,7 +47,7 @@ def test_the_scenario_of_a_run_says_how_it_is_scaled(tmp_path: Path) -> None:
     way = scaling_runs.ScalingVariant(
         "a", "auto", {"spare": 0.2}, {"policies.scaling.max": 5, "step": "5s"}
     )
-    value = scaling_runs.document(task(way=way, target=0.7))
+    value = scaling_runs.document(task(variant=way, target=0.7))
     scaling = value["spec"]["policies"]["scaling"]
     assert scaling == {
         "scaler": "auto", "target": {"cpu": 0.7}, "parameters": {"spare": 0.2}, "min": 1, "max": 5,
@@ -66,7 +66,7 @@ def test_finished_runs_are_kept(tmp_path: Path, counted: list[int]) -> None:
     assert run_one(tmp_path) == first
     assert counted == [3]
     variant = scaling_runs.ScalingVariant("reactive", "auto")
-    for other in ({"seed": 4}, {"target": 0.5}, {"way": variant}):
+    for other in ({"seed": 4}, {"target": 0.5}, {"variant": variant}):
         assert run_one(tmp_path, **other) != first
     assert counted == [3, 4, 3, 3]
 

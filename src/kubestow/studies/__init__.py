@@ -1,1 +1,1 @@
-"""Experiments of the theses, and the same questions asked on real data."""
+"""Experiments of the theses, repeated, and the same questions on real data."""

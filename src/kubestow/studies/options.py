@@ -1,4 +1,4 @@
-"""What the user may set when running a study."""
+"""Options of a study."""
 
 import dataclasses
 import pathlib
@@ -8,14 +8,14 @@ from kubestow.model import errors
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StudyOptions:
-    """How to run a study.
+    """Options of one run of a study.
 
     Attributes:
         out: Folder for all files.
         seed: Seed of all random numbers.
-        jobs: Threads at the same time; results do not depend on it.
-        quick: Whether a small sample is enough, to see that everything works.
-        lists: Sample size; ``None`` for the study's own.
+        jobs: Number of parallel threads or processes; results do not depend on it.
+        quick: Whether to run a small sample, to see that everything works.
+        lists: Sample size; ``None`` for the default of the study.
     """
 
     out: pathlib.Path
@@ -34,7 +34,7 @@ class StudyOptions:
                 raise errors.InputError(name, f"{value}: must be >= {least}")
 
     def sample(self, full: int, quick: int) -> int:
-        """Return the sample size: what was asked for, else the quick or the full one."""
+        """Return the sample size: ``lists`` if set, else the quick or the full one."""
         if self.lists is not None:
             return self.lists
         return quick if self.quick else full

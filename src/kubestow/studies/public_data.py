@@ -1,4 +1,4 @@
-"""Where public data lies: beside the checkout, or where an environment variable says."""
+"""Location of the public data: next to the checkout, or given by an environment variable."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Final
 from kubestow.model import errors
 
 VARIABLE: Final = "KUBESTOW_DATA"
-"""Environment variable that names the folder of the public data."""
+"""Environment variable with the folder of the public data."""
 
 DEFAULT: Final = Path("../shared/data")
 
 
 def folder() -> Path:
-    """Return the folder of public data, whether it is there or not."""
+    """Return the folder of public data, whether or not it exists."""
     return Path(os.environ.get(VARIABLE, DEFAULT))
 
 
@@ -24,19 +24,19 @@ def find(files: Sequence[str], *, every: bool = False) -> Path:
     """Return the folder of public data.
 
     Args:
-        files: What a study reads, relative to the folder.
-        every: All of them are needed; otherwise one is enough.
+        files: Files that a study reads, relative to the folder.
+        every: Whether all of them are required; otherwise one is enough.
 
     Raises:
-        InputError: If what is needed is not there, with its name.
+        InputError: If a required file is missing, with its name.
     """
     data = folder()
     missing = [name for name in files if not (data / name).exists()]
     if missing and (every or len(missing) == len(files)):
-        wanted = missing[0] if every else f"one of {', '.join(missing)}"
+        required = missing[0] if every else f"one of {', '.join(missing)}"
         raise errors.InputError(
             str(data),
-            f"{wanted} is needed by this study and is not there; name the folder that holds it "
-            f"with {VARIABLE}",
+            f"{required} is missing, and this study needs it; set {VARIABLE} to the folder that "
+            "contains it",
         )
     return data

@@ -1,4 +1,4 @@
-"""Studies by name: what `kubestow study` can run."""
+"""Studies of `kubestow study`, by name."""
 
 import dataclasses
 import pathlib
@@ -29,12 +29,12 @@ Run = Callable[[StudyOptions, Progress], dict[str, Any]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Study:
-    """An experiment that can be run again.
+    """A reproducible experiment.
 
     Attributes:
-        name: The name users write.
+        name: Name on the command line.
         summary: One sentence on the question it answers.
-        run: Runs it, writes its files into the given folder, and returns what is in results.json.
+        run: Runs the study, writes its files, and returns the content of results.json.
     """
 
     name: str
@@ -50,17 +50,17 @@ _ALL = (
     ),
     Study(
         "adaptive-packing",
-        "The heuristic `adaptive` on settings it was not tuned on, against those of the thesis.",
+        "The heuristic `adaptive` and those of the thesis, on settings it was not tuned on.",
         adaptive_packing.run,
     ),
     Study(
         "vector-packing",
-        "Heuristics, search and exact answers on public instances with proven optima.",
+        "Heuristics, search and exact solver on public instances with proven optima.",
         vector_packing.run,
     ),
     Study(
         "schubert-forecast",
-        "ARIMA with a margin against VPA: shortages and over-reservation, Schubert 2023 E7 to E9.",
+        "ARIMA with a margin and VPA: shortages and over-reservation, Schubert 2023 E7 to E9.",
         schubert_forecast.run,
     ),
     Study(
@@ -70,47 +70,47 @@ _ALL = (
     ),
     Study(
         "mcnaughton-scaling",
-        "Does scaling one pod start ahead pay: McNaughton 2016, all claims, and cost against time.",
+        "Does scaling one pod start-up ahead pay: McNaughton 2016, all claims; cost and latency.",
         mcnaughton.run,
     ),
     Study(
         "shi-forecast",
-        "ARIMA, GRU and ARIMA-GRU of Shi 2023 beside cheap models, on groups and public traces.",
+        "ARIMA, GRU and ARIMA-GRU of Shi 2023 and cheap models, on groups and public traces.",
         shi_forecast.run,
     ),
     Study(
         "shi-scaling",
-        "Replicas before the load arrives: the 600 s experiment of Shi 2023, with numbers.",
+        "Scaling before the load arrives: the 600 s experiment of Shi 2023, with numbers.",
         shi_scaling.run,
     ),
     Study(
         "shi-balance",
-        "Placing by load, CLBP of Shi 2023 as printed and soundly: balance, background, bursts.",
+        "Placing by load: CLBP of Shi 2023, as printed and corrected; balance, background, bursts.",
         shi_balance.run,
     ),
     Study(
         "shi-limits",
-        "Limits that follow use, as printed by Shi 2023 and safely: what is saved, what it costs.",
+        "Limits that follow usage: Shi 2023, as printed and with safeguards; savings and cost.",
         shi_limits.run,
     ),
     Study(
         "trace-scaling",
-        "Overloaded requests against cost on real request traces, beside a perfect forecast.",
+        "Overloaded requests and cost on real request traces, with a perfect forecast as bound.",
         trace_scaling.run,
     ),
     Study(
         "sizing-risks",
-        "Does the stated miss probability of `conformal` hold, and what does it cost.",
+        "Does the stated miss probability of `conformal` hold, and what does it cost?",
         sizing_risks.run,
     ),
     Study(
         "sizing-loop",
-        "Nodes needed, kills and waiting when recommenders set requests of a running cluster.",
+        "Nodes, OOM kills and pending time when recommenders set requests in a running cluster.",
         sizing_loop.run,
     ),
     Study(
         "boettcher-requests",
-        "Requests that follow runs: Boettcher 2023, learning agents beside closed forms.",
+        "Requests of repeated runs: Boettcher 2023, learning agents and closed forms.",
         boettcher.run,
     ),
 )
@@ -127,5 +127,5 @@ def get(name: str) -> Study:
 
 
 def default_folder(name: str) -> pathlib.Path:
-    """Return where results go when no folder is given."""
+    """Return the output folder that is used by default."""
     return pathlib.Path("out") / name

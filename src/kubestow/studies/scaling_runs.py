@@ -1,7 +1,7 @@
-"""Runs of scaling experiments: one scenario, one scaler, one target, one seed; each kept on disk.
+"""Runs of scaling experiments: one scenario, one scaler, one target, one seed, stored on disk.
 
-Tasks run in several processes; a finished run is a small file, so that an interrupted study goes on
-where it stopped, and results do not depend on the number of processes.
+Tasks run in several processes. Each finished run is a small file, so an interrupted study resumes
+where it stopped. Results do not depend on the number of processes.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from kubestow.simulation import outcomes, run
 from kubestow.workflows import comparing, scenario_files
 
 FORMAT: Final = 2
-"""Raise it when simulator or scalers compute something else: kept runs are then not reused."""
+"""Raise it when the simulator or a scaler computes something else: stored runs are not reused."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingVariant:
-    """A way to scale: what is compared.
+    """One scaler with its settings, as compared by a study.
 
     Attributes:
-        name: What rows and figures call it.
+        name: Its name in rows and figures.
         scaler: The scaler.
         parameters: Its parameters.
         changes: Further changes of the scenario, by path below ``spec``.
@@ -49,31 +49,31 @@ class ScalingTask:
 
     Attributes:
         scenario: The scenario document.
-        place: What errors call it; part of the file name.
-        way: How it is scaled.
-        target: Target utilisation of the processor.
+        place: Name of the scenario, for errors and file names.
+        variant: The scaler.
+        target: Target CPU utilisation.
         seed: Seed of the run.
     """
 
     scenario: Mapping[str, Any]
     place: str
-    way: ScalingVariant
+    variant: ScalingVariant
     target: float
     seed: int
 
     @property
     def label(self) -> str:
-        """What the run is called in progress reports and file names."""
-        return f"{self.place}-{self.way.name}-{self.target:g}-s{self.seed}"
+        """Name of the run in progress reports and file names."""
+        return f"{self.place}-{self.variant.name}-{self.target:g}-s{self.seed}"
 
 
 class ScalingRun(msgspec.Struct, frozen=True):
-    """What is kept of a run.
+    """The stored record of a run.
 
     Attributes:
         key: Fingerprint of everything it depends on.
         measures: Measures of the outcome.
-        columns: Columns of the first workload's time line.
+        columns: Columns of the timeline of the first workload.
     """
 
     key: str
@@ -81,11 +81,11 @@ class ScalingRun(msgspec.Struct, frozen=True):
     columns: dict[str, list[float | None]]
 
     def column(self, name: str) -> Floats:
-        """Return a column; what is not there is not a number."""
+        """Return a column; missing values are NaN."""
         return np.array([np.nan if v is None else v for v in self.columns[name]], dtype=np.float64)
 
     def minutes(self) -> comparing.Minutes:
-        """Return use and response times minute by minute."""
+        """Return utilisation and response times per minute."""
         with np.errstate(invalid="ignore", divide="ignore"):
             eru = self.column("used_cpu") / self.column("requested_cpu")
         return comparing.Minutes(self.column("time_s"), eru, self.column("response_s"))
@@ -100,11 +100,11 @@ def document(task: ScalingTask) -> dict[str, Any]:
     """Return the scenario of a run."""
     value: dict[str, Any] = copy.deepcopy(dict(task.scenario))
     scaling = value["spec"]["policies"].setdefault("scaling", {})
-    scaling["scaler"] = task.way.scaler
+    scaling["scaler"] = task.variant.scaler
     scaling["target"] = {"cpu": task.target}
-    if task.way.parameters:
-        scaling["parameters"] = dict(task.way.parameters)
-    for path, new in task.way.changes.items():
+    if task.variant.parameters:
+        scaling["parameters"] = dict(task.variant.parameters)
+    for path, new in task.variant.changes.items():
         scenario_files.set_value(value, f"spec.{path}", new, task.place)
     return value
 
@@ -125,22 +125,22 @@ def digest(value: Mapping[str, Any], seed: int) -> str:
 
 
 def _columns(outcome: outcomes.RunOutcome) -> dict[str, list[float | None]]:
-    found: dict[str, list[float | None]] = {}
+    columns: dict[str, list[float | None]] = {}
     for name in COLUMNS:
         values = np.stack(outcome.workload_columns[name])[:, 0].astype(np.float64)
-        found[name] = [None if np.isnan(v) else round(float(v), 6) for v in values]
-    return found
+        columns[name] = [None if np.isnan(v) else round(float(v), 6) for v in values]
+    return columns
 
 
 def run_all(
     tasks: Sequence[ScalingTask], folder: Path | None, jobs: int, progress: Progress
 ) -> list[ScalingRun]:
-    """Return all runs in the order of the tasks; those in the folder are not computed again."""
+    """Return all runs in the order of the tasks; those in the folder are reused."""
     parts = [make_part(task) for task in tasks]
     return comparing.run_parts(parts, folder, ScalingRun, compute, progress, jobs=jobs)
 
 
 def make_part(task: ScalingTask) -> comparing.Part[ScalingTask]:
-    """Return a run as a part of a long study."""
+    """Return a run as a resumable part of a study."""
     key = digest(document(task), task.seed)
     return comparing.Part(task, key, f"{task.label}-{key[:10]}.json", task.label)

@@ -1,10 +1,10 @@
-"""Curves of cost against quality, and how one lies beside another at equal cost.
+"""Trade-off curves of cost and quality, and their comparison at equal cost.
 
-A way to scale is a curve: every target utilisation gives one point of cost (pod-hours) and badness
-(a response time, a share of overloaded requests). Two ways are compared where their costs overlap:
+A scaler is a curve: every target utilisation gives one point of cost (pod-hours) and badness (a
+response time or a share of overloaded requests). Scalers are compared where their costs overlap:
 the badness of the baseline is interpolated at the cost of each point of the other, on a logarithmic
-scale, since badness spans orders of magnitude. That is done per seed, so that seeds are replicates
-and intervals are paired; the ratio over the curve is the geometric mean over its points.
+scale, since badness spans orders of magnitude. This is done per seed, so seeds are replicates and
+intervals are paired. The ratio over the curve is the geometric mean over its points.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from kubestow.workflows import comparing
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TradeoffCurve:
-    """A way to scale under several targets and seeds.
+    """One scaler under several targets and seeds.
 
     Attributes:
         targets: Target utilisations.
         cost: By target and seed.
-        badness: By target and seed; the smaller the better.
+        badness: By target and seed; smaller is better.
     """
 
     targets: Sequence[float]
@@ -35,15 +35,14 @@ class TradeoffCurve:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One target of a way, beside the baseline at the same cost.
+    """One target of a scaler, compared with the baseline at the same cost.
 
     Attributes:
         target: The target utilisation.
         cost: Mean cost.
         badness: Mean badness.
-        baseline: Mean badness of the baseline at the costs of the seeds; ``None`` where it has no
-            such costs.
-        ratio: Geometric mean over seeds of badness by the baseline's.
+        baseline: Mean badness of the baseline at the same costs; ``None`` outside its curve.
+        ratio: Geometric mean over seeds of badness / baseline badness.
         low: Lower end of its 95 % interval.
         high: Upper end.
     """
@@ -58,13 +57,13 @@ class Point:
 
 
 def interpolate(curve: TradeoffCurve, seed: int, cost: float, floor: float) -> float:
-    """Return the badness of a curve at a cost; NaN outside the costs it has.
+    """Return the badness of a curve at a cost; NaN outside the curve.
 
     Args:
         curve: The curve.
-        seed: Which seed's runs.
-        cost: At which cost.
-        floor: Badness below this counts as this, so that nothing is divided by nothing.
+        seed: Index of the seed.
+        cost: The cost.
+        floor: Lower bound of badness, so that ratios are defined.
     """
     order = np.argsort(curve.cost[:, seed])
     costs, badness = curve.cost[order, seed], np.maximum(curve.badness[order, seed], floor)
@@ -74,25 +73,25 @@ def interpolate(curve: TradeoffCurve, seed: int, cost: float, floor: float) -> f
 
 
 def ratios(curve: TradeoffCurve, baseline: TradeoffCurve, floor: float) -> Floats:
-    """Return badness by the baseline's at equal cost, by target and seed; NaN where unknown."""
+    """Return badness / baseline badness at equal cost, by target and seed; NaN where unknown."""
     count, seeds = curve.cost.shape
-    found = np.full((count, seeds), np.nan)
+    quotients = np.full((count, seeds), np.nan)
     for row in range(count):
         for seed in range(seeds):
             there = interpolate(baseline, seed, float(curve.cost[row, seed]), floor)
-            found[row, seed] = max(float(curve.badness[row, seed]), floor) / there
-    return found
+            quotients[row, seed] = max(float(curve.badness[row, seed]), floor) / there
+    return quotients
 
 
 def compare(curve: TradeoffCurve, baseline: TradeoffCurve, floor: float) -> list[Point]:
-    """Return each target of a way beside the baseline."""
-    found = ratios(curve, baseline, floor)
+    """Return each target of a scaler with its ratio to the baseline."""
+    quotients = ratios(curve, baseline, floor)
     points = []
     for row, target in enumerate(curve.targets):
-        known = np.isfinite(found[row])
-        ratio, low, high = geometric(found[row][known])
-        # The ratio is badness by the baseline's, so the baseline's is badness by the ratio.
-        there = np.maximum(curve.badness[row][known], floor) / found[row][known]
+        known = np.isfinite(quotients[row])
+        ratio, low, high = geometric(quotients[row][known])
+        # ratio = badness / baseline badness, so baseline badness = badness / ratio.
+        there = np.maximum(curve.badness[row][known], floor) / quotients[row][known]
         points.append(
             Point(
                 target=float(target),
@@ -110,7 +109,7 @@ def compare(curve: TradeoffCurve, baseline: TradeoffCurve, floor: float) -> list
 def overall(
     curve: TradeoffCurve, baseline: TradeoffCurve, floor: float
 ) -> tuple[float | None, ...]:
-    """Return the ratio over the whole overlap of two curves: one value per seed, then its mean.
+    """Return the ratio over the overlap of two curves: one value per seed, then the mean.
 
     Returns:
         Geometric mean over seeds, and the ends of its 95 % interval.

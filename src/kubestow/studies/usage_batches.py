@@ -1,9 +1,9 @@
-"""Public usage series as batches: what recommenders are judged on.
+"""Public usage series as batches, on which recommenders are evaluated.
 
-Each function reads one set of the folder of public data (``public_data``) and puts it on one grid
-of time; what was not measured, or is not part of a set, is NaN. Some sets give shares of a machine
-without saying how large it is. A stated machine is put in their place, large enough that the least
-amounts of baselines (25 m and 250 MiB in VPA) hardly matter.
+Each function reads one data set of the folder of public data (``public_data``) and resamples it to
+one time grid; values that were not measured, or that a set lacks, are NaN. Some sets give shares of
+a machine of unknown size. A fixed size is assumed for them, large enough that the minimum amounts
+of baselines (25 m and 250 MiB in VPA) hardly matter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kubestow.sources import traces
 
 MIB: Final = float(1 << 20)
 STEP_S: Final = 300.0
-# Machines put in the place of those that were not told: shares become cores and bytes.
+# Assumed sizes of machines whose size is unknown: shares become cores and bytes.
 MACHINE_CORES: Final = 4.0
 MACHINE_BYTES: Final = 16.0 * 2**30
 GPU_POD_BYTES: Final = 64.0 * 2**30
@@ -36,7 +36,7 @@ _SUFFIX: Final = "_cpu"
 
 
 def half(name: str) -> int:
-    """Return which half a series belongs to, by a hash of its name: 0 to tune, 1 to report.
+    """Return the half of a series, by a hash of its name: 0 for tuning, 1 for reporting.
 
     >>> half("vm1"), half("vm2")
     (1, 0)
@@ -60,22 +60,22 @@ def choose(batch: Usage, part: int) -> Usage:
 def read_bitbrains(folder: Path) -> Usage:
     """Read ``bitbrains_rnd``: machines over three months, CPU in cores and memory in bytes.
 
-    Machines begin at different times; all of them stand on one grid.
+    Machines begin at different times; all are placed on one grid.
     """
     path = folder / "bitbrains_rnd" / "series.npz"
-    with _load(path) as found:
-        names = [key.removesuffix(_SUFFIX) for key in found.files if key.endswith(_SUFFIX)]
-        starts = {name: int(found[f"{name}_t0"]) for name in names}
+    with _load(path) as archive:
+        names = [key.removesuffix(_SUFFIX) for key in archive.files if key.endswith(_SUFFIX)]
+        starts = {name: int(archive[f"{name}_t0"]) for name in names}
         first_s = min(starts.values())
         shifts = {name: round((start - first_s) / STEP_S) for name, start in starts.items()}
-        points = max(shifts[name] + len(found[name + _SUFFIX]) for name in names)
+        points = max(shifts[name] + len(archive[name + _SUFFIX]) for name in names)
         cpu = np.full((len(names), points), np.nan)
         memory = np.full((len(names), points), np.nan)
         for row, name in enumerate(names):
-            share = _known(found[name + _SUFFIX]) * 1e-4  # hundredths of a percent
+            share = _known(archive[name + _SUFFIX]) * 1e-4  # hundredths of a percent
             span = slice(shifts[name], shifts[name] + len(share))
-            cpu[row, span] = share * _cores(found[f"{name}_cap"], len(share))
-            memory[row, span] = _known(found[f"{name}_mem"]) * MIB
+            cpu[row, span] = share * _cores(archive[f"{name}_cap"], len(share))
+            memory[row, span] = _known(archive[f"{name}_mem"]) * MIB
     return _single(names, STEP_S, first_s + (points - 1) * STEP_S, cpu, memory)
 
 
@@ -83,8 +83,8 @@ def _cores(changes: NDArray[np.generic], points: int) -> Floats:
     """Return the number of cores at every point, from rows (first point, MHz, MiB, cores)."""
     rows = changes.astype(np.int64)
     places = np.searchsorted(rows[:, 0], np.arange(points), side="right") - 1
-    found: Floats = rows[np.maximum(places, 0), 3].astype(np.float64)
-    return found
+    cores: Floats = rows[np.maximum(places, 0), 3].astype(np.float64)
+    return cores
 
 
 def _known(values: NDArray[np.generic]) -> Floats:
@@ -117,9 +117,9 @@ def read_planetlab(folder: Path) -> Usage:
 
 
 def read_crane(folder: Path) -> Usage:
-    """Read ``crane_dsp``: production series of 8 to 16 days by the minute, taken for CPU.
+    """Read ``crane_dsp``: production series of 8 to 16 days by the minute, used as CPU.
 
-    They end at different times; each is moved so that all end together.
+    They end at different times; each is shifted so that all end together.
     """
     paths = sorted((folder / "crane_dsp").glob("input*.csv.gz"))
     if not paths:
@@ -150,8 +150,8 @@ def read_alibaba(folder: Path) -> Usage:
 def read_opendc(folder: Path) -> Usage:
     """Read ``opendc_bitbrains_small``: a month of machines, CPU, given in MHz.
 
-    A row of the table says for how long it holds; it is taken for the step it ends in, steps
-    before it that have no row of their own get the same value.
+    A row of the table has a duration. Its value applies to the step in which it ends and to the
+    steps before that have no row.
     """
     path = folder / "opendc_bitbrains_small" / "trace.parquet"
     if not path.is_file():
@@ -169,7 +169,7 @@ def read_opendc(folder: Path) -> Usage:
 def _place(
     path: Path, ids: list[str], times_s: Floats, values: Floats, step_s: float, *, memory: bool
 ) -> Usage:
-    """Return rows of (series, time, value) on one grid; of several in a step the largest."""
+    """Return rows of (series, time, value) on one grid; the maximum of each step."""
     if not len(values):
         raise errors.InputError(str(path), "has no rows")
     names = sorted(set(ids))
@@ -192,8 +192,8 @@ def _single(
 def _load(path: Path) -> np.lib.npyio.NpzFile:
     if not path.is_file():
         raise errors.InputError(str(path), "no such file")
-    found: np.lib.npyio.NpzFile = np.load(path, allow_pickle=False)
-    return found
+    archive: np.lib.npyio.NpzFile = np.load(path, allow_pickle=False)
+    return archive
 
 
 def _unpack(path: Path, member: str) -> pl.DataFrame:
@@ -216,4 +216,4 @@ READERS: Final[Mapping[str, Callable[[Path], Usage]]] = MappingProxyType(
         "opendc_bitbrains_small": read_opendc,
     }
 )
-"""The sets by the name of their folder."""
+"""Readers of the data sets, by folder."""

@@ -1,4 +1,4 @@
-"""Statements of a study as a table: what the thesis says, what was found, the verdict."""
+"""Statements of a study as a table: value of the thesis, measured value, verdict."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def make(
 
     Args:
         rows: Statements.
-        replicates: What the column of the number of replicates is called.
-        thesis: Whether there is something to compare with.
+        replicates: Heading of the column with the number of replicates.
+        thesis: Whether the table has a column with the values of the thesis.
     """
-    head = ["statement", *(["thesis"] if thesis else []), "found", replicates, "verdict"]
+    head = ["statement", *(["thesis"] if thesis else []), "measured", replicates, "verdict"]
     shown = [
         [
             row["statement"],
@@ -33,7 +33,7 @@ def make(
 
 
 def state(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return statements with what was found and the verdict, as a command prints them."""
+    """Return statements with measured value and verdict, as the command prints them."""
     return [
         {"statement": f"{row['statement']}: {row['found']}", "verdict": row["verdict"]}
         for row in rows

@@ -10,7 +10,14 @@ import pytest
 
 from kubestow.reports import figures
 from kubestow.studies import registry
-from kubestow.studies.boettcher import contenders, courses, measures, rivals, runs, tables
+from kubestow.studies.boettcher import (
+    measures,
+    rule_comparison,
+    runs,
+    table_replays,
+    tables,
+    variants,
+)
 from kubestow.studies.boettcher import page as boettcher_page
 from kubestow.studies.boettcher import rows as boettcher_rows
 from kubestow.studies.boettcher import study as boettcher
@@ -72,7 +79,7 @@ def one(peaks: list[float], start: float) -> RunScene:
 def test_a_run_beyond_its_limit_is_repeated_until_it_fits() -> None:
     # Limit 500, use 800: killed at 500, at 604.8576 (500 + 100 MiB) and at 725.8 (x 1.2), fits 871.
     scene = one([800.0, 100.0], 500.0)
-    never = contenders.Fixed(RunRequest(np.array([np.nan]), np.array([np.nan])))
+    never = variants.Fixed(RunRequest(np.array([np.nan]), np.array([np.nan])))
     course = runs.replay(scene, never)
     assert course.kills.tolist() == [[3, 0]]
     assert course.lost_mb[0, 0] == pytest.approx(500.0 + 604.8576 * 2.2)
@@ -92,13 +99,15 @@ def test_only_the_present_run_tells_of_its_kill() -> None:
 
 
 def test_when_a_request_is_down_and_what_it_does_then() -> None:
-    printed = courses.read_descent(np.array(tables.EVALUATIONS, dtype=float))
+    printed = table_replays.read_descent(np.array(tables.EVALUATIONS, dtype=float))
     assert (printed.reached, printed.changes) == (7.0, 4)
-    assert courses.read_descent(np.array([976.0, 640.0])).reached == float("inf")
+    assert table_replays.read_descent(np.array([976.0, 640.0])).reached == float("inf")
 
 
 def test_the_printed_shock_is_missed_once_and_repaired() -> None:
-    result = courses.read_shock(np.array(tables.SHOCK_MAXIMA), np.array(tables.SHOCK_REQUESTS), 0.0)
+    result = table_replays.read_shock(
+        np.array(tables.SHOCK_MAXIMA), np.array(tables.SHOCK_REQUESTS), 0.0
+    )
     assert result.missed == (False, True, False, False)
     assert result.repaired
 
@@ -108,8 +117,8 @@ def test_the_rule_by_hand() -> None:
     used = np.full((len(CONTAINERS), measures.RUNS), 1000.0)
     begin = used[:, 0]
     scene = RunScene(("a",) * len(CONTAINERS), used, used, used, begin, begin, begin)
-    curve = rivals.draw_curve([scene], 5)
-    place = rivals.FACTORS.index(pytest.approx(1.05))
+    curve = rule_comparison.draw_curve([scene], 5)
+    place = rule_comparison.FACTORS.index(pytest.approx(1.05))
     maxima = np.array([c.memory_max_mb for c in CONTAINERS])
     assert curve[place, 0].tolist() == pytest.approx([(1088.0 / maxima - 1.0).mean(), 0.0])
     assert curve[0, 0, 1] == 1.0  # 0.9 x 1000 goes to 960
@@ -124,17 +133,17 @@ def test_every_row_has_a_verdict_and_a_rule_that_is_written_out(report: Report) 
     assert len(report[1]["statements"]) == len(rows)
     judged = {(row["measure"], row["way"]) for row in rows}
     for measure in ("cpu", "cpu band", "in sample", "memory", "coverage", "descent", "shock"):
-        assert {way for one, way in judged if one == measure} == set(boettcher_rows.JUDGED)
+        assert {way for one, way in judged if one == measure} == set(boettcher_rows.EVALUATED)
 
 
-@pytest.mark.parametrize("way", [contenders.STRICT, contenders.CONVERGING])
+@pytest.mark.parametrize("way", [variants.STRICT, variants.CONVERGING])
 def test_agents_reproduce_the_thesis(report: Report, way: str) -> None:
     mine = [row for row in report[1]["rows"] if row["way"] == way and row["measure"] != "rival"]
     assert {row["verdict"] for row in mine} <= {"reproduced", "beaten"}
 
 
 def test_all_ways_are_in_the_tables(report: Report) -> None:
-    names = {way.name for way in contenders.VARIANTS}
+    names = {way.name for way in variants.VARIANTS}
     assert {row["way"] for row in report[1]["table"]} == names
     assert len(report[1]["containers"]) == 20
     for row in report[1]["containers"]:
@@ -143,10 +152,10 @@ def test_all_ways_are_in_the_tables(report: Report) -> None:
 
 def test_printed_and_old_requests_stay_what_they_are(report: Report) -> None:
     result = {row["way"]: row for row in report[1]["table"]}
-    assert result[contenders.THESIS]["memory_mb"]["mean"] == 75_200
-    assert result[contenders.THESIS]["cpu_in_band"]["mean"] == 16
-    assert result[contenders.KEEP]["cpu_cores"]["mean"] == 29
-    assert result[contenders.KEEP]["changes"]["mean"] == 0
+    assert result[variants.THESIS]["memory_mb"]["mean"] == 75_200
+    assert result[variants.THESIS]["cpu_in_band"]["mean"] == 16
+    assert result[variants.KEEP]["cpu_cores"]["mean"] == 29
+    assert result[variants.KEEP]["changes"]["mean"] == 0
 
 
 def test_results_are_the_same_bytes_every_time(report: Report, tmp_path: pathlib.Path) -> None:
@@ -162,6 +171,6 @@ def test_the_page_opens_offline_and_its_figures_can_be_drawn(report: Report) -> 
     for chart in (
         boettcher_page.descent_chart(reported["descents"]),
         boettcher_page.shock_chart(reported["shocks"]),
-        boettcher_page.rival_chart(reported["table"], reported["rule_curve"]),
+        boettcher_page.rule_chart(reported["table"], reported["rule_curve"]),
     ):
         assert figures.render_png(chart.to_dict()).startswith(b"\x89PNG")

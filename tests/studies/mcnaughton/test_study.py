@@ -255,7 +255,7 @@ CURVES = [
 
 
 @pytest.mark.parametrize(
-    ("curve", "verdict", "found"), CURVES, ids=["below", "above", "no common cost"]
+    ("curve", "verdict", "result"), CURVES, ids=["below", "above", "no common cost"]
 )
 def test_curves_are_judged_at_equal_cost(
     curve: tradeoffs.TradeoffCurve, verdict: str, result: str
@@ -325,7 +325,7 @@ def test_a_tiny_run_writes_its_files_and_goes_on_where_it_stopped(
     course = [row for row in report["course"] if row["way"] == "auto"]
     assert [row["minute"] for row in course] == [1.0, 2.0, 3.0, 4.0, 5.0]
     scaling_scenes.check_page(
-        tmp_path / "report.html", "static under", "flash-crowd", "One run in time", "pod-hours"
+        tmp_path / "report.html", "static under", "flash-crowd", "One run over time", "pod-hours"
     )
     scaling_scenes.forbid_runs(monkeypatch)
     mcnaughton.run(options, lambda *_: None)
@@ -341,7 +341,9 @@ def make_report(grid: mcnaughton_rows.ScalingGrid) -> dict[str, Any]:
         "rows": rows,
         "grid": grid.table(),
         "curves": mcnaughton_rows.describe_curves(curves),
-        "course": mcnaughton_rows.make_course(grid.found, mcnaughton.place, 1, 0.6, STARTUPS_S[-1]),
+        "course": mcnaughton_rows.make_timeline(
+            grid.records, mcnaughton.place, 1, 0.6, STARTUPS_S[-1]
+        ),
     }
 
 

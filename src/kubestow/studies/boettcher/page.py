@@ -1,4 +1,4 @@
-"""The report on requests that follow runs: verdicts, tables 5.1 to 5.8, learning against a rule."""
+"""The report on requests of repeated runs: verdicts, tables 5.1 to 5.8, learning and a rule."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from typing import Any, Final
 import altair as alt
 
 from kubestow.reports import figures, pages
-from kubestow.studies.boettcher import contenders as ways
-from kubestow.studies.boettcher import tables
+from kubestow.studies.boettcher import tables, variants
 
 Row = dict[str, Any]
-Layers = alt.LayerChart | alt.FacetChart  # what Altair says it makes of layers
+Layers = alt.LayerChart | alt.FacetChart  # return type of alt.layer
 
 _PRINTED: Final = "printed"
-# What figures show of the rule's curves: runs it sees, and up to which headroom.
+# The part of the curves of the rule in figures: look-back in runs, and maximum headroom.
 _SHOWN_LOOK_BACK: Final = 5
 _SHOWN_HEADROOM: Final = 0.32
 _COLOURS: Final = {
     _PRINTED: figures.INK,
-    ways.STRICT: figures.PALETTE[1],
-    ways.CONVERGING: figures.PALETTE[3],
-    ways.CLOSED: figures.PALETTE[0],
-    ways.RULE: figures.PALETTE[2],
-    ways.OURS: figures.PALETTE[4],
+    variants.STRICT: figures.PALETTE[1],
+    variants.CONVERGING: figures.PALETTE[3],
+    variants.CLOSED: figures.PALETTE[0],
+    variants.RULE: figures.PALETTE[2],
+    variants.OURS: figures.PALETTE[4],
 }
 
 
@@ -33,36 +32,36 @@ def make_page(report: dict[str, Any]) -> str:
     label, runs = report["label"], report["runs"]
     blocks: list[pages.Block] = [
         pages.Paragraph(
-            f"All numbers are {label}: no raw data of Boettcher 2023 exist. Average and maximum of "
-            "20 containers are drawn around the printed ones; limits kill, killed runs are "
-            f"repeated with a raised limit. {runs['of the tables']} runs, then {runs['judged']} "
-            f"that are judged; {len(report['seeds'])} seeds; intervals are 95 %, over seeds."
+            f"All numbers are {label}: no raw data of Boettcher 2023 exist. Average and maximum "
+            "usage of 20 containers are drawn around the printed values. Runs above their memory "
+            "limit are killed and repeated with a higher limit. "
+            f"{runs['of the tables']} runs, then {runs['judged']} that are evaluated; "
+            f"{len(report['seeds'])} seeds. Intervals are 95 %, over seeds."
         ),
         *verdicts(report["rows"]),
-        pages.Heading("Table 5.1: how fast a request comes down"),
+        pages.Heading("Table 5.1: how fast a request falls"),
         pages.make_figure(
             descent_chart(report["descents"]),
-            "Memory request of Recall-Archive-Simulation by evaluation, first seed; the container "
-            "uses 515 MB with a spread of 1 %, so that 576 is the first state that covers it. "
+            "Memory request of Recall-Archive-Simulation by evaluation, first seed. The container "
+            "uses 515 MB with a spread of 1 %, so 576 MB is the lowest state that covers it. "
             "`q-learning` and the rule coincide.",
         ),
-        pages.Heading("Table 5.2: a jump of the usage"),
+        pages.Heading("Table 5.2: a jump in usage"),
         pages.make_figure(
             shock_chart(report["shocks"]),
-            "Use of each run (bars) and the request that was there before it; a bar above a line "
-            "is a run that is killed. Left the table alone, right the same jump after 20 calm "
-            "runs.",
+            "Usage of each run (bars) and the request during it (lines). A bar above a line is a "
+            "killed run. Left: the table alone. Right: the same jump after 20 calm runs.",
         ),
         _shock_table(report["shocks"]),
-        pages.Heading("Learning against one line of arithmetic"),
+        pages.Heading("Learning compared with a one-line rule"),
         pages.Paragraph(_ARGUMENT),
         pages.make_figure(
-            rival_chart(report["table"], report["rule_curve"]),
-            "Next runs beyond the memory request against headroom; further down and left is "
-            "better. The line is ceil64(f x max of the last 5 runs) from f = 1 on.",
+            rule_chart(report["table"], report["rule_curve"]),
+            "Share of next runs above their memory request, over headroom. Lower left is better. "
+            "The line is the rule ceil64(f x max of the last 5 runs) for f >= 1.",
         ),
-        rival_table(report["rivals"]),
-        pages.Heading("All ways"),
+        rule_table(report["rivals"]),
+        pages.Heading("All variants"),
         _summary(report["table"], report["ways"]),
         pages.Heading("Tables 5.3 to 5.8, side by side"),
         pages.Paragraph(_BANDS),
@@ -71,54 +70,58 @@ def make_page(report: dict[str, Any]) -> str:
             report["containers"], "cpu_m", "CPU requests (millicores), tables 5.6 to 5.8."
         ),
     ]
-    return pages.render("Requests that follow runs: Boettcher 2023, run again", blocks)
+    return pages.render("Requests of repeated runs: Boettcher 2023, repeated", blocks)
 
 
 _ARGUMENT: Final = (
-    "The band an agent is rewarded for is known before it takes a step, and its actions do not "
-    "change what the container uses. So there is nothing to explore: the agents end where one line "
-    "of arithmetic is at once. What matters is how many runs are looked at and how wide the margin "
-    "is. Agents that stay as long as their request lies in the band remember more runs than they "
-    "are told, so the rule is shown with 5 runs and with 20; it is given no more headroom than the "
-    "way it is compared with."
+    "The band an agent is rewarded for is known before its first step, and its actions do not "
+    "change the usage of the container. So there is nothing to explore: the agents converge to "
+    "what one line of arithmetic gives at once. What matters is the number of past runs and the "
+    "margin. Agents keep a request while it lies in the band, which in effect remembers more runs "
+    "than they see, so the rule is shown with 5 runs and with 20. It never gets more headroom than "
+    "the variant it is compared with."
 )
 _BANDS: Final = (
-    "Medians over seeds after 20 runs, spread 3 %. Red: outside the thesis' band (memory: maximum "
-    "to maximum and a tenth, at least 64 MB; CPU: average to maximum, one state of the grid "
-    "allowed). The band rule is the thesis'. A CPU request at the average of a run is the least it "
-    "allows: CPU has no limit there, so that a run above its request is slowed down only where the "
-    "node is full. Who wants bursts covered as well asks for a percentile, which costs what the "
-    "columns of the other ways show."
+    "Medians over seeds after 20 runs, spread 3 %. Red: outside the band of the thesis (memory: "
+    "maximum to 1.1 x maximum, at least 64 MB wide; CPU: average to maximum, at least one state of "
+    "the grid). A CPU request at the average usage of a run is the lowest the thesis allows: CPU "
+    "has no limit there, so a run above its request is slowed down only on a full node. To cover "
+    "bursts as well, use a percentile; the columns of the other variants show what it costs."
 )
 
 
 def verdicts(rows: Sequence[Row]) -> list[pages.Block]:
-    """Return targets and verdicts, one table per way; rivals have a table of their own."""
+    """Return targets and verdicts, one table per variant, without the rows on the rule."""
     shown = [row for row in rows if row["measure"] != "rival"]
     return [
-        _judge(way, [row for row in shown if row["way"] == way])
-        for way in dict.fromkeys(row["way"] for row in shown)
+        _verdict_table(variant, [row for row in shown if row["way"] == variant])
+        for variant in dict.fromkeys(row["way"] for row in shown)
     ]
 
 
-def _judge(way: str, rows: Sequence[Row]) -> pages.PageTable:
+def _verdict_table(variant: str, rows: Sequence[Row]) -> pages.PageTable:
     cells = [
-        [row["statement"].removesuffix(f", `{way}`"), row["thesis"], row["found"], row["verdict"]]
+        [
+            row["statement"].removesuffix(f", `{variant}`"),
+            row["thesis"],
+            row["found"],
+            row["verdict"],
+        ]
         for row in rows
     ]
     marks = {
         (place, 3): "bad" if row["verdict"] == "not reproduced" else "good"
         for place, row in enumerate(rows)
     }
-    head = ("measure, spread 3 %", "thesis", "found", "verdict")
-    return pages.PageTable(head, cells, f"Targets and verdicts: {way}.", marks)
+    head = ("measure, spread 3 %", "thesis", "measured", "verdict")
+    return pages.PageTable(head, cells, f"Targets and verdicts: {variant}.", marks)
 
 
 def descent_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
     """Return requests by evaluation."""
     series = {_PRINTED: tables.EVALUATIONS} | {row["way"]: row["requests_mb"] for row in rows}
     data = [
-        {"way": name, "evaluation": place, "mb": value}
+        {"variant": name, "evaluation": place, "mb": value}
         for name, values in series.items()
         for place, value in enumerate(values)
     ]
@@ -130,11 +133,11 @@ def descent_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
             y=alt.Y("mb:Q", title="memory request (MB)", scale=alt.Scale(domain=[480, 1000])),
             color=_colour(list(series)),
             strokeDash=alt.condition(
-                alt.FieldEqualPredicate(field="way", equal=_PRINTED),
+                alt.FieldEqualPredicate(field="variant", equal=_PRINTED),
                 alt.value([5, 3]),
                 alt.value([1, 0]),
             ),
-            tooltip=["way:N", "evaluation:Q", "mb:Q"],
+            tooltip=["variant:N", "evaluation:Q", "mb:Q"],
         )
         .properties(width=640, height=280)
     )
@@ -142,21 +145,21 @@ def descent_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
 
 
 def shock_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
-    """Return use and requests by run, alone and after calm runs."""
+    """Return usage and requests by run, alone and after calm runs."""
     panels = []
     for calm in dict.fromkeys(row["calm_runs"] for row in rows):
         series = {row["way"]: row["requests_mb"] for row in rows if row["calm_runs"] == calm}
         if not calm:
             series = {_PRINTED: list(tables.SHOCK_REQUESTS)} | series
         data = [
-            {"way": name, "run": place + 2, "mb": value}
+            {"variant": name, "run": place + 2, "mb": value}
             for name, values in series.items()
             for place, value in enumerate(values[:-1])
         ]
         title = "table 5.2" if not calm else f"after {calm} calm runs"
         panels.append(_shock_panel(data, title))
-    found: alt.TopLevelMixin = alt.hconcat(*panels).resolve_scale(y="shared")
-    return found
+    chart: alt.TopLevelMixin = alt.hconcat(*panels).resolve_scale(y="shared")
+    return chart
 
 
 def _shock_panel(data: Sequence[Row], title: str) -> Layers:
@@ -170,7 +173,7 @@ def _shock_panel(data: Sequence[Row], title: str) -> Layers:
     lines = (
         alt.Chart(alt.InlineData(list(data)))
         .mark_line(point=True)
-        .encode(x=x, y="mb:Q", color=_colour(list(_COLOURS)), tooltip=["way:N", "mb:Q"])
+        .encode(x=x, y="mb:Q", color=_colour(list(_COLOURS)), tooltip=["variant:N", "mb:Q"])
     )
     return alt.layer(bars, lines, width=320, height=260, title=title)
 
@@ -178,7 +181,7 @@ def _shock_panel(data: Sequence[Row], title: str) -> Layers:
 def _colour(names: Sequence[str]) -> alt.Color:
     domain = [name for name in _COLOURS if name in names]
     scale = alt.Scale(domain=domain, range=[_COLOURS[name] for name in domain])
-    return alt.Color("way:N", title=None, scale=scale, legend=alt.Legend(labelLimit=240))
+    return alt.Color("variant:N", title=None, scale=scale, legend=alt.Legend(labelLimit=240))
 
 
 def _shock_table(rows: Sequence[Row]) -> pages.PageTable:
@@ -192,21 +195,21 @@ def _shock_table(rows: Sequence[Row]) -> pages.PageTable:
         ]
         for row in rows
     ]
-    head = ("way", "history", "runs killed", "mean headroom", "lost in killed attempts (MB)")
-    return pages.PageTable(head, shown, "The price of a jump.")
+    head = ("variant", "history", "runs killed", "mean headroom", "lost in killed attempts (MB)")
+    return pages.PageTable(head, shown, "The cost of a jump.")
 
 
-def rival_chart(rows: Sequence[Row], curve: Sequence[Row]) -> alt.TopLevelMixin:
-    """Return misses against headroom, one panel per spread."""
+def rule_chart(rows: Sequence[Row], curve: Sequence[Row]) -> alt.TopLevelMixin:
+    """Return misses over headroom, one panel per spread."""
     points = [
         {
-            "way": row["way"],
+            "variant": row["way"],
             "spread": row["spread"],
             "headroom": 100.0 * row["headroom"]["mean"],
             "missed": 100.0 * (1.0 - row["covered"]["mean"]),
         }
         for row in rows
-        if row["way"] != ways.KEEP
+        if row["way"] != variants.KEEP
     ]
     charts = []
     for spread in dict.fromkeys(row["spread"] for row in points):
@@ -219,18 +222,18 @@ def rival_chart(rows: Sequence[Row], curve: Sequence[Row]) -> alt.TopLevelMixin:
             and row["factor"] >= 1.0
             and row["headroom"] <= _SHOWN_HEADROOM
         ]
-        charts.append(_rival_panel(here, line, f"spread {100 * spread:g} %"))
-    found: alt.TopLevelMixin = alt.hconcat(*charts)
-    return found
+        charts.append(_rule_panel(here, line, f"spread {100 * spread:g} %"))
+    chart: alt.TopLevelMixin = alt.hconcat(*charts)
+    return chart
 
 
-def _rival_panel(points: Sequence[Row], line: Sequence[Row], title: str) -> Layers:
+def _rule_panel(points: Sequence[Row], line: Sequence[Row], title: str) -> Layers:
     x = alt.X("headroom:Q", title="headroom (%)")
-    # Many ways miss nothing, which a logarithm cannot show.
+    # Many variants have no misses, which a logarithmic axis cannot show.
     y = alt.Y(
         "missed:Q", title="next runs missed (%)", scale=alt.Scale(type="symlog", constant=0.1)
     )
-    names = list(dict.fromkeys(row["way"] for row in points))
+    names = list(dict.fromkeys(row["variant"] for row in points))
     palette = [*figures.PALETTE, figures.INK, "#4f9dde", "#b5c234", "#e07fb2", "#5f4b32"]
     drawn = alt.Chart(alt.InlineData(list(line))).mark_line(color="#9aa4b2").encode(x=x, y=y)
     marks = (
@@ -240,38 +243,38 @@ def _rival_panel(points: Sequence[Row], line: Sequence[Row], title: str) -> Laye
             x=x,
             y=y,
             color=alt.Color(
-                "way:N",
+                "variant:N",
                 title=None,
                 scale=alt.Scale(domain=names, range=palette[: len(names)]),
                 legend=alt.Legend(labelLimit=240),
             ),
-            tooltip=["way:N", "headroom:Q", "missed:Q"],
+            tooltip=["variant:N", "headroom:Q", "missed:Q"],
         )
     )
     return alt.layer(drawn, marks, width=270, height=280, title=title)
 
 
-def rival_table(rows: Sequence[Row]) -> pages.PageTable:
-    """Return each way beside the rule with no more headroom."""
+def rule_table(rows: Sequence[Row]) -> pages.PageTable:
+    """Return each variant and the rule with no more headroom."""
     shown = [
         [
             row["way"],
             f"{100 * row['spread']:g} %",
             str(row["look_back"]),
             f"{100 * row['headroom']:.1f} % / {100 * row['missed']:.2f} %",
-            _tell_rule(row),
+            _describe_rule(row),
             _signed(row["difference"]),
         ]
         for row in rows
     ]
     head = (
-        "way", "spread", "runs the rule sees", "headroom / missed", "the rule",
-        "misses, way less rule (points)",
+        "variant", "spread", "look-back of the rule (runs)", "headroom / missed", "rule",
+        "misses, variant - rule (points)",
     )  # fmt: skip
     return pages.PageTable(head, shown, "Misses at equal headroom.")
 
 
-def _tell_rule(row: Row) -> str:
+def _describe_rule(row: Row) -> str:
     shares = f"{100 * row['rule_headroom']:.1f} % / {100 * row['rule_missed']:.2f} %"
     return f"f = {row['factor']:g}: {shares}"
 
@@ -304,19 +307,19 @@ def _summary(rows: Sequence[Row], settings: Mapping[str, str]) -> pages.PageTabl
         for row in rows
     ]
     head = (
-        "way", "spread", "cores", "in band", "averages covered", "memory (MB)", "in band",
-        "headroom", "next runs covered", "killed", "kills in runs 2-20", "reserved by use",
+        "variant", "spread", "cores", "in band", "averages covered", "memory (MB)", "in band",
+        "headroom", "next runs covered", "killed", "kills in runs 2-20", "reserved / used",
         "changes in 30 runs", "setting",
     )  # fmt: skip
     return pages.PageTable(
         head,
         shown,
-        "Sums after 20 runs, misses and changes in the 30 after them; means over seeds.",
+        "Sums after 20 runs; misses and changes in the next 30; means over seeds.",
     )
 
 
 def side_by_side(rows: Sequence[Row], key: str, caption: str) -> pages.PageTable:
-    """Return printed numbers and requests of every way, with totals; red is outside the band."""
+    """Return printed numbers and requests of all variants, with totals; red is outside the band."""
     memory = key == "memory_mb"
     printed = ("memory_max_mb",) if memory else ("cpu_average_m", "cpu_max_m")
     band = "memory_band_mb" if memory else "cpu_band_m"

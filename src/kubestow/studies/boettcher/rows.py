@@ -1,7 +1,7 @@
-"""The targets of Böttcher 2023, 5.7 as rows with verdicts, for every way that is judged.
+"""The targets of Böttcher 2023, 5.7 as rows with verdicts, for every evaluated variant.
 
-A row is *beaten* if the way is better than the thesis by the stated rule, *reproduced* if it is as
-good, else *not reproduced*. Numbers are those of a spread of 3 % from run to run.
+A row is *beaten* if the variant is better than the thesis by the stated rule, *reproduced* if it is
+as good, else *not reproduced*. All numbers are for a spread of 3 % from run to run.
 """
 
 from __future__ import annotations
@@ -11,16 +11,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from kubestow.studies.boettcher import contenders as ways
-from kubestow.studies.boettcher import courses, measures, tables
+from kubestow.studies.boettcher import measures, table_replays, tables, variants
 from kubestow.workflows import comparing
 
 Row = dict[str, Any]
-Found = Mapping[str, Sequence[measures.Measures]]
+MeasuresByVariant = Mapping[str, Sequence[measures.Measures]]
 
 SPREAD: Final = 0.03
-JUDGED: Final = (ways.STRICT, ways.CONVERGING, ways.CLOSED, ways.RULE, ways.OURS)
-_LEARNED: Final = (ways.STRICT, ways.STRICT_FIVE, ways.CONVERGING)
+EVALUATED: Final = (
+    variants.STRICT,
+    variants.CONVERGING,
+    variants.CLOSED,
+    variants.RULE,
+    variants.OURS,
+)
+_LEARNED: Final = (variants.STRICT, variants.STRICT_FIVE, variants.CONVERGING)
 REPRODUCED, NOT, BEATEN = "reproduced", "not reproduced", "beaten"
 
 ALL: Final = len(tables.CONTAINERS)
@@ -51,40 +56,46 @@ RULES: Final = {
 }
 
 
-def make_rows(found: Found, told: Mapping[str, Any], rivals: Sequence[Row]) -> list[Row]:
+def make_rows(
+    measured: MeasuresByVariant, replays: Mapping[str, Any], comparisons: Sequence[Row]
+) -> list[Row]:
     """Return all rows.
 
     Args:
-        found: Measures at a spread of 3 %, by way and seed.
-        told: Replays of tables 5.1 and 5.2.
-        rivals: Comparisons with the rule at equal headroom.
+        measured: Measures at a spread of 3 %, by variant and seed.
+        replays: Replays of tables 5.1 and 5.2.
+        comparisons: Comparisons with the rule at equal headroom.
     """
     rows = []
-    for way in (name for name in JUDGED if name in found):
-        rows += [*_sized(way, found[way]), _descent(way, told), *_shocks(way, told)]
-    rows += [_rival(row) for row in rivals if row["way"] in _LEARNED]
-    return [*rows, _restarts(found)]
+    for variant in (name for name in EVALUATED if name in measured):
+        rows += [
+            *_sized(variant, measured[variant]),
+            _descent(variant, replays),
+            *_shocks(variant, replays),
+        ]
+    rows += [_rule_row(row) for row in comparisons if row["way"] in _LEARNED]
+    return [*rows, _restarts(measured)]
 
 
 def _row(
     rule: str,
-    way: str,
+    variant: str,
     statement: str,
     thesis: str,
     values: Sequence[float],
-    found: str,
+    result: str,
     grade: str,
 ) -> Row:
-    # What never comes has no mean.
+    # Values that are never reached are infinite and have no mean.
     known = [float(value) for value in values if np.isfinite(value)]
     summary = comparing.summarise_pairs(np.array(known)) if known else None
     half = summary.half_width if summary else None
     return {
         "measure": rule,
-        "way": way,
-        "statement": f"{statement}, `{way}`",
+        "way": variant,
+        "statement": f"{statement}, `{variant}`",
         "thesis": thesis,
-        "found": found,
+        "found": result,
         "mean": summary.mean if summary else None,
         "interval": None if summary is None or half is None
         else [summary.mean - half, summary.mean + half],
@@ -104,18 +115,20 @@ def _ends(values: Sequence[float]) -> tuple[float, float, float]:
     return summary.mean - half, summary.mean, summary.mean + half
 
 
-def _sized(way: str, found: Sequence[measures.Measures]) -> list[Row]:
+def _sized(variant: str, measured: Sequence[measures.Measures]) -> list[Row]:
     """Return the rows on sums and bands after the runs of the tables, and on next runs."""
     cpu, band, sample, memory, covered = (
-        [one[name] for one in found]
+        [one[name] for one in measured]
         for name in ("cpu_cores", "cpu_in_band", "memory_in_sample", "memory_mb", "covered")
     )
-    later, still = ([one[name] for one in found] for name in ("cpu_cores_end", "cpu_in_band_end"))
-    headroom = float(np.mean([one["headroom"] for one in found]))
+    later, still = (
+        [one[name] for one in measured] for name in ("cpu_cores_end", "cpu_in_band_end")
+    )
+    headroom = float(np.mean([one["headroom"] for one in measured]))
     low, mean, high = (100.0 * end for end in _ends(covered))
     return [
         _row(
-            "cpu", way, "CPU requested by 20 containers", f"{THESIS_CORES:.2f} cores", cpu,
+            "cpu", variant, "CPU requested by 20 containers", f"{THESIS_CORES:.2f} cores", cpu,
             f"{_ends(cpu)[1]:.2f} cores (after 30 more runs {_ends(later)[1]:.2f})",
             _grade(
                 beaten=max(cpu) <= LEAST_CORES + 1e-9 and min(band) == ALL,
@@ -123,18 +136,18 @@ def _sized(way: str, found: Sequence[measures.Measures]) -> list[Row]:
             ),
         ),
         _row(
-            "cpu band", way, "CPU requests between average and maximum", "16 of 20", band,
+            "cpu band", variant, "CPU requests between average and maximum", "16 of 20", band,
             f"{_ends(band)[1]:.1f} of {ALL}, at least {min(band):.0f} (after 30 more runs "
             f"{_ends(still)[1]:.1f})",
             _grade(beaten=min(band) == ALL, reproduced=_ends(band)[0] >= 16.0),
         ),
         _row(
-            "in sample", way, "memory requests cover the run just evaluated", "20 of 20", sample,
-            f"{_ends(sample)[1]:.2f} of {ALL}",
+            "in sample", variant, "memory requests cover the run just evaluated", "20 of 20",
+            sample, f"{_ends(sample)[1]:.2f} of {ALL}",
             _grade(beaten=False, reproduced=min(sample) == ALL),
         ),
         _row(
-            "memory", way, "memory requested by 20 containers", f"{THESIS_MB:.0f} MB", memory,
+            "memory", variant, "memory requested by 20 containers", f"{THESIS_MB:.0f} MB", memory,
             f"{_ends(memory)[1]:.0f} MB, headroom {100 * headroom:.1f} %",
             _grade(
                 beaten=_ends(memory)[2] <= BEST_MB and low >= 100.0 * COVERED,
@@ -142,46 +155,50 @@ def _sized(way: str, found: Sequence[measures.Measures]) -> list[Row]:
             ),
         ),
         _row(
-            "coverage", way, "next runs within the memory request", "3 of 4 (table 5.2)", covered,
-            f"{mean:.2f} % ({low:.2f} to {min(high, 100.0):.2f})",
+            "coverage", variant, "next runs within the memory request", "3 of 4 (table 5.2)",
+            covered, f"{mean:.2f} % ({low:.2f} to {min(high, 100.0):.2f})",
             _grade(beaten=low >= 100.0 * COVERED, reproduced=low >= 75.0),
         ),
     ]  # fmt: skip
 
 
-def _descent(way: str, told: Mapping[str, Any]) -> Row:
-    found = next(row for row in told["descents"] if row["way"] == way)
-    reached = found["reached"] or [float("inf")]
-    most, changes = max(reached), found["changes_after"]
+def _descent(variant: str, replays: Mapping[str, Any]) -> Row:
+    descent = next(row for row in replays["descents"] if row["way"] == variant)
+    reached = descent["reached"] or [float("inf")]
+    most, changes = max(reached), descent["changes_after"]
     text = (
-        f"{_ends(reached)[1]:.1f}, at most {most:.0f}" if found["reached"] else "not in all seeds"
+        f"{_ends(reached)[1]:.1f}, at most {most:.0f}" if descent["reached"] else "not in all seeds"
     )
     text += f"; {np.mean(changes):.2f} changes after that"
     grade = _grade(beaten=most <= 3 and max(changes) == 0, reproduced=most <= 11)
     statement = "evaluations from 976 to 576 MB (table 5.1)"
-    return _row("descent", way, statement, "7, then 576 and 640 in turn", reached, text, grade)
+    return _row("descent", variant, statement, "7, then 576 and 640 in turn", reached, text, grade)
 
 
-def _shocks(way: str, told: Mapping[str, Any]) -> list[Row]:
+def _shocks(variant: str, replays: Mapping[str, Any]) -> list[Row]:
     rows = []
     for rule, calm, title in (
         ("shock", 0, "runs of table 5.2 beyond their request"),
-        ("calm shock", courses.CALM_RUNS, f"the same after {courses.CALM_RUNS} calm runs"),
+        (
+            "calm shock",
+            table_replays.CALM_RUNS,
+            f"the same after {table_replays.CALM_RUNS} calm runs",
+        ),
     ):
-        found = next(
-            row for row in told["shocks"] if row["way"] == way and row["calm_runs"] == calm
+        shock = next(
+            row for row in replays["shocks"] if row["way"] == variant and row["calm_runs"] == calm
         )
-        misses = found["misses"] if not calm else [float(hit) for hit in found["jump_missed"]]
+        misses = shock["misses"] if not calm else [float(hit) for hit in shock["jump_missed"]]
         what = "jump missed in" if calm else "missed"
         text = f"{what} {np.mean(misses):.2f} of {1 if calm else 4}"
-        text += f"; headroom {100 * found['headroom']:.0f} %, lost {found['lost_mb']:.0f} MB"
-        grade = _grade(beaten=max(misses) == 0, reproduced=all(found["repaired"]))
+        text += f"; headroom {100 * shock['headroom']:.0f} %, lost {shock['lost_mb']:.0f} MB"
+        grade = _grade(beaten=max(misses) == 0, reproduced=all(shock["repaired"]))
         thesis = "-" if calm else "1 of 4, repaired after it"
-        rows.append(_row(rule, way, title, thesis, misses, text, grade))
+        rows.append(_row(rule, variant, title, thesis, misses, text, grade))
     return rows
 
 
-def _rival(row: Row) -> Row:
+def _rule_row(row: Row) -> Row:
     tested = row["difference"]
     low, high = tested["low"], tested["high"]
     text = (
@@ -206,8 +223,8 @@ def _rival(row: Row) -> Row:
     }
 
 
-def _restarts(found: Found) -> Row:
-    seeds = len(next(iter(found.values())))
+def _restarts(measured: MeasuresByVariant) -> Row:
+    seeds = len(next(iter(measured.values())))
     text = "0: requests change between runs only"
     return _row("restarts", "all ways", "restarts for a new request", "0", [0.0] * seeds, text,
                 REPRODUCED)  # fmt: skip

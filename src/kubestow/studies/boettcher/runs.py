@@ -1,9 +1,9 @@
 """Synthetic runs calibrated to tables 5.3 to 5.8, and their replay with limits that kill.
 
 No raw data of Boettcher 2023 exist, so runs are drawn: average and maximum of a container are
-Gaussian around the printed ones with a stated spread; those of the first runs are scaled so that
-their means are the printed numbers. A run is 30 samples of a minute: CPU has its maximum once and
-is level otherwise, memory rises from 60 % to its maximum. In the replay a run that needs more
+Gaussian around the printed values with a given spread; the first runs are scaled so that their
+means are the printed numbers. A run has 30 one-minute samples: CPU has its maximum once and is
+constant otherwise, memory rises from 60 % to its maximum. In the replay, a run that needs more
 memory than its limit is killed and repeated with a limit raised as by VPA, until it fits.
 """
 
@@ -29,7 +29,7 @@ MB: Final = 1e6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunScene:
-    """Runs of containers, by container and run, and what they request before the first."""
+    """Runs of containers, by container and run, and the requests before the first run."""
 
     names: tuple[str, ...]
     cpu_mean_m: Floats
@@ -52,7 +52,7 @@ class RunScene:
         return cpu / 1000.0, self.memory_peak_mb[:, :, np.newaxis] * _RISE * MB
 
     def summaries(self) -> tuple[Floats, Floats]:
-        """Return the same with one point per run: average CPU and largest memory."""
+        """Return one point per run: average CPU (cores) and peak memory (bytes)."""
         return (
             self.cpu_mean_m[:, :, np.newaxis] / 1000.0,
             self.memory_peak_mb[:, :, np.newaxis] * MB,
@@ -61,31 +61,31 @@ class RunScene:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunRequest:
-    """What containers request: millicores and megabytes; NaN leaves it as it is."""
+    """Requests of containers in millicores and megabytes; NaN keeps the current request."""
 
     cpu_m: Floats
     memory_mb: Floats
 
 
 class Sizer(Protocol):
-    """Decides after each run; one is made for every replay."""
+    """Sets requests after each run; every replay has its own sizer."""
 
     def decide(
         self, scene: RunScene, run: int, present: RunRequest, killed_mb: Floats
     ) -> RunRequest:
-        """Return what to request in the next run.
+        """Return the requests of the next run.
 
         Args:
-            scene: All runs; only those up to ``run`` may be looked at.
+            scene: All runs; only those up to ``run`` may be used.
             run: The run that has ended.
-            present: What is requested.
+            present: The current requests.
             killed_mb: Largest limit at which the run was killed; 0 if it was not.
         """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Course:
-    """A replay, by container and run.
+class Replay:
+    """The outcome of a replay, by container and run.
 
     Attributes:
         cpu_m: Request after each run.
@@ -93,7 +93,7 @@ class Course:
         before_mb: Memory request during the run.
         limit_mb: Memory limit at the beginning of the run.
         kills: How often the run was killed before it fitted.
-        lost_mb: Limits of attempts that were killed, in sum: memory reserved for nothing.
+        lost_mb: Sum of the limits of killed attempts.
     """
 
     cpu_m: Floats
@@ -110,11 +110,11 @@ def draw(
     """Draw runs.
 
     Args:
-        containers: Whose runs.
-        runs: How many of each.
-        calibrated: The means of so many first runs are the printed numbers.
+        containers: The containers.
+        runs: Number of runs of each container.
+        calibrated: Number of first runs whose means are the printed numbers.
         spread: Standard deviation from run to run, as a share.
-        seed: Of random numbers.
+        seed: Seed of random numbers.
     """
     rng = np.random.default_rng([seed, round(spread * 1e4)])
     printed = np.array([(c.cpu_average_m, c.cpu_max_m, c.memory_max_mb) for c in containers])
@@ -133,38 +133,38 @@ def draw(
     )
 
 
-def replay(scene: RunScene, sizer: Sizer, *, keeps_limit: bool = False) -> Course:
-    """Run all containers run by run; requests change between runs only.
+def replay(scene: RunScene, sizer: Sizer, *, keeps_limit: bool = False) -> Replay:
+    """Replay all runs; requests change only between runs.
 
     Args:
         scene: The runs.
-        sizer: Who decides.
-        keeps_limit: Whether limits stay as they were; else they are the memory requests.
+        sizer: Sets the requests.
+        keeps_limit: Whether limits stay unchanged; otherwise they equal the memory requests.
     """
     shape = scene.memory_peak_mb.shape
     cpu_m, memory_mb, before_mb, limit_mb, lost_mb = (np.zeros(shape) for _ in range(5))
-    found = Course(cpu_m, memory_mb, before_mb, limit_mb, np.zeros(shape, np.int64), lost_mb)
+    record = Replay(cpu_m, memory_mb, before_mb, limit_mb, np.zeros(shape, np.int64), lost_mb)
     present = RunRequest(scene.cpu_request_m, scene.memory_request_mb)
     limit = scene.memory_limit_mb
     for run in range(scene.runs):
-        found.before_mb[:, run], found.limit_mb[:, run] = present.memory_mb, limit
+        record.before_mb[:, run], record.limit_mb[:, run] = present.memory_mb, limit
         kills, lost, killed = _attempt(scene.memory_peak_mb[:, run], limit)
-        found.kills[:, run], found.lost_mb[:, run] = kills, lost
-        wanted = sizer.decide(scene, run, present, killed)
+        record.kills[:, run], record.lost_mb[:, run] = kills, lost
+        answer = sizer.decide(scene, run, present, killed)
         present = RunRequest(
-            np.where(np.isnan(wanted.cpu_m), present.cpu_m, wanted.cpu_m),
-            np.where(np.isnan(wanted.memory_mb), present.memory_mb, wanted.memory_mb),
+            np.where(np.isnan(answer.cpu_m), present.cpu_m, answer.cpu_m),
+            np.where(np.isnan(answer.memory_mb), present.memory_mb, answer.memory_mb),
         )
-        # What has no answer yet keeps its old limit, not only its old request.
+        # A container without a recommendation keeps its limit as well as its request.
         limit = (
-            limit if keeps_limit else np.where(np.isnan(wanted.memory_mb), limit, present.memory_mb)
+            limit if keeps_limit else np.where(np.isnan(answer.memory_mb), limit, present.memory_mb)
         )
-        found.cpu_m[:, run], found.memory_mb[:, run] = present.cpu_m, present.memory_mb
-    return found
+        record.cpu_m[:, run], record.memory_mb[:, run] = present.cpu_m, present.memory_mb
+    return record
 
 
 def _attempt(peaks: Floats, limit: Floats) -> tuple[Ints, Floats, Floats]:
-    """Return kills, sum of limits that killed, and the largest of them, by container."""
+    """Return kills, sum of the limits of killed attempts, and the largest of them, by container."""
     kills, lost, killed = np.zeros(len(peaks), np.int64), np.zeros(len(peaks)), np.zeros(len(peaks))
     raised = limit
     while (short := peaks > raised).any():
@@ -178,14 +178,14 @@ def _attempt(peaks: Floats, limit: Floats) -> tuple[Ints, Floats, Floats]:
 def make_batch(
     scene: RunScene, points: tuple[Floats, Floats], run: int, killed_mb: Floats
 ) -> Usage:
-    """Return the runs up to one as estimators see them.
+    """Return the runs so far as a usage batch.
 
     Args:
         scene: The runs.
         points: CPU and memory by container, run and point.
-        run: The last run that is seen.
-        killed_mb: Limits at which that run was killed. Earlier kills are not told again: their
-            repeated runs have shown what was needed.
+        run: The last run to include.
+        killed_mb: Limits at which that run was killed. Earlier kills are left out: their repeated
+            runs show the memory that was needed.
     """
     cpu, memory = (part[:, : run + 1].reshape(-1, part.shape[2]) for part in points)
     owners = np.repeat(np.arange(len(scene.names)), run + 1)

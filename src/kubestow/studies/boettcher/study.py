@@ -1,8 +1,9 @@
-"""Requests that follow runs: Boettcher 2023, tables 5.1 to 5.8, beside other ways.
+"""Requests of repeated runs: Boettcher 2023, tables 5.1 to 5.8, and other sizing variants.
 
 No raw data of the thesis exist. Runs are synthetic, calibrated to tables 5.3 to 5.8, with a spread
-of 1, 3 or 5 % from run to run; every way sees the same runs, limits kill, and killed runs are
-repeated. After 20 runs requests are put beside the tables; the 30 runs after that are judged.
+of 1, 3 or 5 % from run to run. All variants see the same runs; runs above their memory limit are
+killed and repeated. After 20 runs requests are compared with the tables; the next 30 runs are
+evaluated.
 """
 
 from __future__ import annotations
@@ -15,11 +16,18 @@ import numpy as np
 
 from kubestow.model.progress import Progress
 from kubestow.studies import verdicts
-from kubestow.studies.boettcher import contenders, courses, measures, page, runs, tables
-from kubestow.studies.boettcher import rivals as boettcher_rivals
+from kubestow.studies.boettcher import (
+    measures,
+    page,
+    rule_comparison,
+    runs,
+    table_replays,
+    tables,
+    variants,
+)
 from kubestow.studies.boettcher import rows as boettcher_rows
-from kubestow.studies.boettcher.contenders import VARIANTS, Contender
-from kubestow.studies.boettcher.runs import Course, RunScene
+from kubestow.studies.boettcher.runs import Replay, RunScene
+from kubestow.studies.boettcher.variants import VARIANTS, RunVariant
 from kubestow.studies.options import StudyOptions
 from kubestow.workflows import files
 
@@ -28,7 +36,7 @@ SPREADS: Final = (0.01, 0.03, 0.05)
 LABEL: Final = "synthetic, calibrated to tables 5.3-5.8"
 
 Row = dict[str, Any]
-Courses = Mapping[str, Sequence[Course]]
+Replays = Mapping[str, Sequence[Replay]]
 
 
 def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
@@ -40,9 +48,9 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     for place, spread in enumerate(spreads):
         begun = functools.partial(_pass_on, watch, place * len(VARIANTS), total)
         parts.append(study_spread(spread, seeds, begun))
-    told = courses.tell(seeds, contenders.find(courses.SHOWN))
+    replays = table_replays.replay_tables(seeds, variants.find(table_replays.SHOWN))
     watch(total, total, "tables 5.1 and 5.2")
-    report = make_report(parts, told, seeds)
+    report = make_report(parts, replays, seeds)
     files.write_json(options.out / "results.json", report)
     files.write_text(options.out / "report.html", page.make_page(report))
     return report
@@ -55,20 +63,20 @@ def _pass_on(watch: Progress, before: int, total: int, done: int, label: str) ->
 def study_spread(
     spread: float, seeds: Sequence[int], watch: Callable[[int, str], None]
 ) -> dict[str, Any]:
-    """Return replays of all ways at one spread: measures, tables, and rivals of the rule."""
+    """Return replays of all variants at one spread: measures, tables, comparisons with the rule."""
     scenes = [_draw(spread, seed) for seed in seeds]
-    found, courses = {}, {}
-    for place, way in enumerate(VARIANTS):
-        replays = [_replay(scene, way, seed) for scene, seed in zip(scenes, seeds, strict=True)]
-        courses[way.name] = replays
-        found[way.name] = [
-            measures.measure(scene, course) for scene, course in zip(scenes, replays, strict=True)
+    measured, by_variant = {}, {}
+    for place, variant in enumerate(VARIANTS):
+        replays = [_replay(scene, variant, seed) for scene, seed in zip(scenes, seeds, strict=True)]
+        by_variant[variant.name] = replays
+        measured[variant.name] = [
+            measures.measure(scene, replay) for scene, replay in zip(scenes, replays, strict=True)
         ]
-        watch(place + 1, f"spread {100 * spread:g} %, {way.name}")
-    rivals, curve = boettcher_rivals.compare(spread, found, scenes)
+        watch(place + 1, f"spread {100 * spread:g} %, {variant.name}")
+    comparisons, curve = rule_comparison.compare(spread, measured, scenes)
     return {
-        "spread": spread, "found": found, "rivals": rivals, "curve": curve,
-        "tables": make_tables(courses),
+        "spread": spread, "found": measured, "rivals": comparisons, "curve": curve,
+        "tables": make_tables(by_variant),
     }  # fmt: skip
 
 
@@ -82,16 +90,20 @@ def _draw(spread: float, seed: int) -> RunScene:
     )
 
 
-def _replay(scene: RunScene, way: Contender, seed: int) -> Course:
-    return runs.replay(scene, way.make(scene, seed), keeps_limit=way.keeps_limit)
+def _replay(scene: RunScene, variant: RunVariant, seed: int) -> Replay:
+    return runs.replay(scene, variant.make(scene, seed), keeps_limit=variant.keeps_limit)
 
 
-def make_tables(courses: Courses) -> list[Row]:
-    """Return tables 5.3 to 5.8: printed numbers, and the median request of every way over seeds."""
+def make_tables(replays: Replays) -> list[Row]:
+    """Return tables 5.3 to 5.8: printed numbers, and median requests of all variants over seeds."""
     last = measures.TABLE_RUNS - 1
-    cpu = {name: _medians([one.cpu_m[:, last] for one in found]) for name, found in courses.items()}
+    cpu = {
+        name: _medians([one.cpu_m[:, last] for one in outcomes])
+        for name, outcomes in replays.items()
+    }
     memory = {
-        name: _medians([one.memory_mb[:, last] for one in found]) for name, found in courses.items()
+        name: _medians([one.memory_mb[:, last] for one in outcomes])
+        for name, outcomes in replays.items()
     }
     rows = []
     for place, printed in enumerate(tables.CONTAINERS):
@@ -112,36 +124,36 @@ def make_tables(courses: Courses) -> list[Row]:
 
 
 def _medians(values: Sequence[Any]) -> list[float]:
-    found: list[float] = np.round(np.median(np.array(values), axis=0), 1).tolist()
-    return found
+    medians: list[float] = np.round(np.median(np.array(values), axis=0), 1).tolist()
+    return medians
 
 
 def make_report(
-    parts: Sequence[dict[str, Any]], told: dict[str, Any], seeds: Sequence[int]
+    parts: Sequence[dict[str, Any]], replays: dict[str, Any], seeds: Sequence[int]
 ) -> dict[str, Any]:
-    """Return what goes into results.json."""
+    """Return the content of results.json."""
     main = next(part for part in parts if part["spread"] == boettcher_rows.SPREAD)
-    rivals = [row for part in parts for row in part["rivals"]]
-    rows = boettcher_rows.make_rows(main["found"], told, rivals)
+    comparisons = [row for part in parts for row in part["rivals"]]
+    rows = boettcher_rows.make_rows(main["found"], replays, comparisons)
     return {
         "study": "boettcher-requests",
         "label": LABEL,
         "seeds": list(seeds),
         "runs": {
             "of the tables": measures.TABLE_RUNS,
-            "judged": measures.JUDGED_RUNS,
+            "judged": measures.EVALUATED_RUNS,
         },
         "rules": boettcher_rows.RULES,
         "statements": verdicts.state(rows),
         "rows": rows,
-        "ways": {way.name: way.setting for way in VARIANTS},
+        "ways": {variant.name: variant.setting for variant in VARIANTS},
         "table": [
-            {"spread": part["spread"], "way": name, **measures.summarise(found)}
+            {"spread": part["spread"], "way": name, **measures.summarise(measured)}
             for part in parts
-            for name, found in part["found"].items()
+            for name, measured in part["found"].items()
         ],
-        "rivals": rivals,
+        "rivals": comparisons,
         "rule_curve": [row for part in parts for row in part["curve"]],
         "containers": main["tables"],
-        **told,
+        **replays,
     }

@@ -27,14 +27,14 @@ class Printed:
     Attributes:
         pod: Number of the pod.
         name: Name of the container.
-        memory_new_mb: Learned request, which is the limit as well.
+        memory_new_mb: Learned request, which is also the limit.
         memory_limit_mb: Limit before.
         memory_request_mb: Request before.
-        memory_max_mb: Largest use.
+        memory_max_mb: Peak usage.
         cpu_new_m: Learned request.
         cpu_request_m: Request before.
-        cpu_max_m: Largest use.
-        cpu_average_m: Average use.
+        cpu_max_m: Peak usage.
+        cpu_average_m: Average usage.
     """
 
     pod: int
@@ -85,7 +85,7 @@ CONTAINERS: Final = (
 
 
 def round_up(amount: float) -> float:
-    """Return the smallest multiple of 64 that is not below, at least 64.
+    """Round up to a multiple of 64, at least 64.
 
     >>> round_up(7.0), round_up(512.0), round_up(513.0)
     (64.0, 512.0, 576.0)
@@ -94,12 +94,12 @@ def round_up(amount: float) -> float:
 
 
 def cpu_band_m(container: Printed) -> tuple[float, float]:
-    """Return what the thesis allows for CPU: average to maximum, with one state of the grid."""
+    """Return the CPU band of the thesis: average to maximum, at least one state of the grid."""
     low = container.cpu_average_m
     return low, max(container.cpu_max_m, round_up(low))
 
 
 def memory_band_mb(container: Printed) -> tuple[float, float]:
-    """Return what the thesis allows for memory; its buffer is that of Böttcher 2023, 3.10."""
+    """Return the memory band of the thesis, with the buffer of Böttcher 2023, 3.10."""
     low = container.memory_max_mb
     return low, max(low + max(STEP, 0.1 * low), round_up(low))

@@ -1,4 +1,4 @@
-"""The report on scaling one pod start ahead: verdicts, curves, start-up times, one run in time."""
+"""The report on scaling one pod start-up ahead: verdicts, curves, start-up times, one run."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ def make_page(report: dict[str, Any]) -> str:
     """Return the whole report as HTML."""
     blocks: list[pages.Block] = [
         pages.Paragraph(
-            "Four traffic patterns of McNaughton 2016, pods of 0.1 core that take up to "
-            f"{report['startups_s'][-1]:g} s to start, requests played one by one, "
+            "Four traffic patterns of McNaughton 2016; pods of 0.1 core that take up to "
+            f"{report['startups_s'][-1]:g} s to start; requests simulated one by one; "
             f"{len(report['seeds'])} seeds. Intervals are 95 %, over seeds."
         ),
         pages.make_figure(
             curve_chart(report["curves"]),
-            "Cost against the 95th percentile of response times, one point per target utilisation; "
-            "further down and left is better. Response times end at the client's time-out.",
+            "95th percentile of response times over cost, one point per target utilisation. Lower "
+            "left is better. Response times are capped at the time-out of the client.",
         ),
         verdicts.make(report["rows"], "seeds"),
-        pages.Heading("One run in time"),
+        pages.Heading("One run over time"),
         pages.make_figure(
-            course_chart(report["course"]),
+            timeline_chart(report["course"]),
             "Requests per second and ready pods at a target of 60 %, first seed.",
         ),
-        pages.Heading("All cells of the longest start-up"),
+        pages.Heading("All cells with the longest start-up time"),
         grid_table(report["grid"], report["startups_s"][-1]),
     ]
-    return pages.render("Scaling one pod start ahead: McNaughton 2016, run again", blocks)
+    return pages.render("Scaling one pod start-up ahead: McNaughton 2016, repeated", blocks)
 
 
 def curve_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
@@ -55,11 +55,11 @@ def curve_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
     faceted = both.properties(width=330, height=220).facet(
         alt.Facet("pattern:N", title=None, sort=list(scenarios.PATTERNS)), columns=2
     )
-    found: alt.TopLevelMixin = faceted.resolve_scale(x="independent", y="independent")
-    return found
+    chart: alt.TopLevelMixin = faceted.resolve_scale(x="independent", y="independent")
+    return chart
 
 
-def course_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
+def timeline_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
     """Return demand and ready pods over time."""
     charts = []
     for pattern in scenarios.PATTERNS:
@@ -81,12 +81,12 @@ def course_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
         )
         both = alt.layer(demand, pods).resolve_scale(y="independent")
         charts.append(both.properties(width=330, height=170, title=pattern))
-    found: alt.TopLevelMixin = alt.concat(*charts, columns=2)
-    return found
+    chart: alt.TopLevelMixin = alt.concat(*charts, columns=2)
+    return chart
 
 
 def grid_table(rows: Sequence[Row], startup_s: float) -> pages.PageTable:
-    """Return every way with the longest start-up."""
+    """Return all scalers with the longest start-up time."""
     shown = [
         [
             row["pattern"],
@@ -101,5 +101,14 @@ def grid_table(rows: Sequence[Row], startup_s: float) -> pages.PageTable:
         for row in rows
         if row["startup_s"] == startup_s
     ]
-    head = ["pattern", "way", "pod-hours", "use", "mean (s)", "p95 (s)", "over 1 s", "changes"]
+    head = [
+        "pattern",
+        "scaler",
+        "pod-hours",
+        "utilisation",
+        "mean (s)",
+        "p95 (s)",
+        "over 1 s",
+        "changes",
+    ]
     return pages.PageTable(head, shown)

@@ -35,7 +35,7 @@ RULES: Final = {
     "reactive autoscaler's, geometric mean over targets, 95 % interval over seeds below 1",
 }
 
-Found = Mapping[tuple[str, str, float, int], scaling_runs.ScalingRun]
+RunsByKey = Mapping[tuple[str, str, float, int], scaling_runs.ScalingRun]
 Row = dict[str, Any]
 
 
@@ -44,68 +44,68 @@ class ScalingGrid:
     """All runs at one target.
 
     Attributes:
-        found: Runs by place, way, target and seed.
+        records: Runs by place, variant, target and seed.
         startups_s: Start-up times.
         seeds: Seeds.
-        target: The target.
-        place: Name of a pattern with a start-up time.
+        target: Target utilisation.
+        place: Returns the name of a pattern with a start-up time.
     """
 
-    found: Found
+    records: RunsByKey
     startups_s: Sequence[float]
     seeds: Sequence[int]
     target: float
     place: Callable[[str, float], str]
 
-    def runs(self, pattern: str, startup_s: float, way: str) -> list[scaling_runs.ScalingRun]:
+    def runs(self, pattern: str, startup_s: float, variant: str) -> list[scaling_runs.ScalingRun]:
         """Return the runs of one cell, by seed."""
         here = self.place(pattern, startup_s)
-        return [self.found[here, way, self.target, seed] for seed in self.seeds]
+        return [self.records[here, variant, self.target, seed] for seed in self.seeds]
 
-    def values(self, pattern: str, startup_s: float, way: str, *path: str) -> Floats:
+    def values(self, pattern: str, startup_s: float, variant: str, *path: str) -> Floats:
         """Return one measure of a cell by seed."""
-        return np.array([_measure(run, path) for run in self.runs(pattern, startup_s, way)])
+        return np.array([_measure(run, path) for run in self.runs(pattern, startup_s, variant)])
 
     @property
     def longest_s(self) -> float:
         """The longest start-up time."""
         return self.startups_s[-1]
 
-    def ways(self) -> list[str]:
-        """Return the names of all ways, in order."""
-        return list(dict.fromkeys(key[1] for key in self.found))
+    def variants(self) -> list[str]:
+        """Return the names of all variants, in order."""
+        return list(dict.fromkeys(key[1] for key in self.records))
 
-    def sums(self, pattern: str, way: str, baseline: str) -> Floats:
+    def sums(self, pattern: str, variant: str, baseline: str) -> Floats:
         """Return the mean difference of S per seed."""
-        return self.terms(pattern, way, baseline)[:, 0]
+        return self.terms(pattern, variant, baseline)[:, 0]
 
-    def terms(self, pattern: str, way: str, baseline: str) -> Floats:
-        """Return mean differences per seed: of S, and of the two terms it is the sum of."""
+    def terms(self, pattern: str, variant: str, baseline: str) -> Floats:
+        """Return mean differences per seed: of S, and of its two terms."""
         pairs = zip(
-            self.runs(pattern, self.longest_s, way),
+            self.runs(pattern, self.longest_s, variant),
             self.runs(pattern, self.longest_s, baseline),
             strict=True,
         )
-        found = [comparing.differ_in_sum(a.minutes(), b.minutes()) for a, b in pairs]
-        return np.array([[d.total.mean(), d.eru.mean(), d.response.mean()] for d in found])
+        differences = [comparing.differ_in_sum(a.minutes(), b.minutes()) for a, b in pairs]
+        return np.array([[d.total.mean(), d.eru.mean(), d.response.mean()] for d in differences])
 
     def table(self) -> list[Row]:
-        """Return one row per pattern, start-up time and way."""
+        """Return one row per pattern, start-up time and variant."""
         return [
             {
                 "pattern": pattern,
                 "startup_s": startup_s,
-                "way": way,
+                "way": variant,
                 **{
                     name: asdict(
-                        comparing.summarise_pairs(self.values(pattern, startup_s, way, *path))
+                        comparing.summarise_pairs(self.values(pattern, startup_s, variant, *path))
                     )
                     for name, path in _TABLE.items()
                 },
             }
             for pattern in scenarios.PATTERNS
             for startup_s in self.startups_s
-            for way in self.ways()
+            for variant in self.variants()
         ]
 
 
@@ -139,10 +139,10 @@ def make_claims(grid: ScalingGrid) -> list[Row]:
     ]
 
 
-def _row(statement: str, thesis: str, found: str, n: int, good: bool) -> Row:
+def _row(statement: str, thesis: str, result: str, n: int, good: bool) -> Row:
     verdict = REPRODUCED if good else NOT
     return {
-        "statement": statement, "thesis": thesis, "found": found, "n": n, "verdict": verdict,
+        "statement": statement, "thesis": thesis, "found": result, "n": n, "verdict": verdict,
         "rule": RULES["claims"],
     }  # fmt: skip
 
@@ -181,10 +181,9 @@ def _second(grid: ScalingGrid) -> Row:
 
 
 def shortage_s(run: scaling_runs.ScalingRun, startup_s: float) -> float:
-    """Return for how long ready pods could not carry what was asked of them, in seconds.
+    """Return for how long demand exceeded the capacity of ready pods, in seconds.
 
-    Minutes whose demand exceeds all that ready pods can do; the first start-up time does not count,
-    for nobody could have had pods by then.
+    Counted in whole minutes. The first start-up time is left out: no scaler can have pods by then.
     """
     times_s, demand, ready = run.column("time_s"), run.column("demand"), run.column("ready")
     most = ready * scenarios.REQUEST_CORES / scenarios.CPU_PER_REQUEST_S
@@ -211,24 +210,24 @@ def _third(grid: ScalingGrid) -> Row:
 
 
 def gains(grid: ScalingGrid, pattern: str) -> Floats:
-    """Return log ratios of mean response times by start-up time, ours by reaction's."""
-    found = []
+    """Return log(mean response of ours / of the reactive scaler) by start-up time."""
+    ratios = []
     for startup_s in grid.startups_s:
         ours = grid.values(pattern, startup_s, OURS, "response", "mean")
         theirs = grid.values(pattern, startup_s, REACTIVE, "response", "mean")
-        found.append(float(np.log(ours.mean() / theirs.mean())))
-    return np.array(found)
+        ratios.append(float(np.log(ours.mean() / theirs.mean())))
+    return np.array(ratios)
 
 
 def _fourth(grid: ScalingGrid) -> Row:
     texts, good = [], True
     for pattern in scenarios.PATTERNS:
-        found = gains(grid, pattern)
-        order = stats.spearmanr(grid.startups_s, found).statistic if len(found) > 2 else np.nan
-        grows = bool(found[-1] < found[0]) and not order > 0.0
+        ratios = gains(grid, pattern)
+        order = stats.spearmanr(grid.startups_s, ratios).statistic if len(ratios) > 2 else np.nan
+        grows = bool(ratios[-1] < ratios[0]) and not order > 0.0
         good &= grows
-        ends = f"x {np.exp(found[0]):.2f} at {grid.startups_s[0]:g} s, "
-        ends += f"x {np.exp(found[-1]):.2f} at {grid.startups_s[-1]:g} s"
+        ends = f"x {np.exp(ratios[0]):.2f} at {grid.startups_s[0]:g} s, "
+        ends += f"x {np.exp(ratios[-1]):.2f} at {grid.startups_s[-1]:g} s"
         texts.append(f"{pattern} {ends}")
     return _row(
         "C4: the gain grows with the start-up time",
@@ -287,10 +286,10 @@ def _seventh(grid: ScalingGrid) -> Row:
     texts, good = [], True
     for pattern in scenarios.PATTERNS:
         spreads = [
-            float(np.std(grid.values(pattern, grid.longest_s, way, "response", "mean"), ddof=1))
+            float(np.std(grid.values(pattern, grid.longest_s, variant, "response", "mean"), ddof=1))
             if len(grid.seeds) > 1
             else float("nan")
-            for way in (REACTIVE, "threshold")
+            for variant in (REACTIVE, "threshold")
         ]
         good &= spreads[0] < spreads[1]
         texts.append(f"{pattern} {spreads[0]:.2g} / {spreads[1]:.2g} s")
@@ -311,22 +310,22 @@ def _signed(tested: comparing.Paired) -> str:
 
 
 def make_sums(grid: ScalingGrid) -> list[Row]:
-    """Return S beside the published values: the printed method, and ours."""
+    """Return S and the published values, for the printed method and for ours."""
     rows = []
-    for way, baseline in ((LEGACY_LINE, LEGACY), (OURS, LEGACY), (OURS, REACTIVE)):
+    for variant, baseline in ((LEGACY_LINE, LEGACY), (OURS, LEGACY), (OURS, REACTIVE)):
         for pattern in scenarios.PATTERNS:
-            terms = grid.terms(pattern, way, baseline)
+            terms = grid.terms(pattern, variant, baseline)
             values = terms[:, 0]
             tested = comparing.compare_pairs(values, np.zeros(len(values)))
             use, time = terms[:, 1].mean(), terms[:, 2].mean()
             sure = tested.low is not None and tested.low * (tested.high or 0.0) > 0.0
             same = tested.difference * PUBLISHED[pattern] > 0.0
             verdict = REPRODUCED if sure and same else NOT
-            if way == OURS and tested.difference > PUBLISHED[pattern]:
+            if variant == OURS and tested.difference > PUBLISHED[pattern]:
                 verdict = BEATEN
             rows.append(
                 {
-                    "statement": f"S on {pattern}, `{way}` minus `{baseline}`",
+                    "statement": f"S on {pattern}, `{variant}` minus `{baseline}`",
                     "thesis": f"{PUBLISHED[pattern]:+.2f}",
                     "found": f"{_signed(tested)}: use {use:+.2f}, response {time:+.2f}",
                     "n": len(values),
@@ -340,21 +339,21 @@ def make_sums(grid: ScalingGrid) -> list[Row]:
 
 
 def make_curve_rows(curves: Mapping[str, Mapping[str, tradeoffs.TradeoffCurve]]) -> list[Row]:
-    """Return how each way lies beside the reactive curve, at equal cost."""
+    """Return each curve compared with the reactive one at equal cost."""
     rows = []
-    for pattern, ways in curves.items():
-        for name, curve in ways.items():
+    for pattern, by_variant in curves.items():
+        for name, curve in by_variant.items():
             if name == REACTIVE:
                 continue
-            ratio, low, high = tradeoffs.overall(curve, ways[REACTIVE], FLOOR_S)
-            found = "no common cost" if ratio is None else f"x {ratio:.2f}"
+            ratio, low, high = tradeoffs.overall(curve, by_variant[REACTIVE], FLOOR_S)
+            result = "no common cost" if ratio is None else f"x {ratio:.2f}"
             if low is not None and high is not None:
-                found += f" ({low:.2f} to {high:.2f})"
+                result += f" ({low:.2f} to {high:.2f})"
             rows.append(
                 {
                     "statement": f"p95 at equal pod-hours on {pattern}, `{name}` by `{REACTIVE}`",
                     "thesis": "",
-                    "found": found,
+                    "found": result,
                     "n": curve.cost.shape[1],
                     "verdict": BEATEN if high is not None and high < 1.0 else NOT,
                     "rule": RULES["curve"],
@@ -369,25 +368,29 @@ def describe_curves(
     """Return all points of all curves."""
     return [
         {"pattern": pattern, "way": name, **asdict(point)}
-        for pattern, ways in curves.items()
-        for name, curve in ways.items()
-        for point in tradeoffs.compare(curve, ways[REACTIVE], FLOOR_S)
+        for pattern, by_variant in curves.items()
+        for name, curve in by_variant.items()
+        for point in tradeoffs.compare(curve, by_variant[REACTIVE], FLOOR_S)
     ]
 
 
-def make_course(
-    found: Found, place: Callable[[str, float], str], seed: int, target: float, startup_s: float
+def make_timeline(
+    records: RunsByKey,
+    place: Callable[[str, float], str],
+    seed: int,
+    target: float,
+    startup_s: float,
 ) -> list[Row]:
     """Return demand, pods and response times of one seed, for figures."""
     rows = []
     for pattern in scenarios.PATTERNS:
-        for way in (REACTIVE, OURS):
-            run = found[place(pattern, startup_s), way, target, seed]
+        for variant in (REACTIVE, OURS):
+            run = records[place(pattern, startup_s), variant, target, seed]
             for k, time_s in enumerate(run.columns["time_s"]):
                 rows.append(
                     {
                         "pattern": pattern,
-                        "way": way,
+                        "way": variant,
                         "minute": round((time_s or 0.0) / 60.0, 2),
                         **{n: run.columns[n][k] for n in ("demand", "ready", "response_s")},
                     }

@@ -1,7 +1,7 @@
 """The application of McNaughton 2016 as a scenario: one web service under a traffic pattern.
 
-Pods of 0.1 core (request = limit, L592), 36 ms of processor per request (8.4: 20 requests a second
-at 60 % need about 12 pods), 1 to 30 replicas, one at the start; requests are played one by one.
+Pods of 0.1 core (request = limit, L592), 36 ms of CPU per request (8.4: 20 requests a second
+at 60 % need about 12 pods), 1 to 30 replicas, one at the start; requests are simulated one by one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DURATIONS_S: Final = {
 }
 REQUEST_CORES: Final = 0.1
 CPU_PER_REQUEST_S: Final = 0.036
-# A client gives up after a minute; its wait counts among the response times.
+# A client gives up after a minute, which counts as the response time.
 TIMEOUT_S: Final = 60
 
 

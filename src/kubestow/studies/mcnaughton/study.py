@@ -1,9 +1,10 @@
-"""Does scaling one pod start ahead pay? McNaughton 2016, run as it was planned.
+"""Does scaling one pod start-up ahead pay? McNaughton 2016, run as planned.
 
-Two parts. The *grid*: four traffic patterns, six start-up times, static, reactive and predictive
-ways at a target of 60 %, which answers the seven claims of the draft. The *curves*: reactive and
-predictive ways at several targets with the longest start-up, which compares them at equal cost.
-Seeds are the replicates; the sum S of the thesis is tested with the paired test it needed.
+The study has two parts. The *grid* has four traffic patterns, six start-up times, and static,
+reactive and predictive scalers at a target of 60 %; it tests the seven claims of the draft. The
+*curves* have reactive and predictive scalers at several targets with the longest start-up time;
+they compare them at equal cost. Seeds are the replicates; the sum S of the thesis gets a paired
+test.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ STARTUPS_S: Final = (1.0, 5.0, 10.0, 60.0, 100.0, 135.0)
 LONGEST_S: Final = STARTUPS_S[-1]
 TARGET: Final = 0.6
 TARGETS: Final = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
-# The baseline's curve reaches further, so that every cost of the others lies on it.
+# The curve of the baseline is wider, so that it covers all costs of the others.
 BASELINE_TARGETS: Final = (0.15, 0.2, 0.25, *TARGETS, 0.9)
 
 _WINDOWS: Final = {"upscaleForbiddenS": 30, "downscaleForbiddenS": 30}
@@ -56,72 +57,74 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     seeds = range(options.seed, options.seed + (options.sample(SEEDS, 3)))
     startups_s = (5.0, LONGEST_S) if options.quick else STARTUPS_S
     tasks = _grid(startups_s, seeds) + _curve_tasks(seeds)
-    found = dict(
+    records = dict(
         zip(
             map(_key, tasks),
             scaling_runs.run_all(tasks, options.out / "runs", options.jobs, watch),
             strict=True,
         )
     )
-    report = make_report(found, startups_s, seeds)
+    report = make_report(records, startups_s, seeds)
     files.write_json(options.out / "results.json", report)
     files.write_text(options.out / "report.html", page.make_page(report))
     return report
 
 
-Key = tuple[str, str, float, int]  # pattern and start-up, way, target, seed
-Found = dict[Key, scaling_runs.ScalingRun]
+Key = tuple[str, str, float, int]  # pattern and start-up, variant, target, seed
+RunsByKey = dict[Key, scaling_runs.ScalingRun]
 
 
 def _key(task: scaling_runs.ScalingTask) -> Key:
-    return task.place, task.way.name, task.target, task.seed
+    return task.place, task.variant.name, task.target, task.seed
 
 
 def place(pattern: str, startup_s: float) -> str:
-    """Return what runs of a pattern with a start-up time are called."""
+    """Return the name of runs of a pattern with a start-up time."""
     return f"{pattern}-{startup_s:g}"
 
 
 def _task(
     pattern: str,
     startup_s: float,
-    way: ScalingVariant,
+    variant: ScalingVariant,
     target: float,
     seed: int,
 ) -> scaling_runs.ScalingTask:
     scenario = scenarios.make(pattern, startup_s)
-    return scaling_runs.ScalingTask(scenario, place(pattern, startup_s), way, target, seed)
+    return scaling_runs.ScalingTask(scenario, place(pattern, startup_s), variant, target, seed)
 
 
 def _grid(startups_s: Sequence[float], seeds: Sequence[int]) -> list[scaling_runs.ScalingTask]:
     return [
-        _task(pattern, startup_s, way, TARGET, seed)
+        _task(pattern, startup_s, variant, TARGET, seed)
         for pattern in scenarios.PATTERNS
         for startup_s in startups_s
-        for way in VARIANTS
+        for variant in VARIANTS
         for seed in seeds
     ]
 
 
 def _curve_tasks(seeds: Sequence[int]) -> list[scaling_runs.ScalingTask]:
-    ways = [way for way in VARIANTS if way.name in _CURVES]
+    variants = [variant for variant in VARIANTS if variant.name in _CURVES]
     return [
-        _task(pattern, LONGEST_S, way, target, seed)
+        _task(pattern, LONGEST_S, variant, target, seed)
         for pattern in scenarios.PATTERNS
-        for way in ways
-        for target in (BASELINE_TARGETS if way.name == REACTIVE else TARGETS)
-        if target != TARGET  # those are in the grid
+        for variant in variants
+        for target in (BASELINE_TARGETS if variant.name == REACTIVE else TARGETS)
+        if target != TARGET  # already in the grid
         for seed in seeds
     ]
 
 
-def make_report(found: Found, startups_s: Sequence[float], seeds: Sequence[int]) -> dict[str, Any]:
-    """Return what goes into results.json."""
+def make_report(
+    records: RunsByKey, startups_s: Sequence[float], seeds: Sequence[int]
+) -> dict[str, Any]:
+    """Return the content of results.json."""
     curves = {
-        pattern: {name: make_curve(found, pattern, name, seeds) for name in _CURVES}
+        pattern: {name: make_curve(records, pattern, name, seeds) for name in _CURVES}
         for pattern in scenarios.PATTERNS
     }
-    grid = mcnaughton_rows.ScalingGrid(found, startups_s, seeds, TARGET, place)
+    grid = mcnaughton_rows.ScalingGrid(records, startups_s, seeds, TARGET, place)
     rows = [*mcnaughton_rows.make_claims(grid), *mcnaughton_rows.make_curve_rows(curves)]
     rows += mcnaughton_rows.make_sums(grid)
     return {
@@ -134,17 +137,17 @@ def make_report(found: Found, startups_s: Sequence[float], seeds: Sequence[int])
         "rows": rows,
         "grid": grid.table(),
         "curves": mcnaughton_rows.describe_curves(curves),
-        "course": mcnaughton_rows.make_course(found, place, seeds[0], TARGET, LONGEST_S),
+        "course": mcnaughton_rows.make_timeline(records, place, seeds[0], TARGET, LONGEST_S),
     }
 
 
 def make_curve(
-    found: Found, pattern: str, name: str, seeds: Sequence[int]
+    records: RunsByKey, pattern: str, name: str, seeds: Sequence[int]
 ) -> tradeoffs.TradeoffCurve:
-    """Return the curve of one way: pod-hours against the 95th percentile of response times."""
+    """Return the curve of one variant: pod-hours and 95th percentile of response times."""
     targets = BASELINE_TARGETS if name == REACTIVE else TARGETS
     here = place(pattern, LONGEST_S)
-    runs = [[found[here, name, target, seed] for seed in seeds] for target in targets]
+    runs = [[records[here, name, target, seed] for seed in seeds] for target in targets]
     return tradeoffs.TradeoffCurve(
         targets=targets,
         cost=np.array([[run.measures["pod_hours"] for run in row] for row in runs]),

@@ -1,1 +1,1 @@
-"""Questions of our own: public traces, public instances, closed loops."""
+"""Our own studies: public traces, public instances, closed loops."""

@@ -1,16 +1,16 @@
-"""Vector packing on public instances: heuristics, search and exact answers against proven optima.
+"""Vector packing on public instances: heuristics, search and exact solver; proven optima.
 
 Three questions, one table each: how close is one heuristic to the optimum, how close is the search
 with a time limit, and how many of the Caprara-Toth instances are solved. Every packing is checked
-by the independent verifier; a ratio below 1 would mean that the checker is broken and is an error.
+by the independent verifier; a ratio below 1 is an error, since it would mean a broken verifier.
 
 Sources of the instances and of the published figures: Computers & Operations Research, PII
 S0305054824003320 (sets New, Triplet, Panigrahy with proven optima); Caprara & Toth 2001, with lower
 bounds by column generation. The data is not part of this repository.
 
-Items are shuffled before anything sees them. In the Triplet files the order is the planted answer,
-three items per node: first fit in file order comes within 1 % of the optimum there by reading it
-off, and within 23 % on shuffled items (published: 22.8 %).
+Items are shuffled first. In the Triplet files the order is the planted solution, three items per
+node: first fit in file order is within 1 % of the optimum there because it reads it off, and within
+23 % on shuffled items (published: 22.8 %).
 """
 
 import csv
@@ -56,7 +56,7 @@ SAMPLE: Final = 60
 """Instances per set for the search, drawn with the study's seed."""
 
 SHUFFLE_SEED: Final = 20
-"""Seed of the order of items: the same for every run, so that rows can be compared."""
+"""Seed of the order of items: the same for every run, so that rows are comparable."""
 
 SEARCH_SECONDS: Final = 10.0
 EXACT_SECONDS: Final = 20.0
@@ -72,7 +72,7 @@ PUBLISHED: Final = {
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """An instance with what is known about it.
+    """An instance and its known bound.
 
     Attributes:
         family: The set it belongs to.
@@ -105,22 +105,22 @@ class InstanceRow:
 def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study and write ``results.json``, ``table.md`` and ``rows.jsonl``.
 
-    Finished rows are kept in ``rows.jsonl`` and taken from there when the study is run again.
+    Finished rows are stored in ``rows.jsonl`` and reused when the study is run again.
     """
     data = find_data()
     step = 20 if options.quick else 1
     known = [case for family in SETS for case in read_set(data, family)][::step]
     toth = list(read_caprara_toth(data))[::step]
     rng = np.random.default_rng(options.seed)
-    wanted = options.sample(SAMPLE, 5)
-    sampled = [case for family in SETS for case in draw(known, family, wanted, rng)]
+    size = options.sample(SAMPLE, 5)
+    sampled = [case for family in SETS for case in draw(known, family, size, rng)]
     compile_solver()
     jobs: list[tuple[str, Case, Callable[[Case], tuple[Packing, int]]]] = []
     for name in ("first-fit", "k8s-vector-dot", "adaptive"):
         jobs += [(name, case, _list_heuristic(name)) for case in (*known, *toth)]
     for name in OFFLINE_HEURISTICS:
         jobs += [(name, case, _offline_heuristic(name)) for case in (*known, *toth)]
-    for settings in PORTFOLIO[1:]:  # how much hangs on the settings of completion
+    for settings in PORTFOLIO[1:]:  # sensitivity to the settings of completion
         jobs += [(describe(settings), case, _completion(settings)) for case in known]
     search_seconds, exact_seconds = (1.0, 2.0) if options.quick else (SEARCH_SECONDS, EXACT_SECONDS)
     jobs += [
@@ -139,7 +139,7 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
 
 
 def find_data() -> pathlib.Path:
-    """Return the folder of public data, or say what is missing."""
+    """Return the folder of public data."""
     sets = ("vbp_mommessin", "vbp_caprara_toth")
     return public_data.find([f"{name}/instances.tar.xz" for name in sets], every=True)
 
@@ -179,9 +179,9 @@ def read_archive(path: pathlib.Path, prefix: str) -> Iterator[tuple[str, Instanc
             if stream is None or not member.name.startswith(prefix):
                 continue
             text = io.TextIOWrapper(stream, encoding="utf-8").read()
-            found = packing.parse_vbp(text, member.name)
-            demands = rng.permutation(found.demands)
-            yield found.name, make_instance(demands, found.capacity, name=found.name)
+            parsed = packing.parse_vbp(text, member.name)
+            demands = rng.permutation(parsed.demands)
+            yield parsed.name, make_instance(demands, parsed.capacity, name=parsed.name)
 
 
 def draw(cases: Sequence[Case], family: str, number: int, rng: np.random.Generator) -> list[Case]:
@@ -200,7 +200,7 @@ def _offline_heuristic(name: str) -> Callable[[Case], tuple[Packing, int]]:
 
 
 def describe(settings: CompletionParameters) -> str:
-    """Return the name of completion with other settings than its own."""
+    """Return the name of completion with other settings than the default."""
     changed = [
         f"{field.name}={getattr(settings, field.name):g}"
         for field in dataclasses.fields(settings)
@@ -235,7 +235,7 @@ def _solver(seed: int, seconds: float) -> Callable[[Case], tuple[Packing, int]]:
 
 
 def count_down(seconds: float) -> Callable[[], float]:
-    """Return a function that tells how many of so many seconds remain."""
+    """Return a function that returns how many of the ``seconds`` remain."""
     end = time.monotonic() + seconds
     return lambda: end - time.monotonic()
 
@@ -245,7 +245,7 @@ def _run_jobs(
     kept: pathlib.Path,
     watch: Progress,
 ) -> Iterator[InstanceRow]:
-    """Run all jobs, taking over rows that were finished before."""
+    """Run all jobs, reusing finished rows."""
     done = {(row.method, row.family, row.name): row for row in read_rows(kept)}
     with kept.open("a", encoding="utf-8") as stream:
         for number, (method, case, pack) in enumerate(jobs, 1):
@@ -259,7 +259,7 @@ def _run_jobs(
 
 
 def read_rows(path: pathlib.Path) -> list[InstanceRow]:
-    """Return the rows of an earlier run; a last line that was cut off is left out."""
+    """Return the rows of an earlier run, without a truncated last line."""
     if not path.is_file():
         return []
     rows = []
@@ -272,7 +272,7 @@ def read_rows(path: pathlib.Path) -> list[InstanceRow]:
 
 
 def measure(method: str, case: Case, pack: Callable[[Case], tuple[Packing, int]]) -> InstanceRow:
-    """Run one method on one instance and check what comes out."""
+    """Run one method on one instance and verify its packing."""
     begin = time.monotonic()
     packing, lower = pack(case)
     seconds = time.monotonic() - begin
@@ -323,8 +323,8 @@ def render(results: dict[str, Any]) -> str:
     """Return the tables as Markdown: one per set, a column per class."""
     lines = ["# Vector packing on public instances", ""]
     for family in (*SETS, CAPRARA_TOTH):
-        found = [cell for cell in results["cells"] if cell["set"] == family]
-        groups = sorted({c["class"] for c in found} - {"all"}, key=lambda g: (len(g), g))
+        cells = [cell for cell in results["cells"] if cell["set"] == family]
+        groups = sorted({c["class"] for c in cells} - {"all"}, key=lambda g: (len(g), g))
         what = "lower bound" if family == CAPRARA_TOTH else "proven optimum"
         lines += [f"## {family}: mean of nodes / {what}", ""]
         lines += [
@@ -335,7 +335,7 @@ def render(results: dict[str, Any]) -> str:
         head += ["s mean", "s max"]
         lines += ["", f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
         by_method: dict[str, dict[str, dict[str, Any]]] = {}
-        for cell in found:
+        for cell in cells:
             by_method.setdefault(cell["method"], {})[cell["class"]] = cell
         for method, row in sorted(by_method.items(), key=lambda pair: pair[1]["all"]["ratio"]):
             total = row["all"]

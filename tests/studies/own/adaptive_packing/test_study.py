@@ -1,4 +1,4 @@
-"""How `adaptive` is judged."""
+"""The study of `adaptive`: settings, excess, verdicts."""
 
 import pathlib
 
@@ -17,24 +17,24 @@ def make_result(counts: dict[str, list[int]]) -> cells.PackingCell:
 
 
 def counts(ours: list[int]) -> dict[str, list[int]]:
-    rivals: dict[str, list[int]] = {name: [110, 111, 112] for name in adaptive_packing.RIVALS}
-    return rivals | {"vector-dot": [100, 100, 100], "adaptive": ours}
+    baselines: dict[str, list[int]] = {name: [110, 111, 112] for name in adaptive_packing.BASELINES}
+    return baselines | {"vector-dot": [100, 100, 100], "adaptive": ours}
 
 
 def test_tuning_and_judging_share_no_setting_and_no_mean_demand() -> None:
-    tuned, judged = adaptive_packing.TUNED, adaptive_packing.JUDGED
-    assert not set(tuned) & set(judged)
-    assert not {one.a for one in tuned} & {one.a for one in judged}
-    assert {3, 5, 6} <= {one.dimensions for one in judged}
-    assert {"lognormal", "correlated"} <= {one.generator for one in judged}
+    tuned, held_out = adaptive_packing.TUNED, adaptive_packing.HELD_OUT
+    assert not set(tuned) & set(held_out)
+    assert not {one.a for one in tuned} & {one.a for one in held_out}
+    assert {3, 5, 6} <= {one.dimensions for one in held_out}
+    assert {"lognormal", "correlated"} <= {one.generator for one in held_out}
     assert not {"lognormal", "correlated"} & {one.generator for one in tuned}
 
 
-def test_the_excess_is_relative_to_the_best_rival() -> None:
+def test_the_excess_is_relative_to_the_best_baseline() -> None:
     excess = adaptive_packing.measure_excess(make_result(counts([101, 102, 100])), "adaptive")
     assert excess.mean == pytest.approx(0.01)
     assert excess.low < 0.01 < excess.high
-    assert adaptive_packing.best_rival(make_result(counts([90, 90, 90]))) == "vector-dot"
+    assert adaptive_packing.best_baseline(make_result(counts([90, 90, 90]))) == "vector-dot"
 
 
 def test_targets_are_missed_when_one_cell_is_bad() -> None:
@@ -51,9 +51,9 @@ def test_targets_are_missed_when_one_cell_is_bad() -> None:
 def test_the_study_writes_its_files_and_adaptive_is_best_on_average(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A corner of the judged settings; the whole of them is `kubestow study adaptive-packing`.
-    some = tuple(one for one in adaptive_packing.JUDGED if one.dimensions == 3)
-    monkeypatch.setattr(adaptive_packing, "JUDGED", some)
+    # A part of the held-out settings; all of them are in `kubestow study adaptive-packing`.
+    some = tuple(one for one in adaptive_packing.HELD_OUT if one.dimensions == 3)
+    monkeypatch.setattr(adaptive_packing, "HELD_OUT", some)
     report = adaptive_packing.run(StudyOptions(tmp_path, lists=6, jobs=2), lambda *_: None)
     assert {path.name for path in tmp_path.iterdir()} == {
         "cells",

@@ -27,7 +27,7 @@ def several(**changes: float) -> list[cells.CellRecord]:
     return [record(seed, **changes) for seed in range(3)]
 
 
-def all_ways(**auto: float) -> sizing_loop.Found:
+def all_ways(**auto: float) -> sizing_loop.RecordsByKey:
     return {
         ("services", placing, way): several(**(auto if way == "auto" else {}))
         for placing in sizing_loop.PROFILES

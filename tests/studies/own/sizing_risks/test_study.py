@@ -119,7 +119,7 @@ def test_daily_limits_by_hand() -> None:
     assert len(days.pasts) == 2
     assert days.pasts[0].points == 16
     limit = estimates.exact(np.array([2.0]), np.array([4.0 * GIB]))
-    result = limits.judge(days, [limit, limit])
+    result = limits.evaluate(days, [limit, limit])
     # Mean use 2 of 2 cores; one of two samples is over, on every day; memory 2 of 4, never over.
     assert (result.cpu_slack, result.cpu_over, result.cpu_days) == (0.0, 0.5, 1.0)
     assert (result.memory_slack, result.memory_days) == (0.5, 0.0)

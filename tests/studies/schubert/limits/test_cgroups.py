@@ -59,7 +59,7 @@ def test_groups_are_made_below_the_own_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("enabled", "found"),
+    ("enabled", "result"),
     [("cpu memory", 2), ("memory", "not delegated")],
     ids=["delegated", "not-delegated"],
 )

@@ -1,1 +1,1 @@
-"""Is ``adaptive`` as good as the best heuristic of the thesis, whatever the demands?"""
+"""Is ``adaptive`` as good as the best heuristic of the thesis on any demand?"""

@@ -1,4 +1,4 @@
-"""The report of the study that judges `adaptive`."""
+"""The report of the study of `adaptive`."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ def make_page(report: dict[str, Any]) -> str:
     blocks: list[pages.Block] = [
         pages.Paragraph(
             "Every cell compares all heuristics on the same lists of pods. The excess is the mean "
-            "number of nodes over that of the best thesis heuristic of that cell, chosen with "
-            f"hindsight. {summary['cells']} cells, {report['lists']} lists each, none of them used "
+            "number of nodes relative to the best thesis heuristic of that cell, chosen in "
+            f"hindsight. {summary['cells']} cells of {report['lists']} lists, none of them used "
             "to tune adaptive."
         ),
         pages.make_figure(

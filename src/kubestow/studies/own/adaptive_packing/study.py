@@ -1,12 +1,12 @@
-"""Is `adaptive` as good as the best heuristic of the thesis, whatever the demands?
+"""Is `adaptive` as good as the best heuristic of the thesis on any demand?
 
-Every cell has its own lists; all heuristics get the same ones. The excess of a heuristic is its
-mean number of nodes over that of the best thesis heuristic in the same cell, chosen with hindsight.
-A heuristic that always knew which of the seven is best would have an excess of zero.
+Every cell has its own lists, the same for all heuristics. The excess of a heuristic is its mean
+number of nodes relative to the best thesis heuristic of the cell, chosen in hindsight. Always
+choosing the best of the seven would have an excess of zero.
 
-The settings `adaptive` was tuned on (``TUNED``) and those it is judged on (``JUDGED``) share no
-cell, no seed and no mean demand; of the generators they share uniform, exponential and split, with
-other numbers of resources.
+The settings for tuning `adaptive` (``TUNED``) and for evaluating it (``HELD_OUT``) share no cell,
+no seed and no mean demand. They share the generators uniform, exponential and split, with other
+numbers of resources.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from kubestow.studies.schubert.packing import cells, demands
 from kubestow.workflows import comparing, files
 
 OURS: Final = "adaptive"
-RIVALS: Final = (*packing.SCHUBERT_HEURISTICS, "k8s-reweighted", "k8s-vector-dot")
+BASELINES: Final = (*packing.SCHUBERT_HEURISTICS, "k8s-reweighted", "k8s-vector-dot")
 
 LISTS: Final = 400
 QUICK_LISTS: Final = 10
@@ -31,7 +31,7 @@ WORST_LIMIT: Final = 0.006
 """Targets: excess on average and in the worst cell."""
 
 SEED_OFFSET: Final = 1_000_003
-"""Added to the seed, so that no list was ever seen while tuning (seeds 11 and 12)."""
+"""Added to the seed, so that no list was used for tuning (seeds 11 and 12)."""
 
 _REAL_A = (2.2, 2.6, 3.5, 4.5, 5.5, 7.0, 9.0, 14.0, 30.0)
 _WHOLE_A = (5.0, 7.0, 9.0, 11.0, 15.0, 30.0)  # split needs whole numbers
@@ -52,21 +52,21 @@ TUNED: Final[tuple[demands.DemandSetting, ...]] = tuple(
     for d in (2, 4, 8)
     for a in (2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 )
-"""Settings the defaults of `adaptive` were searched on: 100 to 150 lists each, seeds 11 and 12."""
+"""Settings for tuning the defaults of `adaptive`: 100 to 150 lists each, seeds 11 and 12."""
 
-JUDGED: Final[tuple[demands.DemandSetting, ...]] = (
+HELD_OUT: Final[tuple[demands.DemandSetting, ...]] = (
     *(demands.DemandSetting("uniform", d, a) for d in (3, 5, 6) for a in _REAL_A),
     *(demands.DemandSetting("exponential", d, a) for d in (3, 5, 6) for a in _REAL_A),
     *(demands.DemandSetting("split", d, a) for d in (3, 5, 6) for a in _WHOLE_A),
     *(demands.DemandSetting("lognormal", d, a, 1.0) for d in (2, 3, 5, 6) for a in _REAL_A),
     *(demands.DemandSetting("correlated", d, a, 0.5) for d in (2, 3, 5, 6) for a in _REAL_A),
 )
-"""Settings `adaptive` is judged on."""
+"""Settings for evaluating `adaptive`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Excess:
-    """One heuristic in one cell against the best rival there.
+    """One heuristic compared with the best baseline of the cell.
 
     Attributes:
         mean: Relative excess.
@@ -83,8 +83,8 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json, timings.json and report.html."""
     lists = options.sample(LISTS, QUICK_LISTS)
     tasks = [
-        cells.PackingTask(setting, (*RIVALS, OURS), lists, options.seed + SEED_OFFSET)
-        for setting in JUDGED
+        cells.PackingTask(setting, (*BASELINES, OURS), lists, options.seed + SEED_OFFSET)
+        for setting in HELD_OUT
     ]
     results = cells.run_cells(tasks, options.out / "cells", options.jobs, watch)
     report = make_report(results, options.seed, lists)
@@ -95,7 +95,7 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
 
 
 def make_report(results: Sequence[cells.PackingCell], seed: int, lists: int) -> dict[str, Any]:
-    """Return what goes into results.json."""
+    """Return the content of results.json."""
     return {
         "study": "adaptive-packing",
         "seed": seed,
@@ -112,14 +112,14 @@ def make_report(results: Sequence[cells.PackingCell], seed: int, lists: int) -> 
     }
 
 
-def best_rival(result: cells.PackingCell) -> str:
+def best_baseline(result: cells.PackingCell) -> str:
     """Return the thesis heuristic with the fewest nodes on these lists."""
-    return min(RIVALS, key=lambda name: int(result.counts[name].sum()))
+    return min(BASELINES, key=lambda name: int(result.counts[name].sum()))
 
 
 def measure_excess(result: cells.PackingCell, name: str) -> Excess:
-    """Return the excess of a heuristic over the best rival."""
-    reference = result.counts[best_rival(result)]
+    """Return the excess of a heuristic over the best baseline."""
+    reference = result.counts[best_baseline(result)]
     base = comparing.summarise_counts(reference).mean
     mean, low, high = comparing.paired_interval(result.counts[name], reference)
     return Excess(mean / base, low / base, high / base)
@@ -128,7 +128,7 @@ def measure_excess(result: cells.PackingCell, name: str) -> Excess:
 def make_row(result: cells.PackingCell) -> dict[str, Any]:
     """Return one cell of results.json."""
     setting = result.task.setting
-    best = best_rival(result)
+    best = best_baseline(result)
     excess = measure_excess(result, OURS)
     ours = comparing.summarise_counts(result.counts[OURS])
     verdict = "reproduced"
@@ -148,14 +148,16 @@ def make_row(result: cells.PackingCell) -> dict[str, Any]:
         "excess": comparing.rounded(excess.mean),
         "interval": [comparing.rounded(excess.low), comparing.rounded(excess.high)],
         "verdict": verdict,
-        "rivals": {name: comparing.rounded(measure_excess(result, name).mean) for name in RIVALS},
+        "rivals": {
+            name: comparing.rounded(measure_excess(result, name).mean) for name in BASELINES
+        },
     }
 
 
 def summarise_excess(results: Sequence[cells.PackingCell]) -> dict[str, Any]:
     """Return mean and worst excess per heuristic, and whether the targets are met."""
     table = {}
-    for name in (*RIVALS, OURS):
+    for name in (*BASELINES, OURS):
         values = [measure_excess(result, name).mean for result in results]
         table[name] = {
             "mean": comparing.rounded(sum(values) / len(values)),
@@ -169,7 +171,7 @@ def summarise_excess(results: Sequence[cells.PackingCell]) -> dict[str, Any]:
             "mean_excess": {"limit": MEAN_LIMIT, "met": ours["mean"] <= MEAN_LIMIT},
             "worst_excess": {"limit": WORST_LIMIT, "met": ours["worst"] <= WORST_LIMIT},
             "lower_mean_than_every_rival": {
-                "met": all(ours["mean"] < table[name]["mean"] for name in RIVALS)
+                "met": all(ours["mean"] < table[name]["mean"] for name in BASELINES)
             },
         },
     }

@@ -1,1 +1,1 @@
-"""Recommenders inside the control loop: nodes, OOM kills, waiting."""
+"""Recommenders inside the control loop: nodes, OOM kills, pending time."""

@@ -1,4 +1,4 @@
-"""The report on recommenders inside the loop: nodes against kills, verdicts, all means."""
+"""The report on recommenders in the control loop: nodes and OOM kills, verdicts, all means."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLUMNS = (
     ("eru.cpu", "CPU used of requested (%)", 100.0, 0),
     ("eru.memory", "memory used of requested (%)", 100.0, 0),
     ("resizes", "resizes", 1.0, 0),
-    ("sizing.memory_missed", "answers missed, memory (%)", 100.0, 1),
+    ("sizing.memory_missed", "recommendations missed, memory (%)", 100.0, 1),
 )
 
 
@@ -29,21 +29,21 @@ def make_page(report: Mapping[str, Any]) -> str:
     """Return the whole report as HTML."""
     blocks: list[pages.Block] = [
         pages.Paragraph(
-            "Requests are set while the cluster runs. Memory beyond the limit is an OOM kill and "
-            "the work begins again; CPU beyond the limit is throttled; nodes are ordered when pods "
-            "wait and given back when they are hardly requested. Memory limits equal requests and "
-            "CPU limits are twice the requests, in all ways. "
+            "Requests are set while the cluster runs. Memory above the limit is an OOM kill and "
+            "the work starts over; CPU above the limit is throttled; nodes are added when pods "
+            "are pending and removed when few of their resources are requested. Memory limits "
+            "equal requests and CPU limits are twice the requests, for all recommenders. "
             f"{len(report['seeds'])} seeds, each with other workloads; seeds are paired."
         ),
         pages.make_figure(
             tradeoff_chart(report["points"]),
-            "Node hours against OOM kills. Small: seeds; large: means. Lower left is better.",
+            "OOM kills over node hours. Small: seeds; large: means. Lower left is better.",
         ),
         verdicts.make(report["rows"], "seeds", thesis=False),
         pages.Paragraph(f"Verdicts: {report['rule']}."),
         *(_means(report["table"], name) for name in _scenarios(report["table"])),
     ]
-    return pages.render("Recommenders inside the loop", blocks)
+    return pages.render("Recommenders in the control loop", blocks)
 
 
 def _scenarios(rows: Sequence[Row]) -> list[str]:
@@ -51,12 +51,12 @@ def _scenarios(rows: Sequence[Row]) -> list[str]:
 
 
 def tradeoff_chart(points: Sequence[Row]) -> alt.TopLevelMixin:
-    """Return node hours against kills, one panel per scenario."""
-    ways = list(dict.fromkeys(row["way"] for row in points))
+    """Return OOM kills over node hours, one panel per scenario."""
+    variants = list(dict.fromkeys(row["way"] for row in points))
     colour = alt.Color(
         "way:N",
         title="requests by",
-        scale=alt.Scale(domain=ways, range=list(figures.PALETTE[: len(ways)])),
+        scale=alt.Scale(domain=variants, range=list(figures.PALETTE[: len(variants)])),
     )
     shape = alt.Shape("placing:N", title="placing")
     panels = []
@@ -76,8 +76,8 @@ def tradeoff_chart(points: Sequence[Row]) -> alt.TopLevelMixin:
             shape=shape,
         )
         panels.append(alt.layer(seeds, means).properties(title=name, width=330, height=280))
-    found: alt.TopLevelMixin = alt.hconcat(*panels)
-    return found
+    chart: alt.TopLevelMixin = alt.hconcat(*panels)
+    return chart
 
 
 def _means(rows: Sequence[Row], name: str) -> pages.PageTable:

@@ -1,8 +1,9 @@
-"""Two clusters whose requests are wrong: pipelines that come again, and services of all sizes.
+"""Two clusters with wrong requests: recurring pipelines, and services of all sizes.
 
-Every seed draws other workloads, so that replicates are clusters and not only other noise.
-Memory is limited to its request, CPU to twice its request, as all ways to size keep it: whatever
-is sized too small is killed and begins again, or is throttled. Nodes come and go as needed.
+Every seed draws other workloads, so replicates are different clusters, not only different noise.
+The memory limit is the request, the CPU limit is twice the request, and all recommenders keep that
+ratio: a container that is too small is OOM-killed and starts over, or is throttled. Nodes are added
+and removed on demand.
 """
 
 from __future__ import annotations
@@ -16,26 +17,25 @@ MIB: Final = 2**20
 _PIPELINES: Final = 16
 _SERVICES: Final = 36
 _MOST_NODES: Final = 60
-_DAY_H: Final = 8  # a short day, so that all of it is seen in a run that takes seconds
+_DAY_H: Final = 8  # a short day, so that a run of seconds covers it
 
 
 def make(name: str, seed: int) -> dict[str, Any]:
     """Return the scenario of one cluster."""
     rng = np.random.default_rng([seed, len(name)])
-    found = _pipelines(rng) if name == PIPELINES else _services(rng)
+    spec = _pipelines(rng) if name == PIPELINES else _services(rng)
     return {
         "apiVersion": "kubestow.io/v1alpha1",
         "kind": "Scenario",
         "metadata": {"name": f"sizing-loop-{name}"},
-        "spec": {"seed": seed, **found},
+        "spec": {"seed": seed, **spec},
     }
 
 
 def _pipelines(rng: np.random.Generator) -> dict[str, Any]:
-    """Return test pipelines as in Boettcher 2023: one template for all, whatever they use.
+    """Return test pipelines as in Boettcher 2023: one template for all, whatever their usage.
 
-    The template holds for the largest of them (Böttcher 2023, 5.1: requests are identical across
-    pods).
+    The template fits the largest of them (Böttcher 2023, 5.1: requests are identical across pods).
     """
     memory_mib = rng.lognormal(np.log(1500.0), 0.5, _PIPELINES)
     database_mib = rng.lognormal(np.log(3000.0), 0.3, _PIPELINES)
@@ -48,13 +48,13 @@ def _pipelines(rng: np.random.Generator) -> dict[str, Any]:
                 "name": f"pipeline-{index}",
                 "kind": "Pipeline",
                 "pod": {
-                    **_asks(4000, template[0]),
+                    **_resources(4000, template[0]),
                     "startup": {"mean": "30s", "jitter": "8s"},
                     "usage": {"memory": _memory(memory_mib[index], 0.04)},
                     "containers": [
                         {
                             "name": "database",
-                            **_asks(1000, template[1]),
+                            **_resources(1000, template[1]),
                             "usage": {
                                 "cpu": {"mean": f"{int(rng.uniform(50, 400))}m", "noise": 0.3},
                                 "memory": _memory(database_mib[index], 0.03),
@@ -77,22 +77,22 @@ def _pipelines(rng: np.random.Generator) -> dict[str, Any]:
 def _services(rng: np.random.Generator) -> dict[str, Any]:
     """Return long-running pods as in Schubert 2023, E1: half of the memory used, CPU below 20 %.
 
-    Requests of CPU have nothing to do with use; those of memory are a little to far above it.
+    CPU requests are independent of usage; memory requests exceed usage by a little to a lot.
     """
     memory_mib = np.minimum(rng.lognormal(np.log(700.0), 1.1, _SERVICES), 12_000.0)
     cpu_m = np.minimum(rng.lognormal(np.log(90.0), 1.0, _SERVICES), 1500.0)
     replicas = rng.integers(1, 5, _SERVICES)
-    asked_mib = memory_mib * np.maximum(rng.lognormal(np.log(1.9), 0.35, _SERVICES), 1.5)
-    asked_m = np.minimum(rng.lognormal(np.log(500.0), 0.9, _SERVICES), 6000.0)
-    # Nobody asks for less than is used: that would have been noticed.
-    asked_m = np.maximum(asked_m, 1.5 * cpu_m)
+    requested_mib = memory_mib * np.maximum(rng.lognormal(np.log(1.9), 0.35, _SERVICES), 1.5)
+    requested_m = np.minimum(rng.lognormal(np.log(500.0), 0.9, _SERVICES), 6000.0)
+    # No request is below usage: that would have been noticed.
+    requested_m = np.maximum(requested_m, 1.5 * cpu_m)
     workloads = [_daemon("network", 500, 1024, 120, 700), _daemon("storage", 300, 1024, 60, 600)]
     workloads += [
         {
             "name": f"service-{index}",
             "replicas": int(replicas[index]),
             "pod": {
-                **_asks(asked_m[index], asked_mib[index]),
+                **_resources(requested_m[index], requested_mib[index]),
                 "startup": {"mean": "30s", "jitter": "8s"},
                 "usage": {
                     "cpu": _rhythm(cpu_m[index] / 1000.0, 1.6, 0.3, rng),
@@ -127,7 +127,7 @@ def _cluster(cpu: str, memory: str, count: int, least: int) -> dict[str, Any]:
     }
 
 
-def _asks(cpu_m: float, memory_mib: float) -> dict[str, Any]:
+def _resources(cpu_m: float, memory_mib: float) -> dict[str, Any]:
     memory = f"{int(memory_mib)}Mi"
     return {
         "requests": {"cpu": f"{int(cpu_m)}m", "memory": memory},
@@ -140,7 +140,7 @@ def _memory(mean_mib: float, noise: float) -> dict[str, Any]:
 
 
 def _rhythm(mean: float, swing: float, noise: float, rng: np.random.Generator) -> dict[str, Any]:
-    """Return use with a day in it, whose peak comes at any hour."""
+    """Return usage with a daily cycle whose peak is at a random hour."""
     return {
         "pattern": "diurnal",
         "mean": round(float(mean), 6),
@@ -156,7 +156,7 @@ def _daemon(name: str, cpu_m: int, memory_mib: int, used_m: int, used_mib: int) 
         "name": name,
         "kind": "DaemonSet",
         "priority": 1000,
-        # The same in all ways, for it sets how small a node is.
+        # Not resized by any variant: its requests set the minimum size of a node.
         "sizing": {"recommender": "keep", "parameters": {}},
         "pod": {
             "requests": {"cpu": f"{cpu_m}m", "memory": f"{memory_mib}Mi"},

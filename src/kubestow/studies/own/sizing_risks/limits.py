@@ -1,9 +1,9 @@
 """Daily limits on Bitbrains: the protocol of the reference results of the data anchors.
 
-A limit is set once a day from the days before and holds for that day. Slack is what was limited and
-not used, as a share of what was limited, over all machine-days. The rule of VPA is run first, as a
-check of the protocol against the reference figures; then ``conformal`` is put beside it where it
-violates equally often.
+A limit is set once a day from the days before and applies to that day. Slack is the unused part of
+the limit, as a share of the limit, over all machine-days. The rule of VPA runs first, to check the
+protocol against the reference figures; then ``conformal`` is compared with it at an equal rate of
+violations.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ REFERENCE: Final = {
     "oracleMemorySlack": 0.759,
 }
 CLOSE: Final = 0.015
-# As VPA's least amounts, so that none of both gains by them.
+# The minimum amounts of VPA, so that neither gains by them.
 LEAST_CORES: Final = 0.025
 LEAST_BYTES: Final = 250.0 * 2**20
 THRIFT: Final = 0.5
-"""Chosen among 0, 0.3, 0.5, 0.7 and 1 on the half of the machines that is kept for tuning."""
+"""Chosen among 0, 0.3, 0.5, 0.7 and 1 on the half of the machines for tuning."""
 
 SHARES: Final = (0.02, 0.03, 0.05, 0.07, 0.09, 0.12, 0.16, 0.2)
 CPU_SHARES: Final = (0.01, 0.02, 0.04, 0.06, 0.09, 0.12, 0.16, 0.2, 0.3)
@@ -50,13 +50,13 @@ CPU_SHARES: Final = (0.01, 0.02, 0.04, 0.06, 0.09, 0.12, 0.16, 0.2, 0.3)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Days:
-    """What machines did, by machine and day; NaN where nothing was measured.
+    """Usage of machines, by machine and day; NaN where nothing was measured.
 
     Attributes:
-        pasts: What is known before each day.
-        after: The days themselves.
-        cpu_mean: Mean CPU use.
-        memory_mean: Mean memory use.
+        pasts: Usage before each day.
+        after: Usage of each day.
+        cpu_mean: Mean CPU usage.
+        memory_mean: Mean memory usage.
         cpu_peak: Largest CPU sample.
         memory_peak: Largest memory sample.
     """
@@ -71,15 +71,15 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class LimitedSeries:
-    """How limits did over all machine-days.
+    """Results of limits over all machine-days.
 
     Attributes:
-        cpu_slack: CPU limited and not used, as a share of what was limited.
+        cpu_slack: Unused share of the CPU limits.
         cpu_over: Share of CPU samples over the limit.
         cpu_days: Share of machine-days with any such sample.
-        memory_slack: As above.
-        memory_days: Share of machine-days whose memory went over the limit.
-        memory_sum: Sum of memory limits by the sum of the days' own peaks.
+        memory_slack: Unused share of the memory limits.
+        memory_days: Share of machine-days with memory above the limit.
+        memory_sum: Sum of memory limits / sum of the peaks of the days.
     """
 
     cpu_slack: float
@@ -91,7 +91,7 @@ class LimitedSeries:
 
 
 def cut(batch: Usage) -> Days:
-    """Return the days of a batch from the ninth on."""
+    """Return the days of a batch, from the ninth on."""
     points = round(DAY_S / batch.step_s)
     ends = [batch.points - points * left for left in range(batch.points // points - DAYS, 0, -1)]
     after = [batch.between(end, end + points) for end in ends]
@@ -106,29 +106,29 @@ def cut(batch: Usage) -> Days:
 
 
 def _mean(values: Floats) -> Floats:
-    seen = np.isfinite(values)
-    total = np.where(seen, values, 0.0).sum(axis=1)
-    counts = seen.sum(axis=1)
+    known = np.isfinite(values)
+    total = np.where(known, values, 0.0).sum(axis=1)
+    counts = known.sum(axis=1)
     return np.where(counts > 0, total / np.maximum(counts, 1), np.nan)
 
 
 def ask(days: Days, estimator: estimates.Estimator, length: int | None = DAYS) -> list[Any]:
-    """Return an estimator's answers before every day, from so many days; ``None`` for all."""
-    found = []
+    """Return estimates before every day, from ``length`` days of history (``None`` for all)."""
+    answers = []
     for past in days.pasts:
         points = past.points if length is None else round(length * DAY_S / past.step_s)
-        found.append(estimator.estimate(past.between(max(past.points - points, 0), past.points)))
-    return found
+        answers.append(estimator.estimate(past.between(max(past.points - points, 0), past.points)))
+    return answers
 
 
-def judge(days: Days, found: Sequence[estimates.Estimates]) -> LimitedSeries:
-    """Return how limits did."""
-    cpu = np.stack([one.cpu_cores for one in found], axis=1)
-    memory = np.stack([one.memory_bytes for one in found], axis=1)
+def evaluate(days: Days, answers: Sequence[estimates.Estimates]) -> LimitedSeries:
+    """Return the results of limits."""
+    cpu = np.stack([one.cpu_cores for one in answers], axis=1)
+    memory = np.stack([one.memory_bytes for one in answers], axis=1)
     over = np.stack(
         [
             (day.cpu_cores > one.cpu_cores[:, np.newaxis]).sum(axis=1)
-            for day, one in zip(days.after, found, strict=True)
+            for day, one in zip(days.after, answers, strict=True)
         ],
         axis=1,
     )
@@ -146,15 +146,15 @@ def judge(days: Days, found: Sequence[estimates.Estimates]) -> LimitedSeries:
 
 
 def check(days: Days) -> dict[str, float]:
-    """Return the figures of the reference results, by the rule of VPA and by an oracle."""
-    found = judge(days, ask(days, vpa.VpaEstimator()))
+    """Return the figures of the reference results, for the rule of VPA and for an oracle."""
+    result = evaluate(days, ask(days, vpa.VpaEstimator()))
     cpu, memory = np.isfinite(days.cpu_peak), np.isfinite(days.memory_peak)
     return {
-        "cpuSlack": found.cpu_slack,
-        "cpuOver": found.cpu_over,
-        "cpuDays": found.cpu_days,
-        "memorySlack": found.memory_slack,
-        "memoryDays": found.memory_days,
+        "cpuSlack": result.cpu_slack,
+        "cpuOver": result.cpu_over,
+        "cpuDays": result.cpu_days,
+        "memorySlack": result.memory_slack,
+        "memoryDays": result.memory_days,
         "oracleCpuSlack": float(1.0 - days.cpu_mean[cpu].sum() / days.cpu_peak[cpu].sum()),
         "oracleMemorySlack": float(
             1.0 - days.memory_mean[memory].sum() / days.memory_peak[memory].sum()
@@ -163,7 +163,7 @@ def check(days: Days) -> dict[str, float]:
 
 
 def make_conformal(share: float, thrift: float) -> conformal.Conformal:
-    """Return the estimator that is put beside the baselines."""
+    """Return the estimator that is compared with the baselines."""
     return conformal.Conformal(
         conformal.ConformalParameters(
             cpu_miss_probability=share,
@@ -175,12 +175,12 @@ def make_conformal(share: float, thrift: float) -> conformal.Conformal:
     )
 
 
-def compete(days: Days, watch: Callable[[str], None]) -> dict[str, dict[str, Any]]:
-    """Return how everybody did, by name and setting."""
-    found: dict[str, dict[str, Any]] = {
-        "vpa": {"0.15": judge(days, ask(days, vpa.VpaEstimator()))},
+def evaluate_all(days: Days, watch: Callable[[str], None]) -> dict[str, dict[str, Any]]:
+    """Return the results of all estimators, by name and setting."""
+    results: dict[str, dict[str, Any]] = {
+        "vpa": {"0.15": evaluate(days, ask(days, vpa.VpaEstimator()))},
         "percentile": {
-            f"{margin:g}": judge(days, ask(days, _percentile(margin)))
+            f"{margin:g}": evaluate(days, ask(days, _percentile(margin)))
             for margin in (0.0, 0.15, 0.3, 0.6, 1.0)
         },
     }
@@ -191,14 +191,14 @@ def compete(days: Days, watch: Callable[[str], None]) -> dict[str, dict[str, Any
         ("conformal, 8 days", 0.0, DAYS),
         ("conformal, 8 days, thrift", THRIFT, DAYS),
     ):
-        found[name] = {
-            f"{share:g}": judge(days, ask(days, make_conformal(share, thrift), length))
+        results[name] = {
+            f"{share:g}": evaluate(days, ask(days, make_conformal(share, thrift), length))
             for share in sorted({*SHARES, *CPU_SHARES})
         }
         watch(f"limits: {name}")
     return {
-        name: {setting: dataclasses.asdict(one) for setting, one in ways.items()}
-        for name, ways in found.items()
+        name: {setting: dataclasses.asdict(one) for setting, one in by_setting.items()}
+        for name, by_setting in results.items()
     }
 
 
@@ -209,18 +209,20 @@ def _percentile(margin: float) -> percentile.Percentile:
 
 
 def at_equal(
-    ways: Mapping[str, Mapping[str, float]], bad: str, good: str, wanted: float
+    settings: Mapping[str, Mapping[str, float]], bad: str, good: str, level: float
 ) -> float | None:
-    """Return a measure where another one has a wanted value; ``None`` outside the curve.
+    """Return one measure at a given value of another; ``None`` outside the curve.
 
     Args:
-        ways: Settings of one way.
-        bad: The measure that is made equal, on a logarithmic scale.
-        good: The measure that is read off.
-        wanted: At which value of the first.
+        settings: Measures of one estimator, by setting.
+        bad: The measure that is held equal, on a logarithmic scale.
+        good: The measure to interpolate.
+        level: Value of the first measure.
     """
-    points = sorted((way[bad], way[good]) for way in ways.values() if way[bad] > 0.0)
+    points = sorted(
+        (measured[bad], measured[good]) for measured in settings.values() if measured[bad] > 0.0
+    )
     xs, ys = [point[0] for point in points], [point[1] for point in points]
-    if not xs or not xs[0] <= wanted <= xs[-1]:
+    if not xs or not xs[0] <= level <= xs[-1]:
         return None
-    return float(np.interp(np.log(wanted), np.log(xs), ys))
+    return float(np.interp(np.log(level), np.log(xs), ys))

@@ -1,8 +1,8 @@
-"""Measures of sizing: how often an amount was missed, how much of it was not needed.
+"""Measures of sizing: how often an amount was exceeded, and how much of it was not needed.
 
-A way to size is a line: an offset and a slope per series and window, so that turning one knob (a
-margin, a number of deviations) gives its whole curve without asking it again. Two ways are compared
-where they miss equally often. Series are replicates: intervals come from drawing series again with
+An estimator is a line: an offset and a slope per series and window, so that one knob (a margin, a
+number of deviations) gives its whole curve without computing it again. Two estimators are compared
+where they miss equally often. Series are the replicates: intervals come from resampling series with
 all their windows.
 """
 
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from kubestow.model.arrays import Floats
 
 _DRAWS = 1000
-# Halvings of the knob's range: the share missed is a step function and needs no more.
+# Bisection steps over the range of the knob: the share missed is a step function.
 _HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrontierLine:
-    """A way to size.
+    """An estimator as a function of one knob.
 
     Attributes:
-        offset: What is given with the knob at 0, by series and window.
-        slope: What is given more per unit of the knob.
-        least: Nothing below this is given.
-        most: Largest setting of the knob that is looked at.
+        offset: Amount with the knob at 0, by series and window.
+        slope: Increase per unit of the knob.
+        least: Minimum amount.
+        most: Maximum setting of the knob.
     """
 
     offset: Floats
@@ -37,25 +37,25 @@ class FrontierLine:
     most: float
 
     def at(self, knob: float) -> Floats:
-        """Return amounts by series and window; NaN where it has no answer."""
+        """Return amounts by series and window; NaN where there is no estimate."""
         return np.maximum(self.offset + knob * self.slope, self.least)
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredWay:
-    """How a way did.
+class SizingMeasures:
+    """Measures of one estimator.
 
     Attributes:
         missed: Share of windows that needed more.
         missed_low: Lower end of its 95 % interval over series.
         missed_high: Upper end.
-        summed: What was given more than needed, as a share of what was needed, over all.
-        mean: The same by series, averaged over series; needs count at least as much as the least
-            amount, so that idle series do not count infinitely.
-        series: How many series.
-        windows: How many windows.
-        thirds: Share missed in the third of series whose needs vary least, in the middle one, and
-            in the one whose needs vary most.
+        summed: Surplus as a share of the need, summed over all series.
+        mean: The same by series, averaged over series; needs count at least as the minimum amount,
+            so that idle series have a finite weight.
+        series: Number of series.
+        windows: Number of windows.
+        thirds: Share missed in the third of series whose needs vary least, in the middle third,
+            and in the third whose needs vary most.
     """
 
     missed: float
@@ -69,18 +69,18 @@ class MeasuredWay:
 
 
 def known(needed: Floats, given: Floats) -> NDArray[np.bool_]:
-    """Return where both are known."""
+    """Return where both values are known."""
     return np.isfinite(needed) & np.isfinite(given)
 
 
-def measure(needed: Floats, given: Floats, least: float, seed: int) -> MeasuredWay:
-    """Return how a way did.
+def measure(needed: Floats, given: Floats, least: float, seed: int) -> SizingMeasures:
+    """Return the measures of given amounts.
 
     Args:
-        needed: By series and window; NaN if not known.
-        given: As above.
-        least: Needs below count as this in the mean over series.
-        seed: Of the intervals.
+        needed: Amounts needed, by series and window; NaN if unknown.
+        given: Amounts given, by series and window; NaN if unknown.
+        least: Lower bound of needs in the mean over series.
+        seed: Seed of the intervals.
     """
     here = known(needed, given)
     rows = here.any(axis=1)
@@ -93,7 +93,7 @@ def measure(needed: Floats, given: Floats, least: float, seed: int) -> MeasuredW
     drawn = draw(len(counts), seed)
     shares = (drawn @ missed) / (drawn @ counts)
     low, high = np.quantile(shares, [0.025, 0.975])
-    return MeasuredWay(
+    return SizingMeasures(
         float(missed.sum() / counts.sum()),
         float(low),
         float(high),
@@ -106,7 +106,7 @@ def measure(needed: Floats, given: Floats, least: float, seed: int) -> MeasuredW
 
 
 def split(needed: Floats, here: NDArray[np.bool_], missed: NDArray[np.int64]) -> tuple[float, ...]:
-    """Return the share missed by thirds of series, from calm to restless ones."""
+    """Return the share missed by thirds of series, by increasing variation."""
     counts = here.sum(axis=1)
     means = np.where(here, needed, 0.0).sum(axis=1) / counts
     squares = np.where(here, (needed - means[:, np.newaxis]) ** 2, 0.0).sum(axis=1) / counts
@@ -118,14 +118,14 @@ def split(needed: Floats, here: NDArray[np.bool_], missed: NDArray[np.int64]) ->
 def draw(count: int, seed: int) -> Floats:
     """Return how often each series is drawn, by draw and series."""
     rng = np.random.default_rng(seed)
-    found: Floats = rng.multinomial(count, np.full(count, 1.0 / count), size=_DRAWS).astype(
+    counts: Floats = rng.multinomial(count, np.full(count, 1.0 / count), size=_DRAWS).astype(
         np.float64
     )
-    return found
+    return counts
 
 
 def find_knob(needed: Floats, line: FrontierLine, missed: float) -> float | None:
-    """Return the smallest knob that misses at most a share; ``None`` if none within reach does."""
+    """Return the smallest knob that misses at most a share; ``None`` if none in range does."""
     here = known(needed, line.at(1.0))
     if not here.any() or _missed(needed, line.at(line.most), here) > missed:
         return None
@@ -144,7 +144,7 @@ def _missed(needed: Floats, given: Floats, here: NDArray[np.bool_]) -> float:
 
 
 def compare(needed: Floats, ours: Floats, theirs: Floats, seed: int) -> tuple[float, float, float]:
-    """Return what we give by what they give in sum, with the ends of its interval over series."""
+    """Return the ratio of summed amounts, ours / theirs, with its interval over series."""
     here = known(needed, ours) & np.isfinite(theirs)
     mine = np.where(here, ours, 0.0).sum(axis=1)
     other = np.where(here, theirs, 0.0).sum(axis=1)

@@ -1,4 +1,4 @@
-"""The report on stated miss probabilities: promised and measured, and frontiers of slack."""
+"""The report on stated miss probabilities: requested and measured, and slack frontiers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubestow.studies import verdicts
 
 Row = Mapping[str, Any]
 OURS: Final = "conformal"
-# A logarithmic axis has no place for nothing.
+# A logarithmic axis has no 0.
 _LEAST: Final = 4e-3
 
 
@@ -21,24 +21,24 @@ def make_page(report: Mapping[str, Any]) -> str:
     walks, limits = report["walks"], report["limits"]
     blocks: list[pages.Block] = [
         pages.Paragraph(
-            "A request is asked for that holds in the next window but for a stated share of cases. "
-            "Below: what share was missed in windows that were not known, on half of the series; "
-            "the other half was used to choose parameters. Baselines are shown with their margin "
-            "set in hindsight so that they miss as often."
+            "A recommended request should cover the next window except in a stated share of cases. "
+            "Below: the share of unseen windows that was missed, on half of the series; the other "
+            "half was used to choose parameters. The margin of each baseline is set in hindsight "
+            "so that it misses equally often."
         ),
-        pages.Heading("Asked for and measured"),
+        pages.Heading("Stated and measured"),
         pages.make_figure(
             promise_chart(walks),
-            "Measured share of missed windows by the asked one, with 95 % intervals over series. "
-            "On the line they are equal; the dashed line is one and a half times as much.",
+            "Measured over stated share of missed windows, with 95 % intervals over series. On the "
+            "solid line they are equal; the dashed line is 1.5 times as much.",
         ),
-        promise_table(walks, "The whole half of a set at once."),
-        promise_table(report["alone"], "Each series alone, with nothing but the built-in scores."),
+        promise_table(walks, "All series of the reported half together."),
+        promise_table(report["alone"], "Each series alone, with only the built-in scores."),
         pages.Heading("What it costs"),
         pages.make_figure(
             frontier_chart(walks),
-            "What is given beyond need, in sum, by the share of missed windows. Further down and "
-            "left is better. Baselines stand at the shares at which conformal stands.",
+            "Summed surplus over the share of missed windows. Lower left is better. Baselines are "
+            "set to the same shares as conformal.",
         ),
     ]
     if limits is not None:
@@ -46,8 +46,8 @@ def make_page(report: Mapping[str, Any]) -> str:
             pages.Heading("Daily limits on Bitbrains"),
             pages.make_figure(
                 limits_chart(limits),
-                "Summed memory limits (by the days' own peaks) by the share of machine-days over "
-                "the limit.",
+                "Summed memory limits (relative to the peaks of the days) over the share of "
+                "machine-days above the limit.",
             ),
             limits_table(limits),
         ]
@@ -63,11 +63,11 @@ def _panel(row: Row) -> str:
 
 
 def promise_chart(walks: Sequence[Row]) -> alt.TopLevelMixin:
-    """Return measured by asked shares."""
+    """Return measured over stated shares."""
     shown = [
         {
             "set": _panel(row),
-            "asked": row["asked"],
+            "stated": row["asked"],
             "missed": max(row["missed"], _LEAST),
             "low": max(row["missed_low"], _LEAST),
             "high": max(row["missed_high"], _LEAST),
@@ -77,14 +77,14 @@ def promise_chart(walks: Sequence[Row]) -> alt.TopLevelMixin:
     scale = alt.Scale(type="log", domain=[_LEAST, 0.4], nice=False)
     axis = alt.Axis(values=[0.005, 0.01, 0.02, 0.05, 0.1, 0.2], format="~%")
     base = alt.Chart(alt.InlineData(shown)).encode(
-        x=alt.X("asked:Q", title="asked for", scale=scale, axis=axis),
+        x=alt.X("stated:Q", title="stated", scale=scale, axis=axis),
         color=alt.Color(
             "set:N", title=None, scale=alt.Scale(range=[*figures.PALETTE, figures.INK])
         ),
     )
     points = base.mark_line(point=True).encode(
         y=alt.Y("missed:Q", title="measured", scale=scale, axis=axis),
-        tooltip=["set:N", "asked:Q", "missed:Q"],
+        tooltip=["set:N", "stated:Q", "missed:Q"],
     )
     bars = base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
     lines = [
@@ -93,14 +93,14 @@ def promise_chart(walks: Sequence[Row]) -> alt.TopLevelMixin:
         .encode(x="x:Q", y="y:Q")
         for times, dash in ((1.0, [1, 0]), (1.5, [5, 4]))
     ]
-    found: alt.TopLevelMixin = alt.layer(*lines, bars, points).properties(width=520, height=380)
-    return found
+    chart: alt.TopLevelMixin = alt.layer(*lines, bars, points).properties(width=520, height=380)
+    return chart
 
 
 def promise_table(walks: Sequence[Row], caption: str) -> pages.PageTable:
     """Return every point with its interval and slack."""
     head = [
-        "set", "asked", "missed", "95 %", "ratio", "calm, usual, restless third", "slack, summed",
+        "set", "stated", "missed", "95 %", "ratio", "by variation: low, mid, high", "slack, summed",
         "slack, mean", "windows",
     ]  # fmt: skip
     shown, marks = [], {}
@@ -124,17 +124,17 @@ def promise_table(walks: Sequence[Row], caption: str) -> pages.PageTable:
 
 
 def frontier_chart(walks: Sequence[Row]) -> alt.TopLevelMixin:
-    """Return slack by missed windows, one panel per set and resource."""
+    """Return slack over missed windows, one panel per set and resource."""
     shown: list[dict[str, Any]] = []
     for row in walks:
-        shared = {"set": _panel(row), "asked": row["asked"]}
+        shared = {"set": _panel(row), "stated": row["asked"]}
         mine = {"missed": max(row["missed"], _LEAST), "given": 1.0 + row["summed"]}
-        shown.append({**shared, **mine, "way": OURS})
+        shown.append({**shared, **mine, "variant": OURS})
         shown += [
-            {**shared, "missed": mine["missed"], "given": 1.0 + other["summed"], "way": name}
+            {**shared, "missed": mine["missed"], "given": 1.0 + other["summed"], "variant": name}
             for name, other in row["baselines"].items()
         ]
-    names = [OURS, *dict.fromkeys(row["way"] for row in shown if row["way"] != OURS)]
+    names = [OURS, *dict.fromkeys(row["variant"] for row in shown if row["variant"] != OURS)]
     colours = [figures.INK, *figures.PALETTE]
     base = alt.Chart(alt.InlineData(shown)).encode(
         x=alt.X(
@@ -142,27 +142,27 @@ def frontier_chart(walks: Sequence[Row]) -> alt.TopLevelMixin:
             axis=alt.Axis(format="~%", values=[0.005, 0.01, 0.02, 0.05, 0.1, 0.2]),
         ),
         y=alt.Y(
-            "given:Q", title="given by needed", scale=alt.Scale(type="log", nice=False, padding=8)
+            "given:Q", title="given / needed", scale=alt.Scale(type="log", nice=False, padding=8)
         ),
         color=alt.Color(
-            "way:N", title=None, scale=alt.Scale(domain=names, range=colours[: len(names)])
+            "variant:N", title=None, scale=alt.Scale(domain=names, range=colours[: len(names)])
         ),
-        tooltip=["way:N", "asked:Q", "missed:Q", "given:Q"],
+        tooltip=["variant:N", "stated:Q", "missed:Q", "given:Q"],
     )  # fmt: skip
     both = alt.layer(base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=35))
     faceted = both.properties(width=330, height=220).facet(
         alt.Facet("set:N", title=None), columns=2
     )
-    found: alt.TopLevelMixin = faceted.resolve_scale(x="independent", y="independent")
-    return found
+    chart: alt.TopLevelMixin = faceted.resolve_scale(x="independent", y="independent")
+    return chart
 
 
 def limits_chart(limits: Row) -> alt.TopLevelMixin:
-    """Return summed memory limits by violations."""
+    """Return summed memory limits over violations."""
     shown = [
-        {"way": name, "over": max(one["memory_days"], _LEAST), "given": one["memory_sum"]}
-        for name, ways in limits["ways"].items()
-        for one in ways.values()
+        {"variant": name, "over": max(one["memory_days"], _LEAST), "given": one["memory_sum"]}
+        for name, settings in limits["ways"].items()
+        for one in settings.values()
     ]
     base = alt.Chart(alt.InlineData(shown)).encode(
         x=alt.X(
@@ -170,18 +170,18 @@ def limits_chart(limits: Row) -> alt.TopLevelMixin:
             scale=alt.Scale(type="log", nice=False, padding=8),
             axis=alt.Axis(format="~%", values=[0.01, 0.02, 0.05, 0.1, 0.2]),
         ),
-        y=alt.Y("given:Q", title="limits by peaks", scale=alt.Scale(zero=False)),
-        color=alt.Color("way:N", title=None, scale=alt.Scale(range=list(figures.PALETTE))),
-        tooltip=["way:N", "over:Q", "given:Q"],
+        y=alt.Y("given:Q", title="limits / peaks", scale=alt.Scale(zero=False)),
+        color=alt.Color("variant:N", title=None, scale=alt.Scale(range=list(figures.PALETTE))),
+        tooltip=["variant:N", "over:Q", "given:Q"],
     )  # fmt: skip
-    found: alt.TopLevelMixin = alt.layer(
+    chart: alt.TopLevelMixin = alt.layer(
         base.mark_line(), base.mark_point(filled=True, size=45)
     ).properties(width=560, height=320)
-    return found
+    return chart
 
 
 def limits_table(limits: Row) -> pages.PageTable:
-    """Return all ways and settings of the daily limits."""
+    """Return all estimators and settings of the daily limits."""
     shown = [
         [
             name,
@@ -193,11 +193,11 @@ def limits_table(limits: Row) -> pages.PageTable:
             f"{one['memory_days']:.2%}",
             f"{one['memory_sum']:.3f}",
         ]
-        for name, ways in limits["ways"].items()
-        for setting, one in ways.items()
+        for name, settings in limits["ways"].items()
+        for setting, one in settings.items()
     ]
     head = [
-        "way", "setting", "CPU slack", "samples over", "days over", "memory slack", "days over",
-        "limits by peaks",
+        "estimator", "setting", "CPU slack", "samples over", "days over", "memory slack",
+        "days over", "limits / peaks",
     ]  # fmt: skip
-    return pages.PageTable(head, shown, caption="All ways on the reported half.", folded=True)
+    return pages.PageTable(head, shown, caption="All estimators on the reported half.", folded=True)

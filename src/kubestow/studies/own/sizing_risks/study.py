@@ -1,12 +1,12 @@
 """Does the stated miss probability of ``conformal`` hold, and what does it cost?
 
-Part one walks through six public sets of usage series, window by window (``sizing_risk_walks``):
-the share of windows that needed more than was given, beside the share that was asked for, and what
-was given too much, beside what baselines give when their margin is set, in hindsight, so that they
-miss equally often. Part two is the protocol of daily limits on Bitbrains (``sizing_risk_limits``).
+Part one walks through six public sets of usage series, window by window (``walks``). It compares
+the share of windows that needed more than was given with the stated share, and the surplus with
+that of baselines whose margin is set, in hindsight, so that they miss equally often. Part two is
+the protocol of daily limits on Bitbrains (``limits``).
 
-Series fall into two halves by a hash of their names. Parameters, rules and the built-in scores of
-``conformal`` were chosen on one; only the other is reported on.
+Series are split into two halves by a hash of their names. Parameters, rules and the built-in scores
+of ``conformal`` were chosen on one; only the other is reported.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
         batch = read(folder, family, quick=options.quick)
         walks += measure(family, sizing_risks_walks.walk(batch, family, SHARES), options.seed)
         alone += measure_alone(family, batch, options.sample(60, 5), options.seed)
-        progress.tell(family.name)
+        progress.advance(family.name)
     limits = None
     if (folder / "bitbrains_rnd").is_dir():
         limits = measure_limits(folder, quick=options.quick, progress=progress)
@@ -70,13 +70,13 @@ class _Progress:
     def __init__(self, total: int, watch: Progress) -> None:
         self._total, self._watch, self._done = total, watch, 0
 
-    def tell(self, name: str) -> None:
+    def advance(self, name: str) -> None:
         self._done += 1
         self._watch(min(self._done, self._total), self._total, name)
 
 
 def read(folder: Path, family: Family, *, quick: bool) -> Usage:
-    """Return the half of a family that is reported on; a small part of it to be quick."""
+    """Return the reported half of a family; a small part of it if ``quick``."""
     batch = usage_batches.choose(usage_batches.READERS[family.name](folder), REPORTED)
     return shorten(batch, family.window_s) if quick else batch
 
@@ -88,8 +88,8 @@ def shorten(batch: Usage, window_s: float) -> Usage:
 
 
 def measure(family: Family, walk: sizing_risks_walks.Walk, seed: int) -> list[dict[str, Any]]:
-    """Return the points of all ways, and how ``conformal`` stands beside each baseline."""
-    found = []
+    """Return the measures of ``conformal``, and its comparison with each baseline."""
+    rows = []
     for resource in family.resources:
         needed, least = walk.needed[resource], sizing_risks_walks.LEAST[resource]
         for asked, given in walk.ours[resource].items():
@@ -101,7 +101,7 @@ def measure(family: Family, walk: sizing_risks_walks.Walk, seed: int) -> list[di
             for name, line in walk.baselines[resource].items():
                 knob = measures.find_knob(needed, line, mine.missed)
                 if knob is not None:
-                    row["baselines"][name] = _beside(needed, given, line, knob, (least, seed))
+                    row["baselines"][name] = _compare(needed, given, line, knob, (least, seed))
             row["defaults"] = {
                 name: dataclasses.asdict(
                     measures.measure(
@@ -113,12 +113,12 @@ def measure(family: Family, walk: sizing_risks_walks.Walk, seed: int) -> list[di
                 )
                 for name, knobs in sizing_risks_walks.DEFAULTS.items()
             }
-            found.append(row)
-    return found
+            rows.append(row)
+    return rows
 
 
 def measure_alone(family: Family, batch: Usage, series: int, seed: int) -> list[dict[str, Any]]:
-    """Return how ``conformal`` does on single series, without a fleet to learn from."""
+    """Return the measures of ``conformal`` on single series, without a fleet to learn from."""
     needed, given = sizing_risks_walks.walk_alone(batch, family, ASKED, series)
     return [
         {
@@ -134,7 +134,7 @@ def measure_alone(family: Family, batch: Usage, series: int, seed: int) -> list[
     ]  # fmt: skip
 
 
-def _beside(
+def _compare(
     needed: arrays.Floats,
     given: arrays.Floats,
     line: measures.FrontierLine,
@@ -152,20 +152,20 @@ def _beside(
 
 
 def measure_limits(folder: Path, *, quick: bool, progress: _Progress) -> dict[str, Any]:
-    """Return the protocol of daily limits: the check on all machines, ways on the reported half."""
+    """Run daily limits: the check on all machines, all estimators on the reported half."""
     whole = usage_batches.read_bitbrains(folder)
     half = usage_batches.choose(whole, REPORTED)
     if quick:
         whole, half = (shorten(one, sizing_risks_limits.DAY_S) for one in (whole, half))
     checked = sizing_risks_limits.check(sizing_risks_limits.cut(whole))
-    progress.tell("limits: check")
+    progress.advance("limits: check")
     days = sizing_risks_limits.cut(half)
     return {
         "check": checked,
         "reference": sizing_risks_limits.REFERENCE,
         "machines": len(half.containers),
         "checkedMachines": len(whole.containers),
-        "ways": sizing_risks_limits.compete(days, progress.tell),
+        "ways": sizing_risks_limits.evaluate_all(days, progress.advance),
     }
 
 
@@ -174,7 +174,7 @@ def make_report(
     alone: Sequence[Mapping[str, Any]],
     limits: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return what goes into results.json."""
+    """Return the content of results.json."""
     rows = [holds_row(row, "") for row in walks if row["asked"] in ASKED]
     rows += [holds_row(row, " (each series alone)") for row in alone]
     rows += [
@@ -198,7 +198,7 @@ def make_report(
 
 
 def holds_row(row: Mapping[str, Any], how: str) -> dict[str, Any]:
-    """Return whether the asked probability holds."""
+    """Return whether the stated probability holds."""
     ratio = row["missed"] / row["asked"]
     return {
         "statement": f"{row['resource']} of {row['family']}: misses when {row['asked']:.0%} was "
@@ -214,7 +214,7 @@ def holds_row(row: Mapping[str, Any], how: str) -> dict[str, Any]:
 
 
 def slack_row(row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return what is given in sum beside a baseline that misses equally often."""
+    """Return the summed amount relative to a baseline that misses equally often."""
     other = row["baselines"][name]
     return {
         "statement": f"{row['resource']} of {row['family']}: given in sum by {name}'s at "
@@ -231,13 +231,13 @@ def slack_row(row: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def check_row(limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return whether the protocol gives the reference figures."""
-    found, reference = limits["check"], limits["reference"]
-    furthest = max(abs(found[key] - value) for key, value in reference.items())
+    """Return whether the protocol reproduces the reference figures."""
+    measured, reference = limits["check"], limits["reference"]
+    furthest = max(abs(measured[key] - value) for key, value in reference.items())
     return {
         "statement": "daily limits on bitbrains_rnd: protocol by the rule of VPA and an oracle",
         "thesis": ", ".join(f"{key} {value:.1%}" for key, value in reference.items()),
-        "found": ", ".join(f"{key} {found[key]:.1%}" for key in reference),
+        "found": ", ".join(f"{key} {measured[key]:.1%}" for key in reference),
         "n": limits["checkedMachines"],
         "verdict": "reproduced" if furthest <= sizing_risks_limits.CLOSE else "not reproduced",
         "rule": RULES["check"],
@@ -245,13 +245,13 @@ def check_row(limits: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def memory_row(limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how much lower memory limits are at VPA's violations."""
-    ways = limits["ways"]
-    base = ways["vpa"]["0.15"]
+    """Return how much lower memory limits are at the violation rate of VPA."""
+    estimators = limits["ways"]
+    base = estimators["vpa"]["0.15"]
     texts, savings = [], {}
-    for name in (way for way in ways if way.startswith("conformal")):
+    for name in (one for one in estimators if one.startswith("conformal")):
         there = sizing_risks_limits.at_equal(
-            ways[name], "memory_days", "memory_sum", base["memory_days"]
+            estimators[name], "memory_days", "memory_sum", base["memory_days"]
         )
         if there is not None:
             savings[name] = 1.0 - there / base["memory_sum"]
@@ -270,12 +270,14 @@ def memory_row(limits: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cpu_row(limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return CPU slack at the samples over the limit of the 95th percentile and 15 %."""
-    ways = limits["ways"]
-    base = ways["percentile"]["0.15"]
+    """Return CPU slack at the rate of samples over the limit of the 95th percentile + 15 %."""
+    estimators = limits["ways"]
+    base = estimators["percentile"]["0.15"]
     texts, slacks = [], {}
-    for name in (way for way in ways if way.startswith("conformal")):
-        there = sizing_risks_limits.at_equal(ways[name], "cpu_over", "cpu_slack", base["cpu_over"])
+    for name in (one for one in estimators if one.startswith("conformal")):
+        there = sizing_risks_limits.at_equal(
+            estimators[name], "cpu_over", "cpu_slack", base["cpu_over"]
+        )
         if there is not None:
             slacks[name] = there
             texts.append(f"{name} {there:.1%}")

@@ -1,8 +1,8 @@
-"""Walks through public usage series: what each way to size would have given, window by window.
+"""Walks through public usage series: the amounts of each estimator, window by window.
 
-Every way sees the same past. Baselines are asked without their margins, floors and rounding; those
-become the knob and the floor of a ``Line``, so that each baseline is a curve with its own default
-on it.
+All estimators see the same history. Baselines run without their margins, floors and rounding; these
+become the knob and the floor of a ``FrontierLine``, so that each baseline is a curve that contains
+its default setting.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ VPA, KRR, PERCENTILE, SIGMA = "vpa", "krr-simple", "percentile", "level-sigma"
 SPANS: Final = (2, 8)
 BASELINES: Final = (VPA, KRR, PERCENTILE, SIGMA, *(f"max-of-{span}" for span in SPANS))
 _DAY_S: Final = 86_400.0
-# How long each baseline looks back: VPA and krr as upstream has it, the others as VPA.
+# History of each baseline: VPA and krr as upstream, the others as VPA.
 _HISTORY_S: Final = {KRR: 14 * _DAY_S}
 _USUAL_S: Final = 8 * _DAY_S
-# Floors: upstream's for VPA and krr, krr's for those that have none of their own.
+# Floors: upstream for VPA and krr; those of krr for baselines without a floor.
 _FLOORS: Final = {
     VPA: {CPU: 0.025, MEMORY: 250.0 * 2**20},
 }
@@ -51,7 +51,7 @@ class Family:
     Attributes:
         name: Its folder.
         window_s: Length of a window.
-        resources: What it has.
+        resources: Resources that it has.
     """
 
     name: str
@@ -68,18 +68,18 @@ FAMILIES: Final = (
     Family("crane_dsp", _DAY_S, (CPU,)),
 )
 FIRST: Final = 8
-"""So many windows are seen before the first one is judged."""
+"""Number of windows of history before the first evaluated window."""
 
 ALONE_WINDOWS: Final = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Walk:
-    """What came and what would have been given; by resource, then by series and window.
+    """Amounts needed and given, by resource, then by series and window.
 
     Attributes:
-        needed: What the windows needed.
-        ours: What ``conformal`` gave, by asked share.
+        needed: Amounts that the windows needed.
+        ours: Amounts of ``conformal``, by stated share.
         baselines: The baselines, by name.
     """
 
@@ -89,7 +89,7 @@ class Walk:
 
 
 def walk(batch: Usage, family: Family, shares: Sequence[float]) -> Walk:
-    """Ask everybody at every window from the eighth on."""
+    """Run all estimators at every window after the first eight."""
     window = round(family.window_s / batch.step_s)
     settings = conformal.ConformalParameters(window_s=family.window_s)
     needed = {
@@ -100,22 +100,22 @@ def walk(batch: Usage, family: Family, shares: Sequence[float]) -> Walk:
     pasts = [batch.until(batch.points - window * left) for left in range(count, 0, -1)]
     ours: dict[str, dict[float, Floats]] = {CPU: {}, MEMORY: {}}
     for share in shares:
-        asked = dataclasses.replace(
+        parameters = dataclasses.replace(
             settings, cpu_miss_probability=share, memory_miss_probability=share
         )
-        found = [conformal.Conformal(asked).estimate(past) for past in pasts]
-        ours[CPU][share], ours[MEMORY][share] = stack(found)
+        answers = [conformal.Conformal(parameters).estimate(past) for past in pasts]
+        ours[CPU][share], ours[MEMORY][share] = stack(answers)
     return Walk(needed, ours, ask_baselines(pasts, window))
 
 
 def walk_alone(
     batch: Usage, family: Family, shares: Sequence[float], series: int
 ) -> tuple[dict[str, Floats], dict[str, dict[float, Floats]]]:
-    """Ask ``conformal`` about some series, each as if it were the only one.
+    """Run ``conformal`` on some series, each on its own.
 
     Returns:
-        What was needed by resource, and what was given by resource and share; some dozen windows
-        of every series, evenly spread.
+        Amounts needed by resource, and amounts given by resource and share; about a dozen windows
+        of every series, evenly spaced.
     """
     window = round(family.window_s / batch.step_s)
     settings = conformal.ConformalParameters(window_s=family.window_s)
@@ -128,31 +128,31 @@ def walk_alone(
     places = np.arange(FIRST, windows, max((windows - FIRST) // ALONE_WINDOWS, 1))
     given: dict[str, dict[float, Floats]] = {CPU: {}, MEMORY: {}}
     for share in shares:
-        asked = dataclasses.replace(
+        parameters = dataclasses.replace(
             settings, cpu_miss_probability=share, memory_miss_probability=share
         )
-        found = []
+        answers = []
         for place in places.tolist():
             past = some.until(some.points - window * (windows - place))
             each = [
-                conformal.Conformal(asked).estimate(past.of(row, row + 1))
+                conformal.Conformal(parameters).estimate(past.of(row, row + 1))
                 for row in range(len(some.containers))
             ]
-            found.append(join(each))
-        given[CPU][share], given[MEMORY][share] = stack(found)
+            answers.append(join(each))
+        given[CPU][share], given[MEMORY][share] = stack(answers)
     return {resource: values[:, places] for resource, values in needed.items()}, given
 
 
-def join(found: Sequence[estimates.Estimates]) -> estimates.Estimates:
-    """Return the answers about single series as one about all of them."""
+def join(parts: Sequence[estimates.Estimates]) -> estimates.Estimates:
+    """Join the estimates of single series."""
     return estimates.exact(
-        np.concatenate([one.cpu_cores for one in found]),
-        np.concatenate([one.memory_bytes for one in found]),
+        np.concatenate([one.cpu_cores for one in parts]),
+        np.concatenate([one.memory_bytes for one in parts]),
     )
 
 
 def ask_baselines(pasts: Sequence[Usage], window: int) -> dict[str, dict[str, FrontierLine]]:
-    """Return the baselines' lines, by resource and name."""
+    """Return the lines of the baselines, by resource and name."""
     plain: dict[str, estimates.Estimator] = {
         VPA: vpa.VpaEstimator(
             VpaParameters(margin=0.0, pod_min_cpu_m=0.0, pod_min_memory_mib=0.0)
@@ -190,7 +190,7 @@ DEFAULTS: Final = {
     PERCENTILE: {CPU: 1.15, MEMORY: 1.15},
     SIGMA: {CPU: 2.0, MEMORY: 3.0},
 }
-"""Where each baseline stands on its own curve."""
+"""Default knob of each baseline."""
 
 
 def _sigmas(count: float) -> level_sigma.LevelSigma:
@@ -200,25 +200,25 @@ def _sigmas(count: float) -> level_sigma.LevelSigma:
 def ask(
     pasts: Sequence[Usage], name: str, estimator: estimates.Estimator
 ) -> list[estimates.Estimates]:
-    """Return the answers to every past, cut to how long a baseline looks back."""
-    found = []
+    """Return the estimates at every point in time, from the history length of the baseline."""
+    answers = []
     for past in pasts:
         points = round(_HISTORY_S.get(name, _USUAL_S) / past.step_s)
-        found.append(estimator.estimate(past.between(max(past.points - points, 0), past.points)))
-    return found
+        answers.append(estimator.estimate(past.between(max(past.points - points, 0), past.points)))
+    return answers
 
 
 def largest(past: Usage, resource: str, window: int, span: int) -> Floats:
-    """Return the largest need of the last windows, by series."""
+    """Return the largest need of the last ``span`` windows, by series."""
     cut = past.between(max(past.points - window * span, 0), past.points)
     settings = conformal.ConformalParameters(window_s=window * past.step_s)
     measure = conformal.measure_cpu if resource == CPU else conformal.measure_memory
     return window_statistics.largest(measure(cut, settings))
 
 
-def stack(found: Sequence[estimates.Estimates]) -> tuple[Floats, Floats]:
+def stack(answers: Sequence[estimates.Estimates]) -> tuple[Floats, Floats]:
     """Return CPU and memory by series and window."""
     return (
-        np.stack([one.cpu_cores for one in found], axis=1),
-        np.stack([one.memory_bytes for one in found], axis=1),
+        np.stack([one.cpu_cores for one in answers], axis=1),
+        np.stack([one.memory_bytes for one in answers], axis=1),
     )

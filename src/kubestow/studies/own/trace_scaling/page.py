@@ -1,4 +1,4 @@
-"""The report on real request traces: curves of overloaded requests against cost, and verdicts."""
+"""The report on real request traces: curves of overloaded requests over cost, verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubestow.reports import figures, pages
 from kubestow.studies import tradeoffs, verdicts
 
 Row = dict[str, Any]
-# A logarithmic axis has no place for nothing.
+# A logarithmic axis has no 0.
 _LEAST = 1e-4
 
 
@@ -25,12 +25,12 @@ def make_page(report: dict[str, Any]) -> str:
     """Return the whole report as HTML."""
     blocks: list[pages.Block] = [
         pages.Paragraph(
-            "Real request traces, replayed through the simulator: a replica can do a 28th of the "
-            "99th percentile of the load, a pod takes 60 s to start. One point per target "
-            "utilisation; further down and left is better. `perfect` knows the coming minutes."
+            "Real request traces, replayed in the simulator. A replica serves 1/28 of the 99th "
+            "percentile of the load; a pod takes 60 s to start. One point per target utilisation; "
+            "lower left is better. `perfect` knows the coming minutes."
         ),
         pages.make_figure(
-            curve_chart(report["points"]), "Overloaded requests against mean pods, by trace."
+            curve_chart(report["points"]), "Overloaded requests over mean pods, by trace."
         ),
         verdicts.make(report["rows"], "blocks", thesis=False),
         points_table(report["points"]),
@@ -52,8 +52,8 @@ def curve_chart(points: Sequence[Row]) -> alt.TopLevelMixin:
     faceted = both.properties(width=330, height=210).facet(
         alt.Facet("trace:N", title=None), columns=2
     )
-    found: alt.TopLevelMixin = faceted.resolve_scale(x="independent", y="independent")
-    return found
+    chart: alt.TopLevelMixin = faceted.resolve_scale(x="independent", y="independent")
+    return chart
 
 
 def points_table(points: Sequence[Row]) -> pages.PageTable:
@@ -70,5 +70,5 @@ def points_table(points: Sequence[Row]) -> pages.PageTable:
         ]
         for p in points
     ]
-    head = ["trace", "way", "target", "pods", "overloaded", "by hpa", "95 %"]
+    head = ["trace", "scaler", "target", "pods", "overloaded", "ratio to hpa", "95 %"]
     return pages.PageTable(head, shown, caption="All points.", folded=True)

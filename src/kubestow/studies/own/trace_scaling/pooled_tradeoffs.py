@@ -1,8 +1,8 @@
-"""Curves over a whole period, with intervals by drawing its blocks again.
+"""Trade-off curves over a whole period, with intervals from resampling its blocks.
 
-Where replicates are blocks of one and the same period, a ratio per block says little: in most of
-them hardly anything is wrong. Here cost and badness are means over all blocks, the ratio is of
-these, and its interval comes from drawing blocks with replacement, the same ones for both curves.
+Where replicates are blocks of one period, a ratio per block says little: most blocks have hardly
+any overload. Here cost and badness are means over all blocks, the ratio is of these means, and its
+interval comes from drawing blocks with replacement, the same for both curves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kubestow.model.arrays import Floats
 from kubestow.studies import tradeoffs
 from kubestow.studies.tradeoffs import Point, TradeoffCurve
 
-# Enough that the ends of a 95 % interval move by less than they are printed with.
+# Enough that the ends of a 95 % interval are stable to the printed digits.
 _DRAWS = 2000
 _SEED = 1
 
@@ -29,20 +29,20 @@ def pool(curve: TradeoffCurve, blocks: NDArray[np.int64]) -> TradeoffCurve:
 
 
 def compare(curve: TradeoffCurve, baseline: TradeoffCurve, floor: float) -> list[Point]:
-    """Return each target of a way beside the baseline at the same cost."""
-    found, drawn = _ratios(curve, baseline, floor)
+    """Return each target of a scaler with its ratio to the baseline at the same cost."""
+    ratios, drawn = _ratios(curve, baseline, floor)
     whole = pool(curve, np.arange(curve.cost.shape[1]))
     points = []
     for row, target in enumerate(curve.targets):
         low, high = _interval(drawn[:, row])
-        ratio = None if np.isnan(found[row]) else float(found[row])
+        ratio = None if np.isnan(ratios[row]) else float(ratios[row])
         badness = float(whole.badness[row, 0])
         points.append(
             Point(
                 target=float(target),
                 cost=float(whole.cost[row, 0]),
                 badness=badness,
-                # The ratio is badness by the baseline's, so the baseline's is badness by the ratio.
+                # ratio = badness / baseline badness, so baseline badness = badness / ratio.
                 baseline=None if ratio is None else max(badness, floor) / ratio,
                 ratio=ratio,
                 low=low,
@@ -56,31 +56,31 @@ def overall(
     curve: TradeoffCurve, baseline: TradeoffCurve, floor: float
 ) -> tuple[float | None, float | None, float | None]:
     """Return the geometric mean of the ratios over targets, and its 95 % interval."""
-    found, drawn = _ratios(curve, baseline, floor)
-    known = np.isfinite(found)
+    ratios, drawn = _ratios(curve, baseline, floor)
+    known = np.isfinite(ratios)
     if not known.any():
         return None, None, None
     means = np.array([_mean(row) for row in drawn])
-    return (_mean(found), *_interval(means))
+    return (_mean(ratios), *_interval(means))
 
 
 def ratio_at(
     curve: TradeoffCurve, baseline: TradeoffCurve, costs: Floats, floor: float
 ) -> tuple[float | None, float | None, float | None]:
-    """Return badness by the baseline's at given costs, as geometric mean with its interval.
+    """Return badness / baseline badness at given costs, as geometric mean with its interval.
 
     Args:
-        curve: One curve, by target and block.
-        baseline: The other.
-        costs: At which costs, by row and block; rows where a curve has no such cost are left out.
-        floor: Badness below this counts as this.
+        curve: The curve, by target and block.
+        baseline: The baseline, by target and block.
+        costs: Costs by row and block; rows outside a curve are left out.
+        floor: Lower bound of badness.
     """
     count = curve.cost.shape[1]
-    found = _mean(_ratio_at(curve, baseline, costs, floor, np.arange(count)))
-    if np.isnan(found):
+    ratio = _mean(_ratio_at(curve, baseline, costs, floor, np.arange(count)))
+    if np.isnan(ratio):
         return None, None, None
     drawn = [_mean(_ratio_at(curve, baseline, costs, floor, rows)) for rows in _draw(count)]
-    return (found, *_interval(np.array(drawn)))
+    return (ratio, *_interval(np.array(drawn)))
 
 
 def _ratio_at(
@@ -91,12 +91,12 @@ def _ratio_at(
     blocks: NDArray[np.int64],
 ) -> Floats:
     ours, theirs = pool(curve, blocks), pool(baseline, blocks)
-    wanted = costs[:, blocks].mean(axis=1)
+    means = costs[:, blocks].mean(axis=1)
     return np.array(
         [
             tradeoffs.interpolate(ours, 0, float(cost), floor)
             / tradeoffs.interpolate(theirs, 0, float(cost), floor)
-            for cost in wanted
+            for cost in means
         ]
     )
 
@@ -105,17 +105,17 @@ def _ratios(curve: TradeoffCurve, baseline: TradeoffCurve, floor: float) -> tupl
     """Return the ratio by target, and those of the draws, by draw and target."""
     count = curve.cost.shape[1]
     whole = np.arange(count)
-    found = tradeoffs.ratios(pool(curve, whole), pool(baseline, whole), floor)[:, 0]
+    ratios = tradeoffs.ratios(pool(curve, whole), pool(baseline, whole), floor)[:, 0]
     drawn = [
         tradeoffs.ratios(pool(curve, rows), pool(baseline, rows), floor)[:, 0]
         for rows in _draw(count)
     ]
-    return found, np.array(drawn)
+    return ratios, np.array(drawn)
 
 
 def _draw(count: int) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = np.random.default_rng(_SEED).integers(0, count, (_DRAWS, count))
-    return found
+    draws: NDArray[np.int64] = np.random.default_rng(_SEED).integers(0, count, (_DRAWS, count))
+    return draws
 
 
 def _mean(ratios: Floats) -> float:
@@ -125,7 +125,7 @@ def _mean(ratios: Floats) -> float:
 
 def _interval(values: Floats) -> tuple[float | None, float | None]:
     known = values[np.isfinite(values)]
-    # Half of the draws outside of the overlap: the ends would be those of another question.
+    # With most draws outside the overlap, the interval would not be about this ratio.
     if len(known) < len(values) / 2:
         return None, None
     low, high = np.quantile(known, [0.025, 0.975])

@@ -1,14 +1,13 @@
-"""Scaling on real request traces: overloaded requests against cost.
+"""Scaling on real request traces: overloaded requests and cost.
 
-Each trace is replayed through the simulator: one replica can do a 28th of the trace's 99th
-percentile, a pod takes 60 s to start, metrics are a minute's mean and 15 s late. A request is
-overloaded if it arrives in a second in which more arrive than ready pods can do. Every way to scale
-is a curve over target utilisations; ``perfect`` knows the demand to come as minutes' means, which
-is the best any short forecast could know. Curves are over all that counts; their intervals come
-from drawing blocks of time again (four hours; ten minutes for the trace of one hour). The first day
-only warms up. The trace of one hour is run from several starts a few seconds apart, since there a
-single decision that happens to fall well or badly weighs as much as the scaler. Data is not part of
-this repository.
+Each trace is replayed in the simulator. One replica serves 1/28 of the 99th percentile of the
+trace, a pod takes 60 s to start, metrics are one-minute means with a lag of 15 s. A request is
+overloaded if it arrives in a second in which arrivals exceed the capacity of ready pods. Every
+scaler is a curve over target utilisations; ``perfect`` knows the future demand as one-minute means,
+the best any short-term forecast could know. The first day is warm-up; curves cover the rest. Their
+intervals come from resampling blocks of time (four hours; ten minutes for the trace of one hour).
+The trace of one hour is run from several starts a few seconds apart, since on it the timing of a
+single decision matters as much as the scaler. The data is not part of this repository.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from kubestow.workflows import files
 DAY_S: Final = 86400
 BLOCK_S: Final = 14400
 STEP_S: Final = 15
-# Starts of the trace of one hour, in seconds; no multiple of a step, so that decisions shift.
+# Starts of the trace of one hour, in seconds; not multiples of a step, so that decisions shift.
 STARTS_S: Final = tuple(range(0, 170, 17))
 REACTIVE, PERFECT, OURS = "hpa", "perfect", "auto"
 TARGETS: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -55,7 +54,7 @@ FILES: Final = (
     "req_ms_cloud_monitoring/mongodb-application-rps__mongo-01.csv.gz",
     "req_ms_cloud_monitoring/mongodb-application-rps__mongo-03.csv.gz",
 )
-# Badness below this share of requests counts as this: a hundredth of a percent is nobody's worry.
+# Lower bound of badness: 0.01 % of requests is negligible.
 FLOOR: Final = 1e-4
 NO_GAP: Final = 0.98
 RULES: Final = {
@@ -74,12 +73,12 @@ class DemandTrace:
     """A request trace, second by second.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         rates: Requests per second.
-        warm_s: Seconds at the start that are not counted.
-        block_s: Length of a replicate.
-        fine: Measured by the second, not by the minute.
-        start_s: How much later than the others of its name it begins.
+        warm_s: Warm-up in seconds, not counted.
+        block_s: Length of a replicate in seconds.
+        fine: Whether it was measured by the second, not by the minute.
+        start_s: Offset of the start, if the trace is run several times.
     """
 
     name: str
@@ -91,40 +90,40 @@ class DemandTrace:
 
     @property
     def place(self) -> str:
-        """What its runs are called."""
+        """Name of its runs."""
         return f"{self.name}-from-{self.start_s}" if self.start_s else self.name
 
     @property
     def capacity(self) -> float:
-        """Requests per second one replica can do: a 28th of the 99th percentile."""
+        """Requests per second that one replica serves: 1/28 of the 99th percentile."""
         return float(np.percentile(self.rates[self.warm_s :], 99)) / 28.0
 
 
 def read_traces(data: Path, days: int) -> list[DemandTrace]:
-    """Return the traces that are there: one day to warm up and some days that count.
+    """Return the available traces: one day of warm-up and ``days`` days that count.
 
-    Defaults of ``auto`` were chosen on earlier days of the same traces (and, of the trace of one
-    hour, on that hour).
+    Defaults of ``auto`` were chosen on earlier days of the same traces, or, for the trace of one
+    hour, on that hour.
     """
     span = (days + 1) * DAY_S
-    found = []
+    available = []
     for name, folder, first_day in (("twitter", "req_twitter", 6), ("nasa", "req_nasa", 17)):
         path = data / folder / "requests_per_sec.txt.gz"
         if path.is_file():
             rates = traces.read_counts(path).values[0]
             cut = rates[first_day * DAY_S : first_day * DAY_S + span]
-            found.append(DemandTrace(name, cut, DAY_S, BLOCK_S, fine=True))
+            available.append(DemandTrace(name, cut, DAY_S, BLOCK_S, fine=True))
     path = data / "req_azure_llm2023" / "AzureLLMInferenceTrace_conv.csv.gz"
     if path.is_file():
         rates = traces.read_arrivals(path, "TIMESTAMP", 1.0).values[0]
         for start_s in STARTS_S:
             cut = rates[start_s:]
             cut = cut[: len(cut) // 60 * 60]
-            found.append(DemandTrace("azure-llm", cut, 300, 600, fine=True, start_s=start_s))
+            available.append(DemandTrace("azure-llm", cut, 300, 600, fine=True, start_s=start_s))
     path = data / "req_worldcup98" / "requests_per_min.txt.gz"
     if path.is_file():
         rates = traces.read_counts(path).values[0][41 * 1440 :] / 60.0
-        found.append(
+        available.append(
             DemandTrace("worldcup98", np.repeat(rates, 60)[:span], DAY_S, BLOCK_S, fine=False)
         )
     for name in ("mongo-01", "mongo-03"):
@@ -132,12 +131,12 @@ def read_traces(data: Path, days: int) -> list[DemandTrace]:
         if path.is_file():
             rates = traces.read_table(path, "TimeStamp", ["Value"]).values[0]
             cut = np.repeat(rates[7 * 1440 :], 60)[:span]
-            found.append(DemandTrace(name, cut, DAY_S, BLOCK_S, fine=False))
-    return found
+            available.append(DemandTrace(name, cut, DAY_S, BLOCK_S, fine=False))
+    return available
 
 
 def write_series(trace: DemandTrace, folder: Path) -> Path:
-    """Write a trace as the means of the simulator's steps; return the file."""
+    """Write a trace as means per simulator step; return the file."""
     steps = len(trace.rates) // STEP_S
     means = trace.rates[: steps * STEP_S].reshape(steps, STEP_S).mean(axis=1)
     path = folder / f"{trace.name}-{hashlib.sha256(means.tobytes()).hexdigest()[:12]}.csv"
@@ -199,19 +198,19 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
     days = options.sample(2, 1)
     traces = read_traces(public_data.find(FILES), days)
-    ways = VARIANTS[:3] if options.quick else VARIANTS
+    variants = VARIANTS[:3] if options.quick else VARIANTS
     tasks = [
         scaling_runs.ScalingTask(
             scenario(trace, write_series(trace, options.out / "series")),
-            trace.place, way, target, 1,
+            trace.place, variant, target, 1,
         )
         for trace in traces
-        for way, targets in ways
+        for variant, targets in variants
         for target in (targets[::3] if options.quick else targets)
     ]  # fmt: skip
-    found = scaling_runs.run_all(tasks, options.out / "runs", options.jobs, watch)
+    runs = scaling_runs.run_all(tasks, options.out / "runs", options.jobs, watch)
     by_place: dict[str, list[tuple[scaling_runs.ScalingTask, scaling_runs.ScalingRun]]] = {}
-    for task, run in zip(tasks, found, strict=True):
+    for task, run in zip(tasks, runs, strict=True):
         by_place.setdefault(task.place, []).append((task, run))
     curves = make_all_curves(traces, by_place)
     report = make_report([trace for trace in traces if not trace.start_s], curves)
@@ -225,12 +224,12 @@ def make_all_curves(
     by_place: Mapping[str, Sequence[tuple[scaling_runs.ScalingTask, scaling_runs.ScalingRun]]],
 ) -> dict[str, dict[str, tradeoffs.TradeoffCurve]]:
     """Return the curves of every trace; those from several starts are averaged block by block."""
-    found: dict[str, list[dict[str, tradeoffs.TradeoffCurve]]] = {}
+    by_trace: dict[str, list[dict[str, tradeoffs.TradeoffCurve]]] = {}
     for trace in traces:
-        found.setdefault(trace.name, []).append(make_curves(trace, by_place[trace.place]))
+        by_trace.setdefault(trace.name, []).append(make_curves(trace, by_place[trace.place]))
     return {
-        name: {way: _average([curves[way] for curves in parts]) for way in parts[0]}
-        for name, parts in found.items()
+        name: {variant: _average([curves[variant] for curves in parts]) for variant in parts[0]}
+        for name, parts in by_trace.items()
     }
 
 
@@ -246,53 +245,56 @@ def _average(curves: Sequence[tradeoffs.TradeoffCurve]) -> tradeoffs.TradeoffCur
 def make_curves(
     trace: DemandTrace, mine: Sequence[tuple[scaling_runs.ScalingTask, scaling_runs.ScalingRun]]
 ) -> dict[str, tradeoffs.TradeoffCurve]:
-    """Return the curve of every way, block by block."""
-    names = dict.fromkeys(task.way.name for task, _ in mine)
-    found = {}
+    """Return the curve of every scaler, block by block."""
+    names = dict.fromkeys(task.variant.name for task, _ in mine)
+    curves = {}
     for name in names:
-        here = [(task.target, measure(trace, run)) for task, run in mine if task.way.name == name]
-        found[name] = tradeoffs.TradeoffCurve(
+        here = [
+            (task.target, measure(trace, run)) for task, run in mine if task.variant.name == name
+        ]
+        curves[name] = tradeoffs.TradeoffCurve(
             targets=[target for target, _ in here],
             cost=np.array([cost for _, (cost, _) in here]),
             badness=np.array([over for _, (_, over) in here]),
         )
-    return found
+    return curves
 
 
 def measure(trace: DemandTrace, run: scaling_runs.ScalingRun) -> tuple[Floats, Floats]:
     """Return mean pods and overloaded requests by block.
 
-    Requests are a share of the mean block's, so that their mean is the share in the whole.
+    Overloaded requests are relative to the requests of the mean block, so that their mean is the
+    overall share.
     """
     ready, existing = run.column("ready"), run.column("existing")
-    # What is seen at the end of a step held from the end of the one before.
+    # Pods ready at the end of the previous step serve this step.
     before = np.concatenate([ready[:1], ready[:-1]])
-    can = np.repeat(before, STEP_S) * trace.capacity
-    asked = trace.rates[: len(can)]
-    over = np.maximum(asked - can, 0.0)
-    begins = range(trace.warm_s, len(can) - trace.block_s + 1, trace.block_s)
-    cost, missed, wanted = [], [], []
+    capacity = np.repeat(before, STEP_S) * trace.capacity
+    demand = trace.rates[: len(capacity)]
+    over = np.maximum(demand - capacity, 0.0)
+    begins = range(trace.warm_s, len(capacity) - trace.block_s + 1, trace.block_s)
+    cost, missed, totals = [], [], []
     for begin in begins:
         span = slice(begin, begin + trace.block_s)
         steps = slice(begin // STEP_S, (begin + trace.block_s) // STEP_S)
         cost.append(float(existing[steps].mean()))
         missed.append(float(over[span].sum()))
-        wanted.append(float(asked[span].sum()))
-    return np.array(cost), np.array(missed) / np.mean(wanted)
+        totals.append(float(demand[span].sum()))
+    return np.array(cost), np.array(missed) / np.mean(totals)
 
 
 def make_report(
     traces: Sequence[DemandTrace], curves: Mapping[str, Mapping[str, tradeoffs.TradeoffCurve]]
 ) -> dict[str, Any]:
-    """Return what goes into results.json."""
+    """Return the content of results.json."""
     rows: list[dict[str, Any]] = []
     for trace in traces:
         rows += make_rows(trace, curves[trace.name])
     points = [
-        {"trace": name, "way": way, **page.describe(point)}
-        for name, ways in curves.items()
-        for way, curve in ways.items()
-        for point in pooled_tradeoffs.compare(curve, ways[REACTIVE], FLOOR)
+        {"trace": name, "way": variant, **page.describe(point)}
+        for name, by_variant in curves.items()
+        for variant, curve in by_variant.items()
+        for point in pooled_tradeoffs.compare(curve, by_variant[REACTIVE], FLOOR)
     ]
     return {
         "study": "trace-scaling",
@@ -304,17 +306,17 @@ def make_report(
 
 
 def make_rows(
-    trace: DemandTrace, ways: Mapping[str, tradeoffs.TradeoffCurve]
+    trace: DemandTrace, curves: Mapping[str, tradeoffs.TradeoffCurve]
 ) -> list[dict[str, Any]]:
     """Return the two statements about ``auto`` on one trace."""
-    ratio, low, high = pooled_tradeoffs.overall(ways[OURS], ways[REACTIVE], FLOOR)
+    ratio, low, high = pooled_tradeoffs.overall(curves[OURS], curves[REACTIVE], FLOOR)
     best, _, best_high = pooled_tradeoffs.ratio_at(
-        ways[PERFECT], ways[REACTIVE], ways[OURS].cost, FLOOR
+        curves[PERFECT], curves[REACTIVE], curves[OURS].cost, FLOOR
     )
     closed = None
     if ratio is not None and best is not None and best < NO_GAP and (best_high or 0.0) < 1.0:
         closed = (1.0 - ratio) / (1.0 - best)
-    points = pooled_tradeoffs.compare(ways[OURS], ways[REACTIVE], FLOOR)
+    points = pooled_tradeoffs.compare(curves[OURS], curves[REACTIVE], FLOOR)
     known = [p for p in points if p.ratio is not None and p.badness > FLOOR]
     worst = max((p.ratio or 0.0 for p in known), default=0.0)
     text = "no common cost" if ratio is None else f"x {ratio:.2f}"
@@ -327,7 +329,7 @@ def make_rows(
     if ratio is not None:
         gap += ": no gap shown" if closed is None else f": {100 * closed:.0f} % of the gap closed"
     good = closed >= 0.5 if closed is not None else ratio is not None and ratio <= 1.02
-    blocks = ways[OURS].cost.shape[1]
+    blocks = curves[OURS].cost.shape[1]
     shared = {"trace": trace.name, "fine": trace.fine, "n": blocks}
     return [
         {

@@ -1,7 +1,7 @@
-"""The ways of sizing that the study compares: a table, one row each.
+"""The sizing variants that the study compares, one row each.
 
-Estimators are asked after every run with all runs so far. What a way needs beyond its defaults
-stands in its row: whether it sees samples or one point per run, and a grid to round up to.
+Estimators run after every run of a container, on all runs so far. A row states what differs from
+the defaults: whether the variant sees samples or one point per run, and a grid to round up to.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ OURS, OURS_DEFAULT = "conformal", "conformal, defaults"
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
-    """A way of sizing.
+class RunVariant:
+    """A sizing variant.
 
     Attributes:
-        name: What tables call it.
-        setting: What was set, in words.
-        make: Returns a sizer for a replay with some seed.
-        keeps_limit: Whether memory limits stay as they were.
+        name: Its name in tables.
+        setting: Its settings, in words.
+        make: Returns a sizer for a replay and a seed.
+        keeps_limit: Whether memory limits stay unchanged.
     """
 
     name: str
@@ -51,16 +51,16 @@ class Contender:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fixed:
-    """Requests that do not depend on the runs; NaN leaves those that are."""
+    """Requests that do not depend on the runs; NaN keeps the current ones."""
 
-    wanted: RunRequest
+    request: RunRequest
 
     def decide(
         self, scene: RunScene, run: int, present: RunRequest, killed_mb: Floats
     ) -> RunRequest:
-        """Return always the same."""
+        """Return the fixed requests."""
         del scene, run, present, killed_mb
-        return self.wanted
+        return self.request
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,9 +68,9 @@ class Estimated:
     """Requests of an estimator.
 
     Attributes:
-        estimator: Who is asked.
+        estimator: The estimator.
         points: CPU and memory by container, run and point.
-        step: Amounts are rounded up to multiples of it (megabytes, millicores); 0 leaves them.
+        step: Amounts are rounded up to multiples of it (megabytes, millicores); 0 for no rounding.
     """
 
     estimator: estimates.Estimator
@@ -80,10 +80,10 @@ class Estimated:
     def decide(
         self, scene: RunScene, run: int, present: RunRequest, killed_mb: Floats
     ) -> RunRequest:
-        """Return what is estimated from all runs so far."""
+        """Return the estimate from all runs so far."""
         del present
-        found = self.estimator.estimate(make_batch(scene, self.points, run, killed_mb))
-        cpu_m, memory_mb = found.cpu_cores * 1000.0, found.memory_bytes / MB
+        estimate = self.estimator.estimate(make_batch(scene, self.points, run, killed_mb))
+        cpu_m, memory_mb = estimate.cpu_cores * 1000.0, estimate.memory_bytes / MB
         if self.step:
             cpu_m = q_learning.round_up(cpu_m, self.step)
             memory_mb = q_learning.round_up(memory_mb, self.step)
@@ -92,7 +92,7 @@ class Estimated:
 
 @dataclass(slots=True, eq=False)
 class LearnedState:
-    """Requests of agents that see one run after the other."""
+    """Requests of agents that learn run by run."""
 
     learner: q_learning.QLearning
     memories: list[q_learning.QMemory]
@@ -101,24 +101,24 @@ class LearnedState:
     def decide(
         self, scene: RunScene, run: int, present: RunRequest, killed_mb: Floats
     ) -> RunRequest:
-        """Return what the agents request; CPU has no limit, so that it is never short."""
+        """Return the requests of the agents; CPU has no limit, so no run is killed for it."""
         del present
-        found = []
+        requests = []
         for place, memory in enumerate(self.memories):
             peak = float(scene.memory_peak_mb[place, run])
             mean, most = float(scene.cpu_mean_m[place, run]), float(scene.cpu_peak_m[place, run])
-            seen = q_learning.RunStatistics(
+            statistics = q_learning.RunStatistics(
                 q_learning.ResourceUse(mean, most),
                 q_learning.ResourceUse(peak, peak, float(killed_mb[place])),
             )
-            wanted, self.memories[place] = self.learner.evaluate(memory, seen, self.rng)
-            found.append((wanted.cpu_m, wanted.memory_mb))
-        cpu_m, memory_mb = np.array(found, dtype=np.float64).T
+            request, self.memories[place] = self.learner.evaluate(memory, statistics, self.rng)
+            requests.append((request.cpu_m, request.memory_mb))
+        cpu_m, memory_mb = np.array(requests, dtype=np.float64).T
         return RunRequest(cpu_m, memory_mb)
 
 
 def _fix(cpu: str | None, memory: str | None) -> Callable[[RunScene, int], Sizer]:
-    """Return a maker of printed requests, by names of their columns."""
+    """Return a factory of printed requests, by names of their columns."""
 
     def column(name: str | None, size: int) -> Floats:
         if name is None or size != len(tables.CONTAINERS):
@@ -135,11 +135,11 @@ def _fix(cpu: str | None, memory: str | None) -> Callable[[RunScene, int], Sizer
 def estimate_by(
     estimator: estimates.Estimator, *, samples: bool = True, step: float = 0.0
 ) -> Callable[[RunScene, int], Sizer]:
-    """Return a maker of sizers that ask an estimator.
+    """Return a factory of sizers with an estimator.
 
     Args:
-        estimator: Who is asked.
-        samples: Whether it sees the samples of runs, or one point: average CPU, largest memory.
+        estimator: The estimator.
+        samples: Whether it sees the samples of runs, or one point: average CPU, peak memory.
         step: Grid to round up to; 0 for none.
     """
 
@@ -151,7 +151,7 @@ def estimate_by(
 
 
 def learn_by(parameters: q_learning.QParameters) -> Callable[[RunScene, int], Sizer]:
-    """Return a maker of sizers that are agents, which begin at the present requests."""
+    """Return a factory of Q-learning agents that start at the current requests."""
     learner = q_learning.QLearning(parameters)
 
     def make(scene: RunScene, seed: int) -> Sizer:
@@ -168,43 +168,45 @@ _CONFORMAL: Final = conformal.ConformalParameters(
     cpu_miss_probability=0.49, memory_miss_probability=0.005, run_history=20
 )
 VARIANTS: Final = (
-    Contender(THESIS, "as printed, fixed", _fix("cpu_new_m", "memory_new_mb")),
-    Contender(KEEP, "old requests and limits", _fix(None, None), keeps_limit=True),
-    Contender(STRICT, "as printed: last run, 2 passes", learn_by(q_learning.AS_PRINTED)),
-    Contender(
+    RunVariant(THESIS, "as printed, fixed", _fix("cpu_new_m", "memory_new_mb")),
+    RunVariant(KEEP, "old requests and limits", _fix(None, None), keeps_limit=True),
+    RunVariant(STRICT, "as printed: last run, 2 passes", learn_by(q_learning.AS_PRINTED)),
+    RunVariant(
         STRICT_FIVE,
         "2 passes, maximum of the last 5 runs",
         learn_by(q_learning.QParameters(variant=q_learning.STRICT)),
     ),
-    Contender(CONVERGING, "defaults: to the fixed point", learn_by(q_learning.QParameters())),
-    Contender(
+    RunVariant(CONVERGING, "defaults: to the fixed point", learn_by(q_learning.QParameters())),
+    RunVariant(
         CLOSED,
         "ceil64(1.10 x max), ceil64(average) of the last run",
         estimate_by(q_learning.ClosedForm()),
     ),
-    Contender(
+    RunVariant(
         RULE,
         "ceil64(1.06 x max), ceil64(average) of the last 5 runs",
         estimate_by(q_learning.ClosedForm(q_learning.LAST_FIVE, q_learning.LAST_RUNS)),
     ),
-    Contender("percentile", "defaults", estimate_by(percentile.Percentile())),
-    Contender("krr-simple", "defaults", estimate_by(krr.Krr())),
-    Contender(
+    RunVariant("percentile", "defaults", estimate_by(percentile.Percentile())),
+    RunVariant("krr-simple", "defaults", estimate_by(krr.Krr())),
+    RunVariant(
         "vpa",
         "defaults, 7 containers per pod",
         estimate_by(vpa.VpaEstimator(siblings=7)),
     ),
-    Contender("level-sigma", "defaults", estimate_by(level_sigma.LevelSigma())),
-    Contender(OURS_DEFAULT, "defaults: 5 % misses, P95 of CPU", estimate_by(conformal.Conformal())),
-    Contender(
+    RunVariant("level-sigma", "defaults", estimate_by(level_sigma.LevelSigma())),
+    RunVariant(
+        OURS_DEFAULT, "defaults: 5 % misses, P95 of CPU", estimate_by(conformal.Conformal())
+    ),
+    RunVariant(
         OURS,
         "memory misses 0.5 %, CPU: median of run averages, grid of 64",
         estimate_by(conformal.Conformal(_CONFORMAL), samples=False, step=tables.STEP),
     ),
 )
-"""All ways, in the order of tables."""
+"""All variants, in the order of tables."""
 
 
-def find(names: Sequence[str]) -> list[Contender]:
-    """Return some ways by their names, in the order of the table."""
-    return [way for way in VARIANTS if way.name in names]
+def find(names: Sequence[str]) -> list[RunVariant]:
+    """Return variants by name, in the order of the table."""
+    return [variant for variant in VARIANTS if variant.name in names]
