@@ -31,7 +31,7 @@ def push_row(i: int, p: int, q: int, edges: Floats, rows: Floats, variances: Flo
         i: Number of the point, from 1.
         p: Order of the autoregression.
         q: Order of the moving average.
-        edges: From ``arma_polynomials.write_edges``.
+        edges: From ``polynomials.write_edges``.
         rows: Coefficients of the last points, newest first; shifted by one.
         variances: Variances of the last points' errors, newest first; shifted by one.
 
@@ -79,7 +79,7 @@ def filter_start(
         q: Order of the moving average.
         phi: Autoregressive coefficients.
         theta: Moving-average coefficients.
-        edges: From ``arma_polynomials.write_edges``.
+        edges: From ``polynomials.write_edges``.
         out: Rows of errors of the series, of a series of ones, and variances.
 
     Returns:

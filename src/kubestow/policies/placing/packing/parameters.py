@@ -103,8 +103,8 @@ class AdaptiveWindow:
 class AdaptiveParameters:
     """How `adaptive` derives weights from the demand observed so far.
 
-    All defaults come from a random search over the tuning settings of ``studies.adaptive_packing``,
-    none from the settings used for evaluation.
+    All defaults come from a random search over the tuning settings of
+    ``studies.own.adaptive_packing``, none from the settings used for evaluation.
 
     Attributes:
         balance: Lambda, the weight of the angle in radians, for pods of size ``pivot``.
