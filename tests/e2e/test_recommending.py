@@ -103,7 +103,8 @@ def test_a_cluster_without_the_metrics_api_is_told_in_one_line(
     result = _recommend(kubeconfig, namespace)
     assert result.returncode == 2
     assert result.stderr == (
-        "error: /apis/metrics.k8s.io/v1beta1/pods: the cluster has none: install metrics-server\n"
+        "error: /apis/metrics.k8s.io/v1beta1/pods: the cluster has no metrics API: "
+        "install metrics-server\n"
     )
 
 

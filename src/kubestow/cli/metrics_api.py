@@ -179,7 +179,7 @@ async def _keep_certificates(
         return None
     keeper = CertificateKeeper(source, handshake.install, metrics)
     try:
-        await keeper.look()
+        await keeper.refresh()
     except ApiError as err:
         _LOG.warning("no certificate yet: %s", err)
     return keeper

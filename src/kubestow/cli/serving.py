@@ -204,7 +204,7 @@ async def keep_certificates(
         source, lambda pair: certificates.load_certificate(context, pair), metrics
     )
     try:
-        await keeper.look()
+        await keeper.refresh()
     except ApiError as err:
         _LOG.warning("no certificate yet: %s", err)
     return keeper

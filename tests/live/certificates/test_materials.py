@@ -59,7 +59,7 @@ def test_a_secret_without_ours_is_free(data: dict[str, str] | None) -> None:
 def test_half_a_secret_is_not_overwritten() -> None:
     data = materials.write(make())
     del data["ca.key"]
-    with pytest.raises(errors.InputError, match=r"lacks ca\.key; delete it"):
+    with pytest.raises(errors.InputError, match=r"lacks ca\.key; delete the Secret"):
         materials.read("Secret shop/c", data)
 
 

@@ -46,7 +46,7 @@ def test_only_a_new_certificate_is_installed() -> None:
 
     async def look() -> None:
         for _ in range(4):
-            await kept.look()
+            await kept.refresh()
 
     asyncio.run(look())
     assert installed == [one, other]

@@ -189,7 +189,7 @@ def test_mounted_files_that_do_not_belong_together_are_refused(tmp_path: Path) -
     signer = make.authority()
     (tmp_path / "tls.crt").write_bytes(make.serving(signer).certificate)
     (tmp_path / "tls.key").write_bytes(make.serving(signer).key)
-    with pytest.raises(errors.InputError, match="does not belong"):
+    with pytest.raises(errors.InputError, match="does not match"):
         asyncio.run(sources.mounted_folder(tmp_path).current(NOW))
 
 

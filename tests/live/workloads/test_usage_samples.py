@@ -51,7 +51,7 @@ def test_the_same_measurement_seen_twice_counts_once() -> None:
 def test_pods_of_no_known_workload_are_left_out_and_nothing_is_refused() -> None:
     sampler = usage_samples.UsageSampler(15.0)
     sampler.take([_list(0, stranger=("250m", "1Ki"))], 100.0)
-    with pytest.raises(errors.InputError, match="is metrics-server there"):
+    with pytest.raises(errors.InputError, match="check that metrics-server runs"):
         sampler.table(WORKLOADS)
 
 

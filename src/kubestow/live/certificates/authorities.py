@@ -1,4 +1,4 @@
-"""Makes authorities and the certificates they sign: ECDSA on P-256, SHA-256."""
+"""Creates CAs and the serving certificates they sign: ECDSA on P-256, SHA-256."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kubestow.live.certificates.pairs import KeyPair
 from kubestow.model import errors
 
 _NAME = "kubestow"
-# A subject's common name has at most 64 characters; what counts are the alternative names.
+# A common name has at most 64 characters; clients check the alternative names.
 _MOST_NAME = 64
 
 
 def make_authority(now_s: float, life_s: float) -> KeyPair:
-    """Make an authority that may sign certificates of servers, and no further authorities."""
+    """Create a CA that may sign serving certificates, but no further CAs."""
     key = ec.generate_private_key(ec.SECP256R1())
     begins_s = now_s - plans.BACKDATED_S
-    # The time in the name tells authorities apart whose life overlaps.
+    # The time in the name distinguishes CAs with overlapping validity.
     name = _name(f"{_NAME}-ca@{int(now_s)}")
     builder = (
         _begin(name, name, key.public_key(), begins_s, now_s + life_s)
@@ -37,13 +37,13 @@ def make_authority(now_s: float, life_s: float) -> KeyPair:
 def make_serving(
     authority: KeyPair, names: Collection[str], now_s: float, life_s: float
 ) -> KeyPair:
-    """Make a certificate for a server; it ends no later than the authority that signs it.
+    """Create a serving certificate; it expires no later than the CA that signs it.
 
     Args:
-        authority: Who signs.
-        names: Host names and addresses it is to be good for.
-        now_s: Now, seconds since the epoch.
-        life_s: How long it is to hold.
+        authority: The CA that signs.
+        names: Host names and addresses it is valid for.
+        now_s: Current time, seconds since the epoch.
+        life_s: Validity, seconds.
     """
     if not names:
         raise errors.InputError("certificate", "no host name; expected at least one")

@@ -1,6 +1,6 @@
-"""Tells the API server which authorities to believe: ``caBundle`` of whatever leads to a server.
+"""Publishes the CAs to the API server: ``caBundle`` of webhooks and APIServices.
 
-It is written only where it differs, so that replicas do not write in turns.
+It is written only where it differs, so that replicas do not overwrite each other.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from kubestow.live.api import CONFLICT, ApiError
 from kubestow.live.certificates.clients import CertificateClient
 
 JSON_PATCH: Final = "application/json-patch+json"
-# cert-manager's own injector writes the bundle of objects that carry one of these.
+# cert-manager's injector writes the bundle of objects with one of these annotations.
 _INJECTED: Final = (
     "cert-manager.io/inject-ca-from",
     "cert-manager.io/inject-ca-from-secret",
     "cert-manager.io/inject-apiserver-ca",
 )
-_INVALID: Final = 422  # what a patch whose test fails is answered with
+_INVALID: Final = 422  # status for a JSON patch whose test fails
 _ATTEMPTS: Final = 5
 
 
@@ -32,13 +32,13 @@ class Webhooks:
 
     @property
     def path(self) -> str:
-        """Where the object is."""
+        """API path of the object."""
         return "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/" + self.name
 
-    def changes(self, found: Mapping[str, Any], bundle: str) -> tuple[Any, str] | None:
-        """Return a patch and its type; ``None`` if all is as it should be."""
+    def changes(self, document: Mapping[str, Any], bundle: str) -> tuple[Any, str] | None:
+        """Return a patch and its media type; ``None`` if nothing differs."""
         operations: list[dict[str, Any]] = []
-        for index, hook in enumerate(found.get("webhooks") or ()):
+        for index, hook in enumerate(document.get("webhooks") or ()):
             if (hook.get("clientConfig") or {}).get("caBundle") == bundle:
                 continue
             # The order may have changed since it was read.
@@ -57,12 +57,12 @@ class ApiService:
 
     @property
     def path(self) -> str:
-        """Where the object is."""
+        """API path of the object."""
         return "/apis/apiregistration.k8s.io/v1/apiservices/" + self.name
 
-    def changes(self, found: Mapping[str, Any], bundle: str) -> tuple[Any, str] | None:
-        """Return a patch and its type; ``None`` if all is as it should be."""
-        spec = found.get("spec") or {}
+    def changes(self, document: Mapping[str, Any], bundle: str) -> tuple[Any, str] | None:
+        """Return a patch and its media type; ``None`` if nothing differs."""
+        spec = document.get("spec") or {}
         if spec.get("caBundle") == bundle and not spec.get("insecureSkipTLSVerify"):
             return None
         # The two exclude each other.
@@ -74,19 +74,19 @@ BundleTarget = Webhooks | ApiService
 
 
 async def announce(client: CertificateClient, target: BundleTarget, bundle: bytes) -> bool:
-    """Write the bundle into an object unless it is there.
+    """Write the bundle into an object unless it is up to date.
 
     Returns:
-        Whether something was written.
+        Whether the object was changed.
 
     Raises:
-        ApiError: If the object is not there, or cannot be read or written.
+        ApiError: If the object does not exist, or cannot be read or written.
     """
     text = base64.b64encode(bundle).decode()
     for left in reversed(range(_ATTEMPTS)):
-        found = await client.get(target.path)
-        annotations = (found.get("metadata") or {}).get("annotations") or {}
-        changes = target.changes(found, text)
+        document = await client.get(target.path)
+        annotations = (document.get("metadata") or {}).get("annotations") or {}
+        changes = target.changes(document, text)
         if changes is None or any(name in annotations for name in _INJECTED):
             return False
         try:

@@ -1,4 +1,4 @@
-"""What certificates need of a Kubernetes client."""
+"""The part of a Kubernetes client that certificates need."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class CertificateClient(Protocol):
         """Return an object or a list."""
 
     async def post(self, path: str, body: Any) -> dict[str, Any]:
-        """Create something."""
+        """Create an object."""
 
     async def put(self, path: str, body: Any) -> dict[str, Any]:
-        """Replace something."""
+        """Replace an object."""
 
     async def patch(
         self, path: str, body: Any, content_type: str = "application/merge-patch+json"
     ) -> dict[str, Any]:
-        """Change something."""
+        """Patch an object."""

@@ -1,7 +1,7 @@
-"""What replicas share: authorities, the key of the newest, and the servers' certificate.
+"""The certificates that replicas share: CAs, key of the newest CA, and serving certificate.
 
-It lies in one Secret under the usual names: ``ca.crt`` (all authorities that are believed, the one
-that signs first), ``ca.key`` (the key of the first), ``tls.crt`` and ``tls.key``.
+They are in one Secret under the usual names: ``ca.crt`` (all trusted CAs, the signing one first),
+``ca.key`` (key of the first CA), ``tls.crt`` and ``tls.key``.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _NAMES: Final = (_BUNDLE, _SIGNER_KEY, _CERTIFICATE, _KEY)
 
 @dataclass(frozen=True, slots=True)
 class Materials:
-    """Authorities and the servers' certificate.
+    """CAs and the serving certificate.
 
     Attributes:
-        bundle: Certificates of all authorities that are believed, as PEM.
-        signer_key: Key of the first of them, as PEM.
+        bundle: Certificates of all trusted CAs, as PEM.
+        signer_key: Key of the first CA, as PEM.
         serving: Certificate and key of the servers.
     """
 
@@ -40,7 +40,7 @@ class Materials:
     serving: KeyPair
 
     def signer(self) -> KeyPair:
-        """Return the authority that signs."""
+        """Return the CA that signs."""
         first = pairs.read_certificates(_BUNDLE, self.bundle)[0]
         return KeyPair(pairs.write_certificates([first]), self.signer_key)
 
@@ -49,30 +49,34 @@ def read(place: str, data: Mapping[str, str] | None) -> Materials | None:
     """Read the data of a Secret.
 
     Args:
-        place: Which Secret, for messages.
+        place: The Secret, for error messages.
         data: Its ``data``, in base64.
 
     Returns:
-        What it holds; ``None`` if it holds nothing of ours yet.
+        Its content; ``None`` if it has none of the keys yet.
 
     Raises:
-        InputError: If it holds something that is not understood. It is not overwritten, since
-            whoever wrote it had something in mind.
+        InputError: If its content is incomplete or malformed. It is not overwritten, since somebody
+            may have put it there on purpose.
     """
     given = {name: data[name] for name in _NAMES if data and data.get(name)}
     if not given:
         return None
     if len(given) < len(_NAMES):
         missing = ", ".join(sorted(set(_NAMES) - set(given)))
-        raise errors.InputError(place, f"lacks {missing}; delete it to have all made anew")
+        raise errors.InputError(
+            place, f"lacks {missing}; delete the Secret to have it created again"
+        )
     try:
         plain = {name: base64.b64decode(text, validate=True) for name, text in given.items()}
     except (binascii.Error, ValueError):
         raise errors.InputError(place, "expected data in base64") from None
-    found = Materials(plain[_BUNDLE], plain[_SIGNER_KEY], KeyPair(plain[_CERTIFICATE], plain[_KEY]))
-    pairs.check(f"{place}: {_CERTIFICATE}", found.serving)
-    pairs.check(f"{place}: {_BUNDLE}", KeyPair(found.bundle, found.signer_key))
-    return found
+    result = Materials(
+        plain[_BUNDLE], plain[_SIGNER_KEY], KeyPair(plain[_CERTIFICATE], plain[_KEY])
+    )
+    pairs.check(f"{place}: {_CERTIFICATE}", result.serving)
+    pairs.check(f"{place}: {_BUNDLE}", KeyPair(result.bundle, result.signer_key))
+    return result
 
 
 def write(held: Materials) -> dict[str, str]:
@@ -82,12 +86,12 @@ def write(held: Materials) -> dict[str, str]:
 
 
 def facts(held: Materials) -> plans.Held:
-    """Return what plans go by."""
-    believed = pairs.read_certificates(_BUNDLE, held.bundle)
+    """Return the facts that a renewal plan depends on."""
+    trusted = pairs.read_certificates(_BUNDLE, held.bundle)
     serving = pairs.read_certificates(_CERTIFICATE, held.serving.certificate)[0]
-    signers = [i for i, each in enumerate(believed) if pairs.is_signed_by(serving, each)]
+    signers = [i for i, each in enumerate(trusted) if pairs.is_signed_by(serving, each)]
     return plans.Held(
-        authorities=tuple(life_of(each) for each in believed),
+        authorities=tuple(life_of(each) for each in trusted),
         serving=life_of(serving),
         names=pairs.names_of(serving),
         signed_by=signers[0] if signers else None,
@@ -101,24 +105,24 @@ def carry_out(
     rules: plans.RenewalRules,
     now_s: float,
 ) -> Materials:
-    """Make what a plan says."""
-    believed: list[x509.Certificate] = []
+    """Carry out a renewal plan."""
+    trusted: list[x509.Certificate] = []
     if held is not None:
         present = pairs.read_certificates(_BUNDLE, held.bundle)
-        believed = [each for i, each in enumerate(present) if i not in plan.drop]
+        trusted = [each for i, each in enumerate(present) if i not in plan.drop]
     if plan.new_authority or held is None:
         signer = authorities.make_authority(now_s, rules.authority_s)
-        believed = [*pairs.read_certificates(_BUNDLE, signer.certificate), *believed]
+        trusted = [*pairs.read_certificates(_BUNDLE, signer.certificate), *trusted]
     else:
         signer = held.signer()
     serving = None if held is None or plan.new_serving else held.serving
     if serving is None:
         serving = authorities.make_serving(signer, names, now_s, rules.serving_s)
-    return Materials(pairs.write_certificates(believed), signer.key, serving)
+    return Materials(pairs.write_certificates(trusted), signer.key, serving)
 
 
 def life_of(certificate: x509.Certificate) -> plans.Life:
-    """Return from when to when a certificate holds."""
+    """Return the validity period of a certificate."""
     return plans.Life(
         certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp()
     )

@@ -1,4 +1,4 @@
-"""A certificate and its key, and what is read off a certificate.
+"""Certificates with their keys, and functions to read certificates.
 
 Keys never appear in a representation or a message.
 """
@@ -19,7 +19,7 @@ from kubestow.model import errors
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """A certificate, with the chain behind it, and its private key, both as PEM."""
+    """A certificate with its chain, and its private key, both as PEM."""
 
     certificate: bytes
     key: bytes = field(repr=False)
@@ -38,10 +38,10 @@ def read_certificates(place: str, pem: bytes) -> tuple[x509.Certificate, ...]:
 
 
 def read_key(place: str, pem: bytes) -> PrivateKeyTypes:
-    """Read a private key that has no password.
+    """Read a private key without password.
 
     Raises:
-        InputError: If it is none; nothing of it is shown.
+        InputError: If it is malformed; the message does not quote it.
     """
     try:
         return serialization.load_pem_private_key(pem, password=None)
@@ -50,35 +50,37 @@ def read_key(place: str, pem: bytes) -> PrivateKeyTypes:
 
 
 def check(place: str, pair: KeyPair) -> x509.Certificate:
-    """Return the certificate of a pair whose two halves belong together.
+    """Check that certificate and key match; return the certificate.
 
     Raises:
-        InputError: If they do not, or one of them cannot be read.
+        InputError: If they do not match, or one of them cannot be read.
     """
     certificate = read_certificates(place, pair.certificate)[0]
     key = read_key(place, pair.key)
     if certificate.public_key() != key.public_key():
-        raise errors.InputError(place, "the key does not belong to the certificate")
+        raise errors.InputError(place, "the key does not match the certificate")
     return certificate
 
 
 def names_of(certificate: x509.Certificate) -> frozenset[str]:
-    """Return the host names and addresses a certificate is good for."""
+    """Return the host names and addresses a certificate is valid for."""
     try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        alternatives = certificate.extensions.get_extension_for_class(
+            x509.SubjectAlternativeName
+        ).value
     except x509.ExtensionNotFound:
         return frozenset()
-    addresses = found.get_values_for_type(x509.IPAddress)
-    return frozenset((*found.get_values_for_type(x509.DNSName), *map(str, addresses)))
+    addresses = alternatives.get_values_for_type(x509.IPAddress)
+    return frozenset((*alternatives.get_values_for_type(x509.DNSName), *map(str, addresses)))
 
 
 def general_names(names: Iterable[str]) -> list[x509.GeneralName]:
-    """Return names as they stand in a certificate: addresses as such, the rest as host names."""
+    """Return names in the form of a certificate: IP addresses, and host names."""
     return [_general_name(name) for name in sorted(names)]
 
 
 def is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
-    """Return whether an authority signed a certificate."""
+    """Return whether a CA signed a certificate."""
     try:
         certificate.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature):

@@ -1,9 +1,9 @@
-"""When certificates are made, renewed and forgotten; pure, with the time handed in.
+"""Plans when certificates are created, renewed and dropped; pure functions of the time.
 
-An authority signs the servers' certificate. Both are renewed at two thirds of their life. A new
-authority is first only believed, beside the old one, and signs nothing until the API server has
-had time to hear of it. The old one is believed until it ends: no certificate it signed lives
-longer, so whatever a replica still serves is trusted. Its key is thrown away at once.
+A CA signs the serving certificate. Both are renewed at two thirds of their validity. A new CA is at
+first only trusted, together with the old one, and signs nothing until it has been published to the
+API server for some time. The old CA is trusted until it expires: no certificate it signed lives
+longer, so whatever a replica still serves is trusted. Its key is dropped at once.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from typing import Final
 
 DAY_S: Final = 86400.0
-# Certificates begin a little in the past, for machines whose clocks are behind.
+# Certificates are valid from the recent past on, for machines whose clocks are behind.
 BACKDATED_S: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class RenewalRules:
-    """How long things hold.
+    """Validity periods and renewal times.
 
     Attributes:
-        authority_s: Life of an authority.
-        serving_s: Life of a servers' certificate.
-        renew_at: Share of a life after which a successor is made.
-        spread_s: How long a new authority is believed before it signs.
+        authority_s: Validity of a CA, seconds.
+        serving_s: Validity of a serving certificate, seconds.
+        renew_at: Fraction of the validity after which a successor is created.
+        spread_s: How long a new CA is published before it signs, seconds.
     """
 
     authority_s: float = 365.0 * DAY_S
@@ -36,13 +36,13 @@ class RenewalRules:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """From when to when a certificate holds, seconds since the epoch."""
+    """Validity period of a certificate, seconds since the epoch."""
 
     begins_s: float
     ends_s: float
 
     def due_s(self, share: float) -> float:
-        """Return when a share of the life is over."""
+        """Return the time when a fraction of the period is over."""
         return self.begins_s + share * (self.ends_s - self.begins_s)
 
     def holds(self, now_s: float) -> bool:
@@ -52,13 +52,13 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What there is.
+    """Facts about the present certificates.
 
     Attributes:
-        authorities: Lives of the authorities that are believed, the one that signs first.
-        serving: Life of the servers' certificate.
-        names: What it is good for.
-        signed_by: Which of the authorities signed it; ``None`` if none did.
+        authorities: Validity of the trusted CAs, the signing one first.
+        serving: Validity of the serving certificate.
+        names: Names the serving certificate is valid for.
+        signed_by: Index of the CA that signed it; ``None`` if none did.
     """
 
     authorities: tuple[Life, ...]
@@ -69,12 +69,12 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class RenewalPlan:
-    """What to do now.
+    """Actions to take now.
 
     Attributes:
-        new_authority: Make an authority; it comes first, the others stay behind it.
-        new_serving: Make a servers' certificate, signed by the first authority.
-        drop: Which of the present authorities to forget.
+        new_authority: Create a CA; it comes first, the others follow.
+        new_serving: Create a serving certificate, signed by the first CA.
+        drop: Indices of the present CAs to drop.
     """
 
     new_authority: bool = False
@@ -83,7 +83,7 @@ class RenewalPlan:
 
     @property
     def empty(self) -> bool:
-        """Return whether all is well."""
+        """Return whether there is nothing to do."""
         return not (self.new_authority or self.new_serving or self.drop)
 
 
@@ -95,14 +95,14 @@ def plan(
     *,
     announced: bool = True,
 ) -> RenewalPlan:
-    """Say what has to be made or forgotten.
+    """Plan which certificates to create or drop.
 
     Args:
-        held: What there is; ``None`` for nothing.
-        names: What the servers' certificate has to be good for.
-        rules: How long things hold.
-        now_s: Now, seconds since the epoch.
-        announced: Whether the API server was told of all authorities there are.
+        held: Facts about the present certificates; ``None`` if there are none.
+        names: Names the serving certificate must be valid for.
+        rules: Validity periods and renewal times.
+        now_s: Current time, seconds since the epoch.
+        announced: Whether all present CAs are published to the API server.
     """
     if held is None or not held.authorities:
         return RenewalPlan(new_authority=True, new_serving=True)
@@ -116,7 +116,7 @@ def plan(
     )
     if now_s >= newest.due_s(rules.renew_at):
         return RenewalPlan(new_authority=True, new_serving=useless, drop=drop)
-    # Nothing is lost by waiting for the API server: a third of the certificate's life is left.
+    # Waiting for the API server is safe: a third of the certificate's validity is left.
     known = announced and now_s >= newest.begins_s + BACKDATED_S + rules.spread_s
     due = now_s >= held.serving.due_s(rules.renew_at) or held.signed_by != 0
     return RenewalPlan(new_serving=useless or (due and known), drop=drop)

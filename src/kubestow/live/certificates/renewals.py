@@ -1,6 +1,6 @@
-"""Keeps a running server's certificate up to date; no connection notices.
+"""Keeps a running server's certificate up to date without interrupting connections.
 
-What goes wrong is counted and logged, and tried again later: the server goes on with what it has.
+Errors are counted, logged and retried later; the server keeps its present certificate.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from kubestow.live.certificates.pairs import KeyPair
 from kubestow.live.certificates.sources import CertificateSource, RenewalError
 from kubestow.model import errors
 
-LOOK_S: Final = 30.0
+REFRESH_S: Final = 30.0
 _LOG = logging.getLogger(__name__)
 
 
 class CertificateKeeper:
-    """Hands a source's certificate to a server whenever it changes.
+    """Installs a source's certificate in a server whenever it changes.
 
     Args:
-        source: Where it comes from.
-        install: Takes a new one; called in the event loop.
-        metrics: Where to count.
-        clock: Tells the time, seconds since the epoch.
+        source: Source of the certificate.
+        install: Installs a new certificate; called in the event loop.
+        metrics: Metrics to update.
+        clock: Seconds since the epoch.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class CertificateKeeper:
         self._source, self._install, self._clock = source, install, clock
         self._pair: KeyPair | None = None
         self._ends = metrics.gauge(
-            "certificate_expiry_timestamp_seconds", "When the served certificate ends."
+            "certificate_expiry_timestamp_seconds", "When the served certificate expires."
         )
-        self._looks = metrics.counter(
-            "certificate_looks", "Looks for a newer certificate, by result.", ("result",)
+        self._checks = metrics.counter(
+            "certificate_looks", "Checks for a newer certificate, by result.", ("result",)
         )
 
     @property
@@ -53,39 +53,39 @@ class CertificateKeeper:
         """Return whether there is a certificate."""
         return self._pair is not None
 
-    async def look(self) -> None:
-        """Look once for a newer certificate.
+    async def refresh(self) -> None:
+        """Check once for a newer certificate.
 
         Raises:
-            InputError: If there is something that is none.
-            ApiError: If the API server does not give it.
+            InputError: If the certificate is malformed.
+            ApiError: If the API server fails.
         """
         try:
-            found = await self._source.current(self._clock())
+            pair = await self._source.current(self._clock())
         except RenewalError as err:
-            found = err.pair
-            self._looks.labels("not-renewed").inc()
+            pair = err.pair
+            self._checks.labels("not-renewed").inc()
             _LOG.warning("%s", err)
-        if found == self._pair:
-            self._looks.labels("same").inc()
+        if pair == self._pair:
+            self._checks.labels("same").inc()
             return
-        self._install(found)
-        certificate = pairs.read_certificates("served", found.certificate)[0]
+        self._install(pair)
+        certificate = pairs.read_certificates("served", pair.certificate)[0]
         self._ends.set(certificate.not_valid_after_utc.timestamp())
-        self._looks.labels("new").inc()
+        self._checks.labels("new").inc()
         _LOG.info(
-            "serving certificate %x, good until %s",
+            "serving certificate %x, valid until %s",
             certificate.serial_number,
             certificate.not_valid_after_utc.isoformat(),
         )
-        self._pair = found
+        self._pair = pair
 
-    async def keep(self, every_s: float = LOOK_S) -> None:
-        """Look again and again, until cancelled."""
+    async def keep(self, every_s: float = REFRESH_S) -> None:
+        """Check periodically until cancelled."""
         while True:
             try:
-                await self.look()
+                await self.refresh()
             except (errors.InputError, ApiError, OSError) as err:
-                self._looks.labels("failed").inc()
+                self._checks.labels("failed").inc()
                 _LOG.warning("no certificate: %s", err)
             await asyncio.sleep(every_s)

@@ -1,4 +1,4 @@
-"""Where a server's certificate comes from: a Secret that replicas share, or mounted files."""
+"""Sources of a server's certificate: a Secret that replicas share, or mounted files."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ from kubestow.live.certificates.materials import Materials
 from kubestow.live.certificates.pairs import KeyPair
 from kubestow.model import errors
 
-_ATTEMPTS = 10  # one of those who conflict succeeds each time
-_MOST_BYTES = 1 << 20  # of a file; Kubernetes allows no larger Secret
+_ATTEMPTS = 10  # in each round of conflicts one replica succeeds
+_MOST_BYTES = 1 << 20  # per file; Kubernetes allows no larger Secret
 
 
 class CertificateSource(Protocol):
-    """Gives the certificate a server should have now."""
+    """Provides the certificate that a server should use now."""
 
     async def current(self, now_s: float) -> KeyPair:
         """Return the certificate.
 
         Raises:
-            InputError: If there is something that is none.
-            ApiError: If the API server does not give it.
-            RenewalError: If there is one, but not all about it is as it should be.
+            InputError: If the certificate is malformed.
+            ApiError: If the API server fails.
+            RenewalError: If there is a valid one that could not be renewed or published.
         """
 
 
 class RenewalError(RuntimeError):
-    """There is a good certificate, but it could not be renewed or made known.
+    """A valid certificate could not be renewed or published.
 
     Attributes:
         pair: The certificate.
     """
 
     def __init__(self, pair: KeyPair, cause: ApiError) -> None:
-        super().__init__(f"certificates were not renewed or made known: {cause}")
+        super().__init__(f"cannot renew or publish certificates: {cause}")
         self.pair = pair
 
 
 @dataclass(frozen=True, slots=True)
 class ManagedCertificate:
-    """Makes and renews certificates of its own, in a Secret.
+    """Creates and renews certificates in a Secret.
 
     Attributes:
-        client: Asks the API server.
+        client: Client of the API server.
         namespace: Namespace of the Secret.
         name: Name of the Secret.
         names: Host names and addresses of the servers.
-        targets: What has to know the authorities.
-        rules: How long things hold.
+        targets: Objects whose ``caBundle`` is kept up to date.
+        rules: Validity periods and renewal times.
     """
 
     client: CertificateClient
@@ -64,15 +64,15 @@ class ManagedCertificate:
     rules: plans.RenewalRules = field(default_factory=plans.RenewalRules)
 
     async def current(self, now_s: float) -> KeyPair:
-        """Return the certificate of the Secret, made or renewed where that is due.
+        """Return the certificate of the Secret; create or renew it if that is due.
 
-        The API server hears of an authority before it signs: a bundle that cannot be written
-        holds back new certificates, but not the one there is.
+        A CA is published to the API server before it signs: a bundle that cannot be written blocks
+        new certificates, but not the present one.
         """
-        held = await self._settle(now_s, announced=False)
+        held = await self._renew(now_s, announced=False)
         try:
             await self._announce(held)
-            renewed = await self._settle(now_s, announced=True)
+            renewed = await self._renew(now_s, announced=True)
             if renewed.bundle != held.bundle:
                 await self._announce(renewed)
         except ApiError as err:
@@ -83,19 +83,19 @@ class ManagedCertificate:
         for target in self.targets:
             await bundles.announce(self.client, target, held.bundle)
 
-    async def _settle(self, now_s: float, *, announced: bool) -> Materials:
-        """Read what there is, and bring it to what it should be."""
+    async def _renew(self, now_s: float, *, announced: bool) -> Materials:
+        """Read the Secret, and carry out the renewals that are due."""
         for _ in range(_ATTEMPTS):
-            found = await self._read()
-            held = materials.read(self._place, found.get("data") if found else None)
+            secret = await self._read()
+            held = materials.read(self._place, secret.get("data") if secret else None)
             facts = materials.facts(held) if held else None
             plan = plans.plan(facts, self.names, self.rules, now_s, announced=announced)
             if held is not None and plan.empty:
                 return held
             made = materials.carry_out(plan, held, self.names, self.rules, now_s)
-            if await self._write(found, made):
+            if await self._write(secret, made):
                 return made
-        raise ApiError(CONFLICT, "Conflict", f"{self._place}: others change it all the time")
+        raise ApiError(CONFLICT, "Conflict", f"{self._place}: too many concurrent changes")
 
     @property
     def _place(self) -> str:
@@ -113,19 +113,19 @@ class ManagedCertificate:
                 raise
             return None
 
-    async def _write(self, found: dict[str, Any] | None, made: Materials) -> bool:
-        """Write unless another one was faster; then its authority counts, not ours."""
+    async def _write(self, secret: dict[str, Any] | None, made: Materials) -> bool:
+        """Write the Secret; return whether no other replica changed it first."""
         try:
-            if found is None:
+            if secret is None:
                 await self.client.post(
                     self._folder, materials.secret(self.name, self.namespace, made)
                 )
             else:
-                # The resourceVersion inside makes it fail if it changed since it was read.
-                data = {**(found.get("data") or {}), **materials.write(made)}
-                await self.client.put(f"{self._folder}/{self.name}", {**found, "data": data})
+                # Its resourceVersion makes the request fail if it changed since it was read.
+                data = {**(secret.get("data") or {}), **materials.write(made)}
+                await self.client.put(f"{self._folder}/{self.name}", {**secret, "data": data})
         except ApiError as err:
-            gone = err.status == NOT_FOUND and found is not None  # deleted since it was read
+            gone = err.status == NOT_FOUND and secret is not None  # deleted since it was read
             if err.status != CONFLICT and not gone:
                 raise
             return False
@@ -134,18 +134,18 @@ class ManagedCertificate:
 
 @dataclass(frozen=True, slots=True)
 class MountedCertificate:
-    """Reads files that someone else renews, such as cert-manager; no caBundle is written.
+    """Reads files that another program renews, e.g. cert-manager; writes no caBundle.
 
     Attributes:
-        certificate: File with the certificate and the chain behind it.
+        certificate: File with the certificate and its chain.
         key: File with its key.
     """
 
     certificate: Path
     key: Path
 
-    async def current(self, now_s: float) -> KeyPair:  # noqa: ARG002 - others watch the time
-        """Return what the files hold now, if both belong together."""
+    async def current(self, now_s: float) -> KeyPair:  # noqa: ARG002 - another program renews the files
+        """Return the content of the files, if certificate and key match."""
         pair = KeyPair(_read_file(self.certificate), _read_file(self.key))
         pairs.check(str(self.certificate), pair)
         return pair
@@ -168,7 +168,7 @@ def _read_file(path: Path) -> bytes:
 
 
 def secret_rules(secret: str) -> list[dict[str, Any]]:
-    """Return rights in a server's own namespace: make one Secret, and read and change that one."""
+    """Return RBAC rules for a server's namespace: create, read and update one Secret."""
     return [
         {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]},
         {

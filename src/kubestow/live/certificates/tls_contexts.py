@@ -1,8 +1,8 @@
-"""TLS contexts whose certificate can be changed while they serve.
+"""TLS contexts whose certificate can be replaced while they serve.
 
-A context hands its certificate to each connection when that begins; loading another one changes
-what later connections get and nothing else. OpenSSL reads files only, so certificate and key go
-through a file in memory that nobody else can open: a key never touches a disk.
+A connection gets the context's certificate when it is opened; loading another one only affects
+later connections. OpenSSL reads only files, so certificate and key are passed through a file in
+memory that no other user can open: a key never touches a disk.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _PRIVATE: Final = 0o600
 def make_tls_context(
     client_authorities: bytes | None = None, *, required: bool = False
 ) -> ssl.SSLContext:
-    """Return a context for a server; it still needs a certificate.
+    """Return a context for a server, without a certificate.
 
     Args:
-        client_authorities: Certificates, as PEM, of those who vouch for clients. A client that
-            shows a certificate of anyone else is refused.
-        required: Refuse clients that show none, too.
+        client_authorities: CAs of client certificates, as PEM. A client with a certificate of
+            another CA is refused.
+        required: Also refuse clients without a certificate.
 
     Raises:
-        InputError: If the authorities cannot be read.
+        InputError: If the CAs cannot be read.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
-    # A resumed session would not see a new certificate; idle connections are kept instead.
+    # A resumed session would keep the old certificate; idle connections are kept instead.
     context.num_tickets = 0
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     if client_authorities is not None:
@@ -47,13 +47,13 @@ def make_tls_context(
 
 
 def load_certificate(context: ssl.SSLContext, pair: KeyPair) -> None:
-    """Give a context a certificate, or another one.
+    """Load or replace the certificate of a context.
 
-    To be called where handshakes happen, in the event loop: between the two halves the context
-    has neither the old nor the new certificate.
+    Call it where handshakes happen, in the event loop: between loading certificate and key the
+    context has neither the old nor the new pair.
 
     Raises:
-        InputError: If the halves do not belong together; the context keeps what it has.
+        InputError: If certificate and key do not match; the context keeps its present pair.
     """
     pairs.check("certificate", pair)
     handle = os.memfd_create("certificate", os.MFD_CLOEXEC)
@@ -62,10 +62,10 @@ def load_certificate(context: ssl.SSLContext, pair: KeyPair) -> None:
         with os.fdopen(os.dup(handle), "wb") as file:
             file.write(pair.certificate + b"\n" + pair.key)
         place = f"/proc/self/fd/{handle}"
-        # Tried on a context of its own: one that refuses half of it would be left with that half.
+        # Tried on another context first: a failed load may leave only half of the pair.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(place)
         context.load_cert_chain(place)
     except ssl.SSLError as err:
-        raise errors.InputError("certificate", f"OpenSSL refuses it: {err.reason}") from None
+        raise errors.InputError("certificate", f"OpenSSL rejects it: {err.reason}") from None
     finally:
         os.close(handle)

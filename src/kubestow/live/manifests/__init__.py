@@ -1,4 +1,4 @@
-"""The objects that run kubestow in a cluster, as plain values."""
+"""The Kubernetes objects of an installation, as plain values."""
 
 from kubestow.live.manifests.api_paths import path_of
 from kubestow.live.manifests.installation import render_installation

@@ -1,4 +1,4 @@
-"""Where objects are in the API."""
+"""API paths of objects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kubestow.model import errors
 
-# Plural names; those of the cluster as a whole have no namespace in their path.
+# Plural names by kind.
 _PLURALS: Final = {
     "APIService": "apiservices",
     "Certificate": "certificates",
@@ -33,13 +33,13 @@ def path_of(document: dict[str, Any]) -> str:
     '/api/v1/namespaces/shop'
 
     Raises:
-        InputError: If its kind is not one that is installed.
+        InputError: If its kind is not part of an installation.
     """
     kind, metadata = document["kind"], document["metadata"]
     if kind not in _PLURALS:
         raise errors.InputError(kind, f"expected one of {', '.join(sorted(_PLURALS))}")
     version = document["apiVersion"]
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    space = metadata.get("namespace")
-    within = f"/namespaces/{space}" if space else ""
+    namespace = metadata.get("namespace")
+    within = f"/namespaces/{namespace}" if namespace else ""
     return f"{root}{within}/{_PLURALS[kind]}/{metadata['name']}"

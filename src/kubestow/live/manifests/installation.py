@@ -1,4 +1,4 @@
-"""A whole installation as a list of objects, in the order in which they are to be created."""
+"""A whole installation as a list of objects, in the order of their creation."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _HEALTH_PORT: Final = 10259  # kube-scheduler's own
 
 def render_installation(values: InstallationValues) -> list[Document]:
     """Return all objects of an installation."""
-    found = [_namespace(values)]
+    documents = [_namespace(values)]
     if values.certificates == CERT_MANAGER:
-        found += _issuers(values)
+        documents += _issuers(values)
     if values.admission.enabled:
-        found += _admission(values)
+        documents += _admission(values)
     if values.metrics_api.enabled:
-        found += _metrics_api(values)
+        documents += _metrics_api(values)
     if values.scheduler.enabled:
-        found += _scheduler(values)
-    return found
+        documents += _scheduler(values)
+    return documents
 
 
 def _namespace(values: InstallationValues) -> Document:
@@ -82,15 +82,15 @@ def _secret(name: str) -> str:
 
 
 def _injected(values: InstallationValues, document: Document, name: str) -> Document:
-    """Let cert-manager fill in the bundle, where it makes the certificates."""
+    """Let cert-manager inject the CA bundle, if it issues the certificates."""
     if values.certificates == CERT_MANAGER:
-        place = {"cert-manager.io/inject-ca-from": f"{values.namespace}/{name}"}
-        document["metadata"]["annotations"] = place
+        annotations = {"cert-manager.io/inject-ca-from": f"{values.namespace}/{name}"}
+        document["metadata"]["annotations"] = annotations
     return document
 
 
 def _serving(values: InstallationValues, name: str) -> tuple[tuple[str, ...], dict[str, Document]]:
-    """Return arguments for certificates, and what is mounted for them."""
+    """Return command-line arguments for certificates, and their volumes by mount path."""
     listen = ("--listen", f"0.0.0.0:{PORT}")
     if values.certificates == MANAGED:
         shared = ("--namespace", values.namespace, "--service", name, "--secret", _secret(name))
@@ -168,8 +168,8 @@ def _scheduler(values: InstallationValues) -> list[Document]:
         store=True,
         serves=False,
         mounts={_CONFIGURATION: {"configMap": {"name": SCHEDULER}}},
-        beside=(_kube_scheduler(values),),
-        # What the stock scheduler may do, and to know who asks for its metrics.
+        sidecars=(_kube_scheduler(values),),
+        # Roles of the stock scheduler, and authentication of clients of its metrics.
         cluster_roles=(
             "system:kube-scheduler",
             "system:volume-scheduler",
@@ -203,13 +203,13 @@ def _configuration(values: InstallationValues) -> dict[str, Any]:
 
 
 def _extender_rules(values: InstallationValues) -> list[Document]:
-    found = [
+    rules = [
         {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list", "watch"]},
         {"apiGroups": ["metrics.k8s.io"], "resources": ["nodes"], "verbs": ["get", "list"]},
     ]
     if values.scheduler.taint_high_load:
-        found.append({"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "patch"]})
-    return found
+        rules.append({"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "patch"]})
+    return rules
 
 
 def _lease_rules() -> list[Document]:

@@ -1,4 +1,4 @@
-"""What can be chosen about an installation; the same names in files and in code."""
+"""The values of an installation; the names are the same in files and in code."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MANAGED, CERT_MANAGER = "managed", "cert-manager"
 
 @dataclass(frozen=True, slots=True)
 class ResourceValues:
-    """What a container gets.
+    """Resources of a container.
 
     Attributes:
-        cpu: Request.
-        memory: Request and limit.
+        cpu: CPU request.
+        memory: Memory request and limit.
     """
 
     cpu: str = "100m"
@@ -31,9 +31,9 @@ class Admission:
 
     Attributes:
         enabled: Whether it is installed.
-        replicas: How many of it.
-        dry_run: Whether it only says what it would change.
-        resources: What each gets.
+        replicas: Number of replicas.
+        dry_run: Whether it only reports what it would change.
+        resources: Resources of each replica.
     """
 
     enabled: bool = True
@@ -48,11 +48,11 @@ class MetricsApi:
 
     Attributes:
         enabled: Whether it is installed.
-        replicas: How many of it. Values that are written are kept by the replica that got them, so
-            that with several of them rules are the way.
-        prometheus: Address of a Prometheus that rules ask; none if it is empty.
-        rules: Name of a ConfigMap with ``metrics.yaml``; none if it is empty.
-        resources: What each gets.
+        replicas: Number of replicas. A written value is only stored in the replica that received
+            it, so use rules with several replicas.
+        prometheus: URL of the Prometheus server that rules query; empty for none.
+        rules: Name of a ConfigMap with ``metrics.yaml``; empty for none.
+        resources: Resources of each replica.
     """
 
     enabled: bool = True
@@ -64,19 +64,19 @@ class MetricsApi:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerValues:
-    """A second scheduler for pods that ask for it by ``schedulerName``.
+    """A second scheduler for pods that select it by ``schedulerName``.
 
     Attributes:
         enabled: Whether it is installed.
-        replicas: How many of it; one works, the others wait.
-        name: What pods ask for.
-        term: What the extender beside it decides by.
+        replicas: Number of replicas; one is active, the others are standby.
+        name: Scheduler name that pods select.
+        term: Placing term of its extender.
         decision: How ``clbp`` and ``load-aware`` take part in the choice of a node; packing terms
             always decide alone.
-        image: Image of kube-scheduler, from where the nodes pull it; its release should be that of
+        image: Image of kube-scheduler, in a registry that nodes can reach; of the same release as
             the cluster.
         taint_high_load: Whether nodes under high load are tainted.
-        resources: What the extender gets.
+        resources: Resources of the extender.
     """
 
     enabled: bool = True
@@ -91,11 +91,11 @@ class SchedulerValues:
 
 @dataclass(frozen=True, slots=True)
 class StoreValues:
-    """Where learned values and decisions are.
+    """The store of learned values and decisions.
 
     Attributes:
-        secret: Secret with the address of the store.
-        key: Its key.
+        secret: Secret with the URL of the store.
+        key: Key in the Secret.
     """
 
     secret: str = "kubestow-store"  # noqa: S105 - its name
@@ -107,12 +107,12 @@ class InstallationValues:
     """An installation.
 
     Attributes:
-        namespace: Where everything goes; made if it is not there.
+        namespace: Namespace of all objects; created if it does not exist.
         image: Image of kubestow.
-        pull_secrets: Secrets to pull images by.
-        certificates: ``managed``: made and rotated by kubestow; ``cert-manager``: by that.
-        issuer: Issuer of cert-manager in the namespace; one that signs itself if it is empty.
-        store: Where learned values and decisions are.
+        pull_secrets: Secrets for pulling images.
+        certificates: ``managed``: issued and rotated by kubestow, or by ``cert-manager``.
+        issuer: cert-manager Issuer in the namespace; empty for a self-signed one.
+        store: The store of learned values and decisions.
         admission: The webhook that sizes new pods.
         metrics_api: Custom and external metrics.
         scheduler: A second scheduler.
@@ -129,6 +129,6 @@ class InstallationValues:
     scheduler: SchedulerValues = field(default_factory=SchedulerValues)
 
     def check(self, place: decoding.Field) -> None:
-        """Refuse an installation of nothing."""
+        """Refuse an installation without components."""
         if not (self.admission.enabled or self.metrics_api.enabled or self.scheduler.enabled):
             raise place.refuse("nothing is enabled: expected admission, metricsApi or scheduler")

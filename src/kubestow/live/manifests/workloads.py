@@ -1,7 +1,7 @@
-"""A component as objects: account, rights, deployment, service, budget, who may talk to it.
+"""The objects of a component: service account, RBAC, Deployment, Service, PDB, NetworkPolicy.
 
-Containers run without any right they do not need: no root, no writable files but ``/tmp``, no
-capabilities, the runtime's default system calls.
+Containers run with least privilege: no root, no writable files but ``/tmp``, no capabilities, the
+runtime's default seccomp profile.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kubestow.live.manifests.values import InstallationValues, ResourceValues
 PART_OF: Final = "app.kubernetes.io/part-of"
 NAME: Final = "app.kubernetes.io/name"
 PORT: Final = 8443
-_USER: Final = 65532  # of nobody in particular, as in distroless images
+_USER: Final = 65532  # nonroot, as in distroless images
 _RBAC: Final = "rbac.authorization.k8s.io"
 # Longer than a server drains (5 s) and then waits for running requests (10 s).
 _GRACE_S: Final = 30
@@ -26,21 +26,21 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One program that serves.
+    """One deployed program.
 
     Attributes:
         name: Its name, and that of its objects.
-        replicas: How many of it.
-        arguments: Of kubestow.
-        resources: What it gets.
-        cluster_rules: Rights in the whole cluster.
-        namespace_rules: Rights in its own namespace.
+        replicas: Number of replicas.
+        arguments: Command-line arguments of kubestow.
+        resources: Resources of each replica.
+        cluster_rules: RBAC rules for the whole cluster.
+        namespace_rules: RBAC rules for its own namespace.
         store: Whether it needs the store.
         serves: Whether others connect to it, by TLS on ``PORT``.
-        mounts: Volumes by the path they are seen at.
-        beside: Further containers.
-        cluster_roles: Roles that are there already, for the whole cluster.
-        system_roles: Roles in kube-system that are there already.
+        mounts: Volumes by mount path.
+        sidecars: Further containers.
+        cluster_roles: Existing ClusterRoles to bind.
+        system_roles: Existing Roles in kube-system to bind.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Component:
     store: bool = False
     serves: bool = True
     mounts: Mapping[str, Document] = field(default_factory=dict)
-    beside: Sequence[Document] = ()
+    sidecars: Sequence[Document] = ()
     cluster_roles: Sequence[str] = ()
     system_roles: Sequence[str] = ()
 
@@ -65,39 +65,39 @@ def metadata(values: InstallationValues, name: str, component: str | None = None
 
 def documents(values: InstallationValues, component: Component) -> list[Document]:
     """Return all objects of a component."""
-    found = [*_rights(values, component), _deployment(values, component)]
+    result = [*_rights(values, component), _deployment(values, component)]
     if component.serves:
-        found.append(_service(values, component))
+        result.append(_service(values, component))
     if component.replicas > 1:
-        found.append(_budget(values, component))
-    found.append(_policy(values, component))
-    return found
+        result.append(_budget(values, component))
+    result.append(_policy(values, component))
+    return result
 
 
 def _rights(values: InstallationValues, component: Component) -> list[Document]:
     account = {"kind": "ServiceAccount", "name": component.name, "namespace": values.namespace}
-    found: list[Document] = [
+    objects: list[Document] = [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(values, component.name)}
     ]
     whole = f"kubestow:{component.name}"
     if component.cluster_rules:
-        found.append(
+        objects.append(
             _role("ClusterRole", _global(values, whole, component), component.cluster_rules)
         )
     if component.namespace_rules:
         place = metadata(values, component.name)
-        found += [
+        objects += [
             _role("Role", place, component.namespace_rules),
             _binding("Role", place, component.name, account),
         ]
     roles = [whole] if component.cluster_rules else []
     for role in (*roles, *component.cluster_roles):
         name = role if role == whole else f"{whole}:{role.replace(':', '-')}"
-        found.append(_binding("ClusterRole", _global(values, name, component), role, account))
+        objects.append(_binding("ClusterRole", _global(values, name, component), role, account))
     for role in component.system_roles:
         place = {**metadata(values, f"{whole}:{role}", component.name), "namespace": "kube-system"}
-        found.append(_binding("Role", place, role, account))
-    return found
+        objects.append(_binding("Role", place, role, account))
+    return objects
 
 
 def _global(values: InstallationValues, name: str, component: Component) -> Document:
@@ -144,7 +144,7 @@ def _deployment(values: InstallationValues, component: Component) -> Document:
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "topologySpreadConstraints": [spread],
-        "containers": [_container(values, component), *component.beside],
+        "containers": [_container(values, component), *component.sidecars],
         "volumes": volumes,
     }
     if values.pull_secrets:
@@ -182,7 +182,7 @@ def _container(values: InstallationValues, component: Component) -> Document:
         container["ports"] = [{"name": "https", "containerPort": PORT}]
         container |= _probes(lambda path: {"httpGet": _get(path)})
     else:
-        container |= _probes(lambda path: {"exec": {"command": _ask(path)}})
+        container |= _probes(lambda path: {"exec": {"command": _probe_command(path)}})
     if component.store:
         source = {"secretKeyRef": {"name": values.store.secret, "key": values.store.key}}
         container["env"] = [{"name": "KUBESTOW_STORE", "valueFrom": source}]
@@ -190,7 +190,7 @@ def _container(values: InstallationValues, component: Component) -> Document:
 
 
 def mounted(path: str) -> Document:
-    """Return how a container sees one of the component's mounts."""
+    """Return the volumeMount of one of the component's mounts."""
     return {"name": _volume(path), "mountPath": path, "readOnly": True}
 
 
@@ -199,7 +199,7 @@ def _volume(path: str) -> str:
 
 
 def locked() -> Document:
-    """Return the security context of a container that needs no right at all."""
+    """Return the security context of an unprivileged container."""
     return {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
@@ -211,17 +211,17 @@ def _get(path: str) -> Document:
     return {"path": path, "port": PORT, "scheme": "HTTPS"}
 
 
-def _ask(path: str) -> list[str]:
+def _probe_command(path: str) -> list[str]:
     # It listens on loopback, which the kubelet cannot reach.
     code = f"import urllib.request as u; u.urlopen('http://127.0.0.1:8888{path}', timeout=2)"
     return ["python", "-c", code]
 
 
-def _probes(ask: Any) -> Document:
+def _probes(probe: Any) -> Document:
     return {
-        "startupProbe": {**ask("/healthz"), "periodSeconds": 2, "failureThreshold": 60},
-        "livenessProbe": {**ask("/healthz"), "periodSeconds": 10, "timeoutSeconds": 5},
-        "readinessProbe": {**ask("/readyz"), "periodSeconds": 5, "timeoutSeconds": 5},
+        "startupProbe": {**probe("/healthz"), "periodSeconds": 2, "failureThreshold": 60},
+        "livenessProbe": {**probe("/healthz"), "periodSeconds": 10, "timeoutSeconds": 5},
+        "readinessProbe": {**probe("/readyz"), "periodSeconds": 5, "timeoutSeconds": 5},
     }
 
 
@@ -247,10 +247,10 @@ def _budget(values: InstallationValues, component: Component) -> Document:
 
 
 def _policy(values: InstallationValues, component: Component) -> Document:
-    """Let in whoever calls the server, and nobody else; out to names, API server and databases.
+    """Allow ingress to the server's port only; egress to DNS, API server and databases.
 
-    API servers call from addresses that no selector names, so that the port is open to all; what
-    is behind it asks for certificates.
+    API servers call from addresses that no selector matches, so the port is open to all; the
+    servers check certificates.
     """
     ingress = [{"ports": [{"port": PORT, "protocol": "TCP"}]}] if component.serves else []
     names = {"ports": [{"port": _DNS, "protocol": protocol} for protocol in ("UDP", "TCP")]}
@@ -262,7 +262,7 @@ def _policy(values: InstallationValues, component: Component) -> Document:
             "podSelector": {"matchLabels": {NAME: component.name}},
             "policyTypes": ["Ingress", "Egress"],
             "ingress": ingress,
-            # Where API server, store and Prometheus are is not known here; TCP says enough.
+            # The addresses of API server, store and Prometheus are not known here: allow all TCP.
             "egress": [names, {"ports": [{"port": 1, "endPort": 65535, "protocol": "TCP"}]}],
         },
     }

@@ -1,7 +1,7 @@
-"""The short way for questions that come with every pod: a body in, bytes out, no routing between.
+"""A fast path for requests that come with every pod: bytes in, bytes out, without routing.
 
-kube-scheduler and the API server wait for an answer with every pod, and the layers of a web
-framework take longer than the answer. Limits are the same as on the long way (``limits``).
+kube-scheduler and the API server wait for a response with every pod, and the layers of a web
+framework take longer than the response itself. The limits are those of other requests (``limits``).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _WRONG_METHOD: Final = b"expected POST\n"
 
 @dataclass(frozen=True, slots=True)
 class FastRequest:
-    """A question.
+    """A request.
 
     Attributes:
-        body: Its bytes.
-        media: What kind of text it says it is, in small letters and without parameters.
+        body: Its body.
+        media: Its media type, in lower case and without parameters.
         began_s: When it began to arrive, on ``time.perf_counter``.
     """
 
@@ -37,13 +37,13 @@ class FastRequest:
 
 @dataclass(frozen=True, slots=True)
 class FastResponse:
-    """An answer.
+    """A response.
 
     Attributes:
-        body: Its bytes.
+        body: Its body.
         status: Its HTTP status.
-        media: What kind of text it is.
-        then: Called when the answer is on its way.
+        media: Its media type.
+        then: Called after the response is sent.
     """
 
     body: bytes
@@ -53,17 +53,17 @@ class FastResponse:
 
 
 Handler = Callable[[FastRequest], FastResponse | Awaitable[FastResponse]]
-"""Answers at once, or says what has to be waited for."""
+"""Returns a response, or an awaitable of one."""
 
 
 class Quick:
-    """Answers POST requests to some paths, and hands on all others, as ASGI middleware.
+    """ASGI middleware that handles POST requests to some paths, and passes on all others.
 
     Args:
-        app: Answers the others.
-        handlers: Who answers, by path.
-        most_body_bytes: Largest body.
-        read_s: Longest time for the body to arrive.
+        app: Application for all other requests.
+        handlers: Handlers by path.
+        most_body_bytes: Maximum size of a body, bytes.
+        read_s: Maximum time for the body to arrive, seconds.
     """
 
     def __init__(
@@ -88,18 +88,18 @@ class Quick:
             return
         if body is None:
             return
-        found = handler(FastRequest(body, _media(scope), began_s))
-        reply = found if isinstance(found, FastResponse) else await found
-        length = str(len(reply.body)).encode()
-        headers = [(b"content-type", reply.media), (b"content-length", length)]
-        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        await send({"type": "http.response.body", "body": reply.body})
-        if reply.then is not None:
-            # What was written is sent when the loop comes round, and this comes behind it.
-            asyncio.get_running_loop().call_soon(reply.then)
+        returned = handler(FastRequest(body, _media(scope), began_s))
+        response = returned if isinstance(returned, FastResponse) else await returned
+        length = str(len(response.body)).encode()
+        headers = [(b"content-type", response.media), (b"content-length", length)]
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        await send({"type": "http.response.body", "body": response.body})
+        if response.then is not None:
+            # The loop sends what was written before it calls this.
+            asyncio.get_running_loop().call_soon(response.then)
 
     async def _read(self, scope: Scope, receive: Receive, answer: limits.Answer) -> bytes | None:
-        """Return the body; nothing if the client is gone."""
+        """Return the body; ``None`` if the client has disconnected."""
         if limits.stated_length(scope) > self._most:
             await answer.refuse(*limits.TOO_LARGE)
             raise limits.RequestRefusedError("too large")

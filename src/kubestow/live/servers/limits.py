@@ -1,7 +1,7 @@
-"""Limits on requests, as ASGI middleware: size, time to arrive, time to answer.
+"""Limits on requests, as ASGI middleware: size, time to arrive, time to respond.
 
-Bodies are counted while they stream, so that nothing larger than the limit is ever held. Whatever
-the application makes of a request that was refused is thrown away.
+Bodies are counted while they stream, so nothing larger than the limit is ever held. The
+application's response to a refused request is dropped.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ TOO_LATE: Final = (503, b"the answer took too long\n")
 
 
 class RequestRefusedError(Exception):
-    """A request went beyond a limit; it was answered already, or will be."""
+    """A request exceeded a limit; the refusal was or will be sent."""
 
 
 class RequestLimits:
-    """Refuses what is too large, arrives too slowly or takes too long to answer.
+    """Refuses requests that are too large, arrive too slowly or take too long.
 
     Args:
-        app: What is limited.
-        most_body_bytes: Largest body.
-        read_s: Longest time for the body to arrive.
-        request_s: Longest time for the whole.
+        app: The application.
+        most_body_bytes: Maximum size of a body, bytes.
+        read_s: Maximum time for the body to arrive, seconds.
+        request_s: Maximum time for the whole request, seconds.
     """
 
     def __init__(self, app: ASGIApp, most_body_bytes: int, read_s: float, request_s: float) -> None:
@@ -56,7 +56,7 @@ class RequestLimits:
 
 
 class Answer:
-    """What is sent back; nothing more of the application once a request was refused."""
+    """The response; drops the application's messages once a request was refused."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -64,19 +64,19 @@ class Answer:
         self._refused = False
 
     async def send(self, message: Message) -> None:
-        """Send a part of the application's answer."""
+        """Send a part of the application's response."""
         if not self._refused:
             self._begun = True
             await self._send(message)
 
     async def refuse(self, status: int, text: bytes) -> None:
-        """Answer in the application's place; too late if it has begun to."""
+        """Send a refusal; raises if the application's response has begun."""
         if self._refused:
             return
         self._refused = True
-        if self._begun:  # the connection ends without an end of the answer
+        if self._begun:  # the connection is closed before the end of the response
             raise RequestRefusedError(text.decode().strip())
-        # What is left of the body is not waited for.
+        # The rest of the body is not read.
         headers = [
             (b"content-type", b"text/plain; charset=utf-8"),
             (b"content-length", str(len(text)).encode()),
@@ -87,7 +87,7 @@ class Answer:
 
 
 class Body:
-    """What arrives, counted and timed."""
+    """The body of a request, with limits on size and time."""
 
     def __init__(self, receive: Receive, answer: Answer, most: int, read_s: float) -> None:
         self._receive, self._answer = receive, answer
@@ -96,8 +96,8 @@ class Body:
         self._whole = False
 
     async def receive(self) -> Message:
-        """Return the next part of the body, or the end of the connection."""
-        if self._whole:  # only the end of the connection is left to hear of
+        """Return the next part of the body, or a disconnect."""
+        if self._whole:  # only a disconnect can follow
             return await self._receive()
         try:
             async with asyncio.timeout_at(self._until_s) as limit:
@@ -117,7 +117,7 @@ class Body:
 
 
 def stated_length(scope: Scope) -> int:
-    """Return how long a body is said to be; 0 if nothing is said."""
+    """Return the Content-Length of a request; 0 if there is none."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
             return int(value)

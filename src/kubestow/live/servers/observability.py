@@ -1,4 +1,4 @@
-"""What every server answers about itself, and the counting of what it answers at all."""
+"""Health, readiness and metrics endpoints, and request metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kubestow.live.servers import telemetry
 
 Ready = Callable[[], str]
-"""Returns why a server is not ready; empty if it is."""
+"""Returns why a server is not ready; empty if it is ready."""
 
 
 def routes(ready: Ready, metrics: telemetry.Telemetry) -> list[Route]:
@@ -33,18 +33,20 @@ def routes(ready: Ready, metrics: telemetry.Telemetry) -> list[Route]:
 
 
 class Counting:
-    """Counts answers by status, and how long they took, as ASGI middleware.
+    """ASGI middleware that measures responses by status, and their latency.
 
     Args:
-        app: What is counted.
-        metrics: Where to.
+        app: The application.
+        metrics: Metrics to update.
     """
 
     def __init__(self, app: ASGIApp, metrics: telemetry.Telemetry) -> None:
         self._app = app
-        self._answers = metrics.counter("http_responses", "Answers by HTTP status.", ("status",))
-        self._running = metrics.gauge("http_requests_running", "Requests being answered.")
-        self._took = metrics.latency("http_request_duration_seconds", "Time to the answer's begin.")
+        self._answers = metrics.counter("http_responses", "Responses by HTTP status.", ("status",))
+        self._running = metrics.gauge("http_requests_running", "Requests in progress.")
+        self._took = metrics.latency(
+            "http_request_duration_seconds", "Time to the start of the response."
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection or request."""

@@ -1,6 +1,6 @@
-"""uvicorn's connections with what it lacks: limits on headers, and who the client is.
+"""uvicorn connections with limits on headers, and with the client's certificate.
 
-uvicorn waits for ever for a request that was begun, or never was, and takes headers of any size.
+uvicorn waits without limit for the start and the end of a request, and accepts headers of any size.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
 class GatheringTransport:
-    """Stands before a transport; all but writing and ending is the transport's own."""
+    """A transport that gathers writes; everything else is delegated."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport, self._loop = transport, loop
@@ -22,18 +22,18 @@ class GatheringTransport:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send data with whatever else is written before the loop goes on."""
+        """Send data together with all other writes of this loop iteration."""
         if not self._waiting:
             self._loop.call_soon(self._flush)
         self._waiting.append(data)
 
     def close(self) -> None:
-        """Send what waits, and close."""
+        """Send pending data, and close."""
         self._flush()
         self._transport.close()
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close without sending pending data."""
         self._waiting.clear()
         self._transport.abort()
 
@@ -52,11 +52,11 @@ class HeaderLimitError(Exception):
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """A connection whose requests have to begin, and to end their headers, in time.
+    """A connection with time limits for the start and the headers of requests.
 
     Attributes:
-        read_s: Longest wait for the headers of a request, and for the first one to come.
-        most_header_bytes: Largest request line with all headers.
+        read_s: Maximum time for the headers of a request, and for the first request, seconds.
+        most_header_bytes: Maximum size of request line and headers, bytes.
     """
 
     read_s = 5.0
@@ -69,19 +69,19 @@ class LimitedProtocol(HttpToolsProtocol):
         self._peer: Any = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request."""
+        """Start the timer for the first request."""
         gathering = GatheringTransport(transport, self.loop)
         super().connection_made(cast("asyncio.Transport", gathering))
         self._peer = transport.get_extra_info("peercert") or None
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
+        """Stop the timer."""
         self._stop_waiting()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begin to wait for the end of the headers."""
+        """Start the timer for the headers."""
         super().on_message_begin()
         self._left = self.most_header_bytes
         if self._peer is not None:
@@ -89,17 +89,17 @@ class LimitedProtocol(HttpToolsProtocol):
         self._wait()
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the request line."""
+        """Count a part of the request line."""
         self._count(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
+        """Count a header."""
         self._count(len(name) + len(value))
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Hand the request on; the time of its body is limited elsewhere."""
+        """Stop the timer; ``limits`` bounds the time of the body."""
         self._stop_waiting()
         super().on_headers_complete()
 
@@ -123,6 +123,6 @@ class LimitedProtocol(HttpToolsProtocol):
 
 
 def make_protocol(read_s: float, most_header_bytes: int) -> type[LimitedProtocol]:
-    """Return a class of connections with limits of its own."""
+    """Return a protocol class with these limits."""
     own = {"read_s": read_s, "most_header_bytes": most_header_bytes}
     return type("OwnProtocol", (LimitedProtocol,), own)

@@ -1,8 +1,8 @@
-"""Runs an ASGI application on uvicorn: TLS, limits, metrics, and an end without lost requests.
+"""Runs an ASGI application on uvicorn: TLS, limits, metrics, graceful shutdown.
 
-An end has three steps. The server first says that it is not ready and asks clients, with each
-answer, to open no further requests on their connections. After a while it closes the door. Then
-it waits for the requests that are still running.
+Shutdown has three steps. The server first reports that it is not ready, and sends
+``Connection: close`` with each response. After a while it stops listening. Then it waits for the
+requests that are still running.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from kubestow.model import errors
 
 _BACKLOG: Final = 1024
 _START_S: Final = 30.0
-# How long a thread in the background may hold the interpreter while a request waits for it. With
-# Python's own 5 ms the 99th percentile of a quick answer doubles.
+# How long a background thread may hold the interpreter while a request waits for it. With Python's
+# default of 5 ms the 99th percentile of a fast response doubles.
 _SWITCH_S: Final = 0.001
 _LOG = logging.getLogger(__name__)
 
@@ -45,15 +45,15 @@ class Server:
     """One application on one port.
 
     Args:
-        routes: What it answers, beside ``/healthz``, ``/readyz`` and ``/metrics``.
-        settings: How it listens and what it puts up with.
-        metrics: Where it counts.
-        ready: Returns why it is not ready; empty if it is.
-        context: For TLS; without it, it listens on loopback only.
-        quick: Who answers POST requests at once, by path.
+        routes: Routes in addition to ``/healthz``, ``/readyz`` and ``/metrics``.
+        settings: Address and limits.
+        metrics: Metrics to update.
+        ready: Returns why it is not ready; empty if it is ready.
+        context: TLS context; without it, only loopback addresses are allowed.
+        quick: Handlers of the fast path for POST requests, by path.
 
     Raises:
-        InputError: If the address cannot be listened on.
+        InputError: If it cannot listen on the address.
     """
 
     def __init__(
@@ -77,27 +77,27 @@ class Server:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port it listens on."""
         return int(self._socket.getsockname()[1]) if self._socket.fileno() >= 0 else 0
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """Its URL."""
         host = f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host
         return f"http{'s' if self._context else ''}://{host}:{self.port}"
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
-        """The event loop it runs in; certificates are to be changed there."""
+        """The event loop it runs in; certificates must be replaced there."""
         return self._loop
 
     @property
     def started(self) -> bool:
-        """Return whether it answers."""
+        """Return whether it accepts requests."""
         return self._inner.started
 
     async def run(self) -> None:
-        """Serve until told to stop."""
+        """Serve until stopped."""
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         _LOG.info("listening on %s", self.url)
         ending = asyncio.create_task(self._end())
@@ -108,28 +108,28 @@ class Server:
             self._socket.close()
 
     def stop(self) -> None:
-        """Begin to end; a second call closes the door at once. To be called from any thread."""
+        """Start the shutdown; a second call skips draining. Thread-safe."""
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # it has ended already
                 self._loop.call_soon_threadsafe(self._stop)
 
     def close(self) -> None:
-        """Give the port back, if it was never served."""
+        """Close the socket of a server that was never run."""
         self._socket.close()
 
     @contextlib.contextmanager
     def stopping_on_signals(self) -> Iterator[list[signal.Signals]]:
-        """Stop on SIGTERM and SIGINT; gives the signals that came. Inside the event loop."""
-        loop, came = asyncio.get_running_loop(), []
+        """Stop on SIGTERM and SIGINT; yields the received signals. Needs a running loop."""
+        loop, received = asyncio.get_running_loop(), []
 
         def stop(which: signal.Signals) -> None:
-            came.append(which)
+            received.append(which)
             self.stop()
 
         for which in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(which, stop, which)
         try:
-            yield came
+            yield received
         finally:
             for which in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(which)
@@ -145,7 +145,7 @@ class Server:
             return
         await self._stopping.wait()
         self._draining = True
-        _LOG.info("ending: not ready, still answering for %g s", self.settings.drain_s)
+        _LOG.info("shutting down: not ready, serving for another %g s", self.settings.drain_s)
         await asyncio.sleep(self.settings.drain_s)
         self._inner.should_exit = True
 
@@ -164,12 +164,12 @@ class Server:
         app = limits.RequestLimits(app, chosen.most_body_bytes, chosen.read_s, chosen.request_s)
         if quick:
             app = Quick(app, quick, chosen.most_body_bytes, chosen.read_s)
-        return self._parting(observability.Counting(app, metrics))
+        return self._closing_connections(observability.Counting(app, metrics))
 
-    def _parting(self, app: ASGIApp) -> ASGIApp:
-        """Ask clients to leave once the server ends."""
+    def _closing_connections(self, app: ASGIApp) -> ASGIApp:
+        """Close connections after each response during shutdown."""
 
-        async def part(scope: Scope, receive: Receive, send: Send) -> None:
+        async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
             async def closing(message: Message) -> None:
                 if self._draining and message["type"] == "http.response.start":
                     headers = [*message.get("headers", ()), (b"connection", b"close")]
@@ -178,7 +178,7 @@ class Server:
 
             await app(scope, receive, closing)
 
-        return part
+        return wrapped
 
     def _configure(self, app: ASGIApp) -> uvicorn.Config:
         chosen, context = self.settings, self._context
@@ -200,26 +200,26 @@ class Server:
 
 
 class _Inner(uvicorn.Server):
-    """uvicorn's server, with signals left to whoever runs the process."""
+    """uvicorn's server without its signal handlers."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Capture none."""
+        """Capture no signals."""
         yield
 
 
 async def serve(
     server: Server, *background: Callable[[], Coroutine[Any, Any, None]]
 ) -> signal.Signals | None:
-    """Serve until a signal comes; return it.
+    """Serve until a signal arrives; return it.
 
     Args:
-        server: What to serve.
-        background: What to do beside, until the server has ended.
+        server: The server.
+        background: Tasks to run until the server has ended.
     """
     settle_memory()
     sys.setswitchinterval(_SWITCH_S)
-    with server.stopping_on_signals() as came:
+    with server.stopping_on_signals() as received:
         tasks = [asyncio.create_task(each()) for each in background]
         try:
             await server.run()
@@ -227,14 +227,14 @@ async def serve(
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-    return came[0] if came else None
+    return received[0] if received else None
 
 
 def settle_memory() -> None:
-    """Let the garbage collector forget what is there now, because it will stay.
+    """Exempt all present objects from garbage collection, because they are long-lived.
 
-    It would go through all modules and tables again and again, and nobody is answered meanwhile:
-    70 ms with 10000 containers in a table.
+    Otherwise each collection visits all modules and tables, and blocks requests: for 70 ms with
+    10000 containers in a table.
     """
     gc.freeze()
 
@@ -247,7 +247,7 @@ def run(main: Coroutine[Any, Any, Result]) -> Result:
 
 @contextlib.contextmanager
 def in_background(server: Server) -> Iterator[Server]:
-    """Serve in a thread of its own as long as the context lasts.
+    """Serve in a thread until the context ends.
 
     Raises:
         RuntimeError: If it does not start.
@@ -257,7 +257,7 @@ def in_background(server: Server) -> Iterator[Server]:
     def serve() -> None:
         try:
             run(server.run())
-        except BaseException as err:  # noqa: BLE001 - told to whoever waits
+        except BaseException as err:  # noqa: BLE001 - raised below
             failed.append(err)
 
     thread = threading.Thread(target=serve, name="server", daemon=True)
@@ -278,14 +278,14 @@ def in_background(server: Server) -> Iterator[Server]:
 
 def _bind(settings: ServerSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    door = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        door.bind((settings.host, settings.port))
-        door.listen(_BACKLOG)
-        door.setblocking(False)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((settings.host, settings.port))
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
     except OSError as err:
-        door.close()
+        listener.close()
         place = f"listen {settings.host}:{settings.port}"
-        raise errors.InputError(place, f"cannot be listened on: {err.strerror}") from err
-    return door
+        raise errors.InputError(place, f"cannot listen on this address: {err.strerror}") from err
+    return listener

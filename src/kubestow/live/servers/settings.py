@@ -1,4 +1,4 @@
-"""How a server listens and what it puts up with; the one place for these numbers."""
+"""Settings of a server: address and limits."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ MIB: Final = 2**20
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """How a server listens and what it puts up with.
+    """Address and limits of a server.
 
     Attributes:
         host: Address to listen on.
-        port: Port; 0 takes a free one.
-        most_body_bytes: Largest body of a request; beyond, the answer is 413.
-        read_s: Longest time for a request to arrive; beyond, the answer is 408.
-        request_s: Longest time for an answer from the first byte on; beyond, it is 503.
-        keep_alive_s: How long idle connections are kept. Go's clients, kube-apiserver and
-            kube-scheduler among them, drop theirs after 90 s; who drops first must not be us, or
-            a request may be on its way.
-        drain_s: How long to answer on after being told to end, not ready any more, so that
-            whoever sends requests learns of it before the door is closed.
-        grace_s: How long running requests may take after that.
-        most_header_bytes: Largest request line with all headers.
-        most_connections: Connections beyond get 503.
+        port: Port; 0 chooses a free one.
+        most_body_bytes: Maximum size of a request body, bytes; larger ones get 413.
+        read_s: Maximum time for a request to arrive, seconds; slower ones get 408.
+        request_s: Maximum time from the first byte to the response, seconds; then 503.
+        keep_alive_s: How long idle connections are kept, seconds. Go clients, such as
+            kube-apiserver and kube-scheduler, close theirs after 90 s; a server that closes first
+            may lose a request that is on its way.
+        drain_s: How long to keep serving after SIGTERM while not ready, seconds, so that clients
+            notice before the port is closed.
+        grace_s: How long running requests may take after that, seconds.
+        most_header_bytes: Maximum size of request line and headers, bytes.
+        most_connections: Maximum number of connections; further ones get 503.
     """
 
     host: str = "127.0.0.1"
@@ -58,7 +58,7 @@ def read_address(place: str, text: str) -> tuple[str, int]:
     ('::1', 9443)
 
     Raises:
-        InputError: If it is neither.
+        InputError: If it has neither form.
     """
     host, colon, port = text.rpartition(":")
     bare = host.removeprefix("[").removesuffix("]")

@@ -1,7 +1,7 @@
-"""Metrics of the servers themselves, each server with a registry of its own.
+"""Prometheus metrics of the servers, with one registry per server.
 
-The global registry of prometheus-client is not used: several servers may live in one process, as
-they do in tests, and none must count for another.
+The global registry of prometheus-client is not used: several servers may run in one process, as in
+tests, and must not share metrics.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, expo
 
 CONTENT_TYPE: Final = exposition.CONTENT_TYPE_LATEST
 
-# Half a millisecond, the time of a quick answer on loopback, to the longest that anyone waits.
+# From 0.5 ms, the time of a fast response on loopback, to the longest timeout of a client.
 BUCKETS_S: Final = (
     0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0,
 )  # fmt: skip
 
 
 class Telemetry:
-    """Makes the metrics of one server, and writes them out.
+    """Creates and exports the metrics of one server.
 
     Args:
-        part: Name of the server; all its metrics begin with ``kubestow_PART_``.
+        part: Name of the server; prefix of its metrics: ``kubestow_PART_``.
     """
 
     def __init__(self, part: str) -> None:
@@ -39,7 +39,7 @@ class Telemetry:
         return Gauge(self._prefix + name, meaning, labels, registry=self.registry)
 
     def watch(self, name: str, meaning: str, read: Callable[[], float]) -> None:
-        """Add a gauge that is read whenever someone asks."""
+        """Add a gauge whose value is read at each scrape."""
         self.gauge(name, meaning).set_function(read)
 
     def latency(self, name: str, meaning: str, labels: tuple[str, ...] = ()) -> Histogram:

@@ -1,4 +1,4 @@
-"""Workloads of a cluster: what they are, what they use, and how their requests are changed."""
+"""Workloads of a cluster: inventory, usage, and patches of their requests."""
 
 from kubestow.live.workloads.inventory import ClusterInventory, read_inventory
 from kubestow.live.workloads.patches import apply_patches

@@ -1,7 +1,7 @@
-"""What a cluster says of its workloads: requests, owners, nodes, autoscalers, limits of namespaces.
+"""Inventory of a cluster's workloads: requests, owners, nodes, autoscalers, namespace bounds.
 
-The same inventory that files and Prometheus give, and beside it what only the API server knows:
-LimitRanges and quotas.
+The same inventory as from files and Prometheus, plus what only the API server knows: LimitRanges
+and quotas.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PodName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ClusterInventory:
-    """What was read.
+    """The inventory of a cluster.
 
     Attributes:
-        inventory: What containers have, and what is around them.
+        inventory: Containers, replicas, labels, nodes and autoscalers.
         workloads: The workload of every pod.
-        bounds: What namespaces allow.
-        kills: How many containers were last ended for want of memory.
+        bounds: Bounds of namespaces.
+        kills: Number of pods whose container was last OOM-killed.
     """
 
     inventory: usage.Inventory = field(default_factory=usage.Inventory)
@@ -43,19 +43,19 @@ class ClusterInventory:
 async def read_inventory(
     client: api.ApiClient, namespaces: tuple[str, ...] = ()
 ) -> ClusterInventory:
-    """Ask a cluster.
+    """Read the inventory of a cluster.
 
     Args:
-        client: Asks the API server.
-        namespaces: Only these; all of them by default.
+        client: Client of the API server.
+        namespaces: Namespaces to read; default: all.
 
     Raises:
-        ApiError: If the server says no, or cannot be reached.
-        InputError: If an object is not what it should be.
+        ApiError: If the server refuses or cannot be reached.
+        InputError: If an object is malformed.
     """
 
     async def everything(path: str) -> list[dict[str, Any]]:
-        """Return the objects of a kind that are in these namespaces."""
+        """Return the objects of a kind in these namespaces."""
         paths = [_within(path, name) for name in namespaces] or [path]
         pages = [await api.read_list(client, each) for each in paths]
         return [item for page in pages for item in page.items]
@@ -65,8 +65,8 @@ async def read_inventory(
     hpas = await everything(_HPAS)
     ranges, quotas = [await everything(f"/api/v1/{k}") for k in ("limitranges", "resourcequotas")]
     nodes = (await api.read_list(client, "/api/v1/nodes")).items
-    around = await asyncio.to_thread(caches.read_bounds, [], ranges, quotas, nodes)
-    return assemble(pods, owners, hpas, nodes, around.bounds)
+    bounds = await asyncio.to_thread(caches.read_bounds, [], ranges, quotas, nodes)
+    return assemble(pods, owners, hpas, nodes, bounds.bounds)
 
 
 def _within(path: str, namespace: str) -> str:
@@ -81,12 +81,12 @@ def assemble(
     nodes: Iterable[dict[str, Any]],
     bounds: Mapping[str, PodBounds],
 ) -> ClusterInventory:
-    """Put lists of objects together.
+    """Build the inventory from lists of objects.
 
     Raises:
-        InputError: If an object is not what it should be.
+        InputError: If an object is malformed.
     """
-    above = {kind: _controllers(found) for kind, found in owners.items()}
+    above = {kind: _controllers(documents) for kind, documents in owners.items()}
     living = [decoding.Field(pod, "Pod") for pod in pods if not _has_ended(pod)]
     living.sort(key=lambda pod: pod["metadata"]["creationTimestamp"].text(""))
     workloads: dict[PodName, WorkloadKey] = {}
@@ -100,12 +100,12 @@ def assemble(
         workloads[key.namespace, metadata["name"].text()] = key
         replicas[key] = replicas.get(key, 0) + 1
         labels[key] = metadata["labels"].labels()
-        for container in _containers(pod):  # of several pods the newest counts
+        for container in _containers(pod):  # of several pods the newest is used
             name = container["name"].text()
             containers[ContainerKey(*key, name)] = _facts(container)
         for name in _killed(pod):
-            place = ContainerKey(*key, name)
-            kills[place] = kills.get(place, 0) + 1
+            container_key = ContainerKey(*key, name)
+            kills[container_key] = kills.get(container_key, 0) + 1
     inventory = usage.Inventory(
         containers=containers,
         replicas=replicas,
@@ -120,10 +120,10 @@ def _has_ended(pod: Mapping[str, Any]) -> bool:
     return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
 
 
-def _controllers(found: Iterable[dict[str, Any]]) -> dict[PodName, tuple[str, str]]:
-    """Return who controls each object, by namespace and name."""
+def _controllers(documents: Iterable[dict[str, Any]]) -> dict[PodName, tuple[str, str]]:
+    """Return the controller of each object, by namespace and name."""
     above = {}
-    for document in found:
+    for document in documents:
         metadata = decoding.Field(document, "owner")["metadata"]
         owner = _owner(metadata)
         if owner is not None:
@@ -141,7 +141,7 @@ def _owner(metadata: decoding.Field) -> tuple[str, str] | None:
 def _workload(
     pod: decoding.Field, above: Mapping[str, Mapping[PodName, tuple[str, str]]]
 ) -> WorkloadKey:
-    """Trace a pod to its workload; one without an owner stands for itself."""
+    """Return the workload of a pod; a pod without owner is its own workload."""
     metadata = pod["metadata"]
     namespace = metadata["namespace"].text()
     kind, name = _owner(metadata) or ("Pod", metadata["name"].text())
@@ -154,7 +154,7 @@ def _workload(
 
 
 def _containers(pod: decoding.Field) -> list[decoding.Field]:
-    """Return containers that run as long as the pod does: sidecars are init containers by name."""
+    """Return containers that run as long as the pod: sidecars (init containers) and others."""
     sidecars = [
         container
         for container in pod["spec"]["initContainers"].items()
@@ -164,7 +164,7 @@ def _containers(pod: decoding.Field) -> list[decoding.Field]:
 
 
 def _killed(pod: decoding.Field) -> list[str]:
-    """Return containers whose last end was an OOM kill."""
+    """Return the names of containers that were last OOM-killed."""
     return [
         status["name"].text()
         for status in pod["status"]["containerStatuses"].items()
@@ -188,17 +188,17 @@ def _facts(container: decoding.Field) -> usage.ContainerFacts:
     )
 
 
-def _nodes(found: Iterable[dict[str, Any]]) -> Iterable[tuple[str, Any]]:
-    for document in found:
+def _nodes(documents: Iterable[dict[str, Any]]) -> Iterable[tuple[str, Any]]:
+    for document in documents:
         node = decoding.Field(document, "Node")
         if not node["spec"]["unschedulable"].truth():
             yield node["metadata"]["name"].text(), node["status"]["allocatable"].quantities()
 
 
-def _autoscaled(found: Iterable[dict[str, Any]]) -> dict[WorkloadKey, dict[str, int]]:
-    """Return target utilisation in percent, by workload and resource."""
+def _autoscaled(documents: Iterable[dict[str, Any]]) -> dict[WorkloadKey, dict[str, int]]:
+    """Return target utilization in percent, by workload and resource."""
     targets: dict[WorkloadKey, dict[str, int]] = {}
-    for document in found:
+    for document in documents:
         hpa = decoding.Field(document, "HorizontalPodAutoscaler")
         reference = hpa["spec"]["scaleTargetRef"]
         key = WorkloadKey(
@@ -216,17 +216,17 @@ def _autoscaled(found: Iterable[dict[str, Any]]) -> dict[WorkloadKey, dict[str, 
 
 
 def workload_path(key: WorkloadKey) -> str:
-    """Return where a workload is; for pods, where they are resized.
+    """Return the API path of a workload; of a pod, its resize subresource.
 
     Raises:
         InputError: If its kind has no containers that can be changed.
     """
-    if key.kind not in _PLACES:
+    if key.kind not in _PATHS:
         raise errors.InputError(str(key), f"{key.kind}: change it at its source")
-    return _PLACES[key.kind].format(namespace=key.namespace, name=key.name)
+    return _PATHS[key.kind].format(namespace=key.namespace, name=key.name)
 
 
-_PLACES = {
+_PATHS = {
     "Pod": "/api/v1/namespaces/{namespace}/pods/{name}/resize",
     "Deployment": "/apis/apps/v1/namespaces/{namespace}/deployments/{name}",
     "StatefulSet": "/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}",

@@ -1,4 +1,4 @@
-"""Changing workloads: one patch each, on the version that was looked at, and what became of it."""
+"""Patches of workloads, each on the version that was read, and their outcome."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubestow.model.keys import WorkloadKey
 
 @dataclass(frozen=True, slots=True)
 class PatchOutcome:
-    """What became of a patch; the problem is empty if it was applied."""
+    """The outcome of a patch; the problem is empty if it was applied."""
 
     key: WorkloadKey
     problem: str = ""
@@ -31,20 +31,20 @@ async def apply_patches(
     """Apply a strategic merge patch to a workload.
 
     Args:
-        client: Asks the API server.
+        client: Client of the API server.
         key: The workload.
-        patch: What to change; ``None`` if its kind cannot be changed.
-        dry_run: Let the API server check it, and change nothing.
+        patch: The patch; ``None`` if the kind cannot be changed.
+        dry_run: Let the API server validate the patch without applying it.
     """
     try:
         path = inventory.workload_path(key)
         if patch is None:
             raise errors.InputError(str(key), f"{key.kind}: change it at its source")
-        # On the version of this moment: who changed it in between must not be overruled.
-        found = await client.get(path.removesuffix("/resize"))
+        # With the version just read, so that a concurrent change is not overwritten.
+        current = await client.get(path.removesuffix("/resize"))
         metadata = {
             **patch["metadata"],
-            "resourceVersion": found["metadata"]["resourceVersion"],
+            "resourceVersion": current["metadata"]["resourceVersion"],
         }
         await client.request(
             "PATCH",

@@ -1,7 +1,7 @@
-"""Usage from the resource metrics API, sampled for a while: for clusters without a Prometheus.
+"""Usage sampled from the resource metrics API, for clusters without Prometheus.
 
-``metrics.k8s.io`` tells the present only. Samples are taken at a steady pace, one column each; the
-same measurement seen twice counts once.
+``metrics.k8s.io`` only has current values. Samples are taken at a fixed interval, one column each;
+a measurement that is read twice counts once.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Name = tuple[str, str, str]
 
 
 class UsageSampler:
-    """Collects usage.
+    """Collects usage samples.
 
     Args:
-        step_s: Pace; what metrics-server has is renewed every 15 s.
+        step_s: Sampling interval, seconds; metrics-server updates every 15 s.
     """
 
     def __init__(self, step_s: float) -> None:
@@ -50,7 +50,7 @@ class UsageSampler:
         return len(self._columns)
 
     def take(self, lists: list[dict[str, Any]], now_s: float) -> None:
-        """Take in PodMetricsLists as one point of time."""
+        """Add PodMetricsLists as one sample."""
         column: dict[Name, tuple[float, float]] = {}
         for entry in (
             item for each in lists for item in decoding.Field(each, PATH)["items"].items()
@@ -62,15 +62,15 @@ class UsageSampler:
                 name = (names[0].text(), names[1].text(), names[2].text())
                 if self._newest.get(name) != time_s:
                     self._newest[name] = time_s
-                    column[name] = _use(container["usage"])
+                    column[name] = _usage_of(container["usage"])
         self._columns.append(column)
         self._end_s = now_s
 
     def table(self, workloads: Mapping[PodName, WorkloadKey]) -> Usage:
-        """Return what was collected.
+        """Return the collected usage.
 
         Args:
-            workloads: The workload of every pod; others are left out.
+            workloads: The workload of every pod; other pods are skipped.
 
         Raises:
             InputError: If nothing was collected.
@@ -81,9 +81,9 @@ class UsageSampler:
             if name[:2] in workloads
         )
         if not series:
-            raise errors.InputError(PATH, "no usage of any pod; is metrics-server there?")
+            raise errors.InputError(PATH, "no usage of any pod: check that metrics-server runs")
         containers = tuple(dict.fromkeys(key for key, _ in series))
-        places = {key: place for place, key in enumerate(containers)}
+        indices = {key: index for index, key in enumerate(containers)}
         nothing = (np.nan, np.nan)
         grid = np.array(
             [[column.get(name, nothing) for column in self._columns] for _, name in series]
@@ -92,7 +92,7 @@ class UsageSampler:
         return Usage(
             containers=containers,
             pods=tuple(name[1] for _, name in series),
-            owners=np.array([places[key] for key, _ in series], dtype=np.int64),
+            owners=np.array([indices[key] for key, _ in series], dtype=np.int64),
             step_s=self._step_s,
             end_s=self._end_s,
             cpu_cores=grid[:, :, 0],
@@ -115,16 +115,16 @@ async def collect_samples(
     """Sample for a while.
 
     Args:
-        client: Asks the API server.
-        namespaces: Only these; all of them by default.
-        sampler: Where to.
-        seconds: For how long.
-        step_s: Pace.
-        watch: Is told the share that is done.
+        client: Client of the API server.
+        namespaces: Namespaces to sample; default: all.
+        sampler: Receives the samples.
+        seconds: Duration, seconds.
+        step_s: Sampling interval, seconds.
+        watch: Called with the completed fraction.
 
     Raises:
-        ApiError: If there is no such API, or it does not answer.
-        InputError: If an answer is not what it should be.
+        ApiError: If the API does not respond.
+        InputError: If there is no metrics API, or a response is malformed.
     """
     paths = [_NAMED.format(name) for name in namespaces] or [PATH]
     points = max(int(seconds / step_s), 1)
@@ -136,7 +136,7 @@ async def collect_samples(
         except ApiError as err:
             if err.status == NOT_FOUND:
                 raise errors.InputError(
-                    PATH, "the cluster has none: install metrics-server"
+                    PATH, "the cluster has no metrics API: install metrics-server"
                 ) from err
             raise
         sampler.take(lists, time.time())
@@ -150,7 +150,7 @@ def _time(stamp: decoding.Field) -> float:
         raise stamp.refuse("expected a time as in RFC 3339") from None
 
 
-def _use(usage: decoding.Field) -> tuple[float, float]:
+def _usage_of(usage: decoding.Field) -> tuple[float, float]:
     """Return cores and bytes."""
     used = usage.quantities()
     zero = quantities.Quantity(0)
