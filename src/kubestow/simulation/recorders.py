@@ -74,7 +74,7 @@ def jain(shares: Floats) -> float:
 
 
 def fragmentation(asked_cpu: Floats, asked_memory: Floats) -> float:
-    """Return the share of free capacity beyond what the scarcer resource of its node lets use.
+    """Return the share of free capacity that the scarcer resource of its node strands.
 
     >>> fragmentation(np.array([0.5]), np.array([1.0]))  # half the cores free, no memory
     1.0
@@ -84,7 +84,7 @@ def fragmentation(asked_cpu: Floats, asked_memory: Floats) -> float:
     return float((most - least) / most) if most > 0.0 else 0.0
 
 
-# Columns of what a scaler that looks ahead expects: in pods that use all of their request.
+# Columns of a forecasting scaler, in pods that use all of their request.
 _OUTLOOK = {
     "load": "load",
     "forecast": "mean",
@@ -97,14 +97,14 @@ _TOTALS = ("all_offered", "all_served", "all_dropped", "all_late", "all_response
 
 @dataclass(slots=True, eq=False)
 class Recorder:
-    """Looks at the world after every step and writes down what figures need later.
+    """Records the world after every step and at fixed intervals.
 
     Attributes:
         used_cpu: Core-seconds by workload.
         used_memory: Byte-seconds by workload.
-        workload_columns: Columns of the time line of workloads, one array per look.
-        node_columns: Columns of the time line of nodes, one array per look.
-        measures: Measures of balance, one value per look at the nodes.
+        workload_columns: Columns of the timeline of workloads, one array per sample.
+        node_columns: Columns of the timeline of nodes, one array per sample.
+        measures: Balance measures, one value per sample of the nodes.
     """
 
     world: World
@@ -121,7 +121,7 @@ class Recorder:
     _recorded_s: float = 0.0
 
     def start(self) -> None:
-        """Look at the rhythm the scenario asks for."""
+        """Record at the intervals of the scenario."""
         world, recording = self.world, self.world.spec.recording
         self._before = {name: world.services[name].copy() for name in _TOTALS}
         self._cpu_before = self.used_cpu.copy()

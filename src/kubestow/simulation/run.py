@@ -1,4 +1,4 @@
-"""A run: the world is built, its loops are started, the clock runs, the outcome is told."""
+"""Runs a scenario: builds the world, starts the loops, runs the clock, collects the outcome."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ Watch = Callable[[float], None]
 
 
 def _ignore(_: float) -> None:
-    """Watch nothing."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
-    """What a scenario refers to, already read.
+    """The files that a scenario refers to, already read.
 
     Attributes:
         profile: The scheduler profile.

@@ -35,13 +35,13 @@ def ramp() -> dict[str, Any]:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[observations.ScalingObservation]:
     """What scalers have seen."""
     result: list[observations.ScalingObservation] = []
-    real = scaling.ScalingLoop.see
+    real = scaling.ScalingLoop.observe
 
     def see(self: scaling.ScalingLoop) -> observations.ScalingObservation:
         result.append(real(self))
         return result[-1]
 
-    monkeypatch.setattr(scaling.ScalingLoop, "see", see)
+    monkeypatch.setattr(scaling.ScalingLoop, "observe", see)
     return result
 
 

@@ -43,7 +43,7 @@ class ScalingLoop:
 
     def sync(self) -> None:
         """Observe, decide, and set the replicas."""
-        decision, self.memory = self.scaler.decide(self.see(), self.memory)
+        decision, self.memory = self.scaler.decide(self.observe(), self.memory)
         self.workload.outlook = decision.outlook
         if decision.desired == self.workload.replicas:
             return
@@ -55,8 +55,8 @@ class ScalingLoop:
         self.workload.replicas = decision.desired
         world.notify(SCALED, self.workload)
 
-    def see(self) -> observations.ScalingObservation:
-        """Return what the scaler sees now."""
+    def observe(self) -> observations.ScalingObservation:
+        """Return the observation of the scaler."""
         if self.crowd is None or self.crowd.version != self.workload.version:
             self.crowd = _crowd(self.workload, self.observer)
         return observations.ScalingObservation(
@@ -92,17 +92,17 @@ class ScalingLoop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crowd:
-    """The pods of a workload as arrays; made again when one of them has changed.
+    """The pods of a workload as arrays; rebuilt when one of them has changed.
 
     Attributes:
-        version: Of the workload, when this was made.
+        version: Version of the workload.
         rows: Rows of all containers.
-        streams: What tells them apart from others in the same rows.
-        owners: Which pod each container belongs to.
-        plain: Every pod has exactly one container, as most have.
-        table: What a scaler sees of the pods.
+        streams: Their streams, which identify containers in the same row.
+        owners: Pod of each container.
+        plain: Whether every pod has exactly one container.
+        table: The pods as a scaler observes them.
         ready: Which pods are ready.
-        staying: How many are not on their way out.
+        staying: Number of pods that are not terminating.
     """
 
     version: int
@@ -115,13 +115,13 @@ class Crowd:
     staying: int
 
     def sum_of(self, values: arrays.Floats) -> arrays.Floats:
-        """Add the containers of each pod up."""
+        """Return sums over the containers of each pod."""
         if self.plain:
             return values
         return np.bincount(self.owners, values, len(self.ready)).astype(np.float64)
 
     def all_of(self, flags: arrays.Bools) -> arrays.Bools:
-        """Tell of which pods all containers have something; those without any have nothing."""
+        """Return which pods have the flag for all containers, and at least one container."""
         if self.plain:
             return flags
         have = np.bincount(self.owners, flags, len(self.ready))
@@ -148,7 +148,7 @@ def _crowd(workload: LiveWorkload, observer: Observer) -> Crowd:
 
 
 def _milli(values: arrays.Floats) -> arrays.Ints:
-    # Quantities are whole thousandths, rounded up (Quantity.MilliValue).
+    # Quantities are rounded up to thousandths (Quantity.MilliValue).
     return np.ceil(values * 1000.0 - 1e-9).astype(np.int64)
 
 
@@ -175,7 +175,7 @@ def _startup(pod: LivePod) -> float:
     """Return how long a pod took from its creation until it was ready; NaN if it never was."""
     if pod.first_ready_s is None:
         return float("nan")
-    if pod.created_s < 0.0:  # there from the beginning: what its start took before the run
+    if pod.created_s < 0.0:  # an initial pod: its start-up time before the run
         startup = pod.workload.spec.pod.startup
         return kernel.lognormal(pod.stream, 1, startup.mean, startup.jitter)
     return pod.first_ready_s - pod.created_s
@@ -191,7 +191,7 @@ def make_scaler(world: World, workload: LiveWorkload) -> registry.AnyScaler:
     """Return the scaler of a workload, with its parameters.
 
     Raises:
-        InputError: If the scaler, its target, rules or parameters are not what they should be.
+        InputError: If the scaler, its target, rules or parameters are invalid.
     """
     scaling = workload.scaling
     place = f"workload {workload.key}"
@@ -206,7 +206,7 @@ def make_scaler(world: World, workload: LiveWorkload) -> registry.AnyScaler:
     if isinstance(parameters, static.StaticParameters):
         parameters = _informed(world, workload, parameters, raw)
     if isinstance(parameters, perfect.PerfectParameters):
-        parameters = _foretold(world, workload, parameters)
+        parameters = _with_future(world, workload, parameters)
     if isinstance(parameters, ahead.QueueingParameters) and raw["sloS"].missing:
         service = workload.spec.service
         slo_s = parameters.slo_s if service is None else service.slo_millis / 1000.0
@@ -242,7 +242,7 @@ def _informed(
     parameters: static.StaticParameters,
     raw: decoding.Field,
 ) -> static.StaticParameters:
-    """Tell ``static`` what the scenario knows of load and cost, where nothing else is said."""
+    """Give ``static`` the load and cost of the scenario, unless its parameters say otherwise."""
     service = workload.spec.service
     if service is None:
         return parameters
@@ -261,10 +261,10 @@ def _informed(
     return replace(parameters, **changes)
 
 
-def _foretold(
+def _with_future(
     world: World, workload: LiveWorkload, parameters: perfect.PerfectParameters
 ) -> perfect.PerfectParameters:
-    """Tell ``perfect`` all demand to come, and how long pods take to start."""
+    """Give ``perfect`` all future demand, and the start-up time of pods."""
     service = workload.spec.service
     if service is None:
         return parameters
@@ -281,7 +281,7 @@ def _foretold(
 
 
 def start_scaling(world: World, observer: Observer) -> None:
-    """Give every workload that is scaled its loop."""
+    """Start the loop of every scaled workload."""
     for workload in world.workloads:
         if is_scaled(workload):
             scaler = make_scaler(world, workload)
@@ -290,14 +290,14 @@ def start_scaling(world: World, observer: Observer) -> None:
 
 
 def _metrics(workload: LiveWorkload) -> tuple[str, ...]:
-    """Return what a scaler reads: its targets, and what else it knows how to use."""
+    """Return the metrics that a scaler reads: its targets, and others that it can use."""
     targets = tuple(workload.scaling.target) or ("cpu",)
     reads = () if workload.service == NONE else registry.SCALERS.get(workload.scaling.scaler).reads
     return (*targets, *(name for name in reads if name not in targets))
 
 
 def is_scaled(workload: LiveWorkload) -> bool:
-    """Return whether a scaler looks after a workload: those that serve requests, by default."""
+    """Return whether a workload is scaled; by default those that serve requests are."""
     if workload.spec.kind not in SCALABLE or workload.scaling.scaler == scenarios.NO_SCALER:
         return False
     return workload.spec.scaling is not None or workload.service != NONE

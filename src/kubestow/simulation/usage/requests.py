@@ -1,10 +1,10 @@
-"""Every request played: arrivals one by one, processor sharing, quota periods.
+"""Simulates every request: single arrivals, processor sharing, quota periods.
 
-The slow and exact way beside the rates of ``stations``, for services that ask for it and for tests
-of the other way. Requests of a service arrive as a Poisson process and go to a ready pod at random.
-The requests in a pod share its cores evenly, none faster than its threads allow; with a CPU limit
-all of them stop when the quota of a period is used up, and go on with the next period
-(``cpu.max``). Since all requests of a pod run at one speed, one virtual clock per pod is enough: a
+This is slow and exact, unlike the rates of ``stations``; services choose it with the model
+``requests``, and tests compare both. Requests of a service arrive as a Poisson process and go to a
+random ready pod. The requests in a pod share its cores evenly, none faster than its threads allow;
+with a CPU limit all of them pause when the quota of a period is exhausted, until the next period
+(``cpu.max``). All requests of a pod run at one speed, so one virtual clock per pod is enough: a
 request is finished when that clock has advanced by its work.
 """
 
@@ -20,16 +20,16 @@ from kubestow.simulation import kernel
 from kubestow.simulation.usage import containers, response_times
 from kubestow.simulation.usage.containers import NONE, Record, RecordArray
 
-ROOM = 4096  # requests a pod can hold; further ones are refused
+ROOM = 4096  # capacity of a pod in requests; further ones are refused
 _NO_QUOTA = 1e-12  # core-seconds
-_ALMOST = 1e-10  # core-seconds that a finished request may lack: sums of periods are rounded
-_PER_STEP = 1 << 24  # room for the random numbers of one step
+_ALMOST = 1e-10  # core-seconds that a finished request may lack, from rounding
+_PER_STEP = 1 << 24  # random numbers reserved for one step
 
 PLAY = containers.make(
     [
         ("stream", np.int64),  # of the container that holds the row
         ("inside", np.int64),  # requests
-        ("clock", np.float64),  # core-seconds each request has had since the container started
+        ("clock", np.float64),  # core-seconds per request since the container started
         ("quota_left", np.float64),
         ("period_end", np.float64),
     ]
@@ -38,7 +38,7 @@ PLAY = containers.make(
 
 @compiled
 def draw_work(mean: float, variability: float, stream: int, counter: int) -> float:
-    """Return the processor time of a request, with a mean and a squared coefficient of variation.
+    """Return the CPU time of a request, with a mean and a squared coefficient of variation.
 
     Up to 1 a constant and an exponential part, m (1 - sqrt v) + Exp(m sqrt v); above 1 one of two
     exponentials with equal shares of the work (hyperexponential with balanced means).
@@ -56,7 +56,7 @@ def draw_work(mean: float, variability: float, stream: int, counter: int) -> flo
 def draw_arrivals(
     service: Record, step: int, start_s: float, step_s: float, times: Floats, works: Floats
 ) -> int:
-    """Draw the requests of one service in one step; return how many."""
+    """Draw the requests of one service in one step; return their number."""
     count = 0
     now_s = start_s
     base = step * _PER_STEP
@@ -77,7 +77,7 @@ def draw_arrivals(
 
 @compiled
 def receives(container: Record, time_s: float, start_s: float) -> bool:
-    """Return whether a container received requests at a moment of this step."""
+    """Return whether a container received requests at a time of this step."""
     if container.serving_from < math.inf:
         return bool(container.serving_from <= time_s)
     return bool(time_s < start_s + container.serving_s)
@@ -96,7 +96,7 @@ def deal(
     candidates: Ints,
     chosen: Ints,
 ) -> None:
-    """Choose a container for every request; ``NONE`` where nobody receives."""
+    """Choose a container for every request; ``NONE`` if none receives."""
     receivers = 0
     for container_row in range(top):
         container = containers[container_row]
@@ -244,7 +244,7 @@ def give_up(
     histogram: Floats,
     sums: Floats,
 ) -> None:
-    """Let go of the requests whose clients have given up; looked at once per step."""
+    """Remove the requests whose clients have timed out; called once per step."""
     kept = 0
     for index in range(state.inside):
         if now_s - arrived[index] > timeout_s:
@@ -257,7 +257,7 @@ def give_up(
 
 @compiled
 def next_arrival(row: int, first: int, count: int, chosen: Ints) -> int:
-    """Return the next request that goes to a container, from one on."""
+    """Return the next request of a container."""
     while first < count and chosen[first] != row:
         first += 1
     return first
@@ -267,7 +267,7 @@ def next_arrival(row: int, first: int, count: int, chosen: Ints) -> int:
 def accept(
     state: Record, finish: Floats, arrived: Floats, work: float, now_s: float, sums: Floats
 ) -> None:
-    """Take a request in, if there is room."""
+    """Accept a request if the pod has capacity."""
     if state.inside < ROOM:
         push(finish, arrived, state.inside, state.clock + work, now_s)
         state.inside += 1
@@ -279,7 +279,7 @@ def accept(
 def record(
     response_s: float, slo_s: float, timeout_s: float, histogram: Floats, sums: Floats
 ) -> None:
-    """Write down one response."""
+    """Record one response."""
     counted_s = min(response_s, timeout_s)
     histogram[response_times.bucket_of(counted_s)] += 1.0
     sums[3] += counted_s

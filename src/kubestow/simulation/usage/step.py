@@ -60,7 +60,7 @@ def advance_usage(
 
 @compiled
 def read_watches(top: int, start_s: float, step_s: float, containers: RecordArray) -> None:
-    """Add the seconds of stopwatches that run; sums may be off in the last digit."""
+    """Add the seconds of running stopwatches."""
     end_s = start_s + step_s
     for row in range(top):
         container = containers[row]
@@ -86,7 +86,7 @@ def remember(
     services: RecordArray,
     hosts: RecordArray,
 ) -> None:
-    """Move memory and counters on, and set the stopwatches' seconds back."""
+    """Advance memory and counters, and reset the stopwatches."""
     for row in range(len(hosts)):
         host = hosts[row]
         host.cpu = 0.0
@@ -127,7 +127,7 @@ def remember(
 
 @compiled
 def shrink_caches(top: int, containers: RecordArray, hosts: RecordArray) -> None:
-    """Let page cache give way where a node is full."""
+    """Reclaim page cache on full nodes."""
     full = False
     for row in range(len(hosts)):
         full = full or hosts[row].memory + hosts[row].cache > hosts[row].room
@@ -149,8 +149,8 @@ def shrink_caches(top: int, containers: RecordArray, hosts: RecordArray) -> None
 def memory_in_use(
     container: Record, step: int, end_s: float, signals: RecordArray, services: RecordArray
 ) -> float:
-    """Return the memory a container has in use, page cache apart."""
-    # Containers that are there from the start are as good as new: a leak begins at time 0.
+    """Return the memory usage of a container, without page cache."""
+    # Leaks of initial containers begin at time 0.
     memory = container.leak * (end_s - max(container.since_s, 0.0)) if container.leak > 0.0 else 0.0
     if container.memory_signal != NONE:
         signal = signals[container.memory_signal]
@@ -193,7 +193,7 @@ def settle(services: RecordArray, histograms: Floats, table: response_times.Resp
 
 @compiled
 def settle_rates(service: Record, histogram: Floats, table: response_times.ResponseTable) -> None:
-    """Turn means of a step into a distribution of response times."""
+    """Convert the means of a step to a distribution of response times."""
     service.late = 0.0
     given_up = service.timed_out
     if given_up > 0.0:

@@ -16,12 +16,12 @@ SIGNAL = containers.make(
 
 SERVICE = containers.make(
     [
-        ("pooled", np.bool_),  # requests go to whoever is free
-        ("played", np.bool_),  # every request is played
+        ("pooled", np.bool_),  # requests go to a free pod
+        ("played", np.bool_),  # every request is simulated
         ("stream", np.int64),  # key of its random numbers
         ("workload", np.int64),
         ("rate", np.float64),  # requests per second in this step
-        ("work_s", np.float64),  # processor time of a request
+        ("work_s", np.float64),  # CPU time of a request
         ("threads", np.float64),  # cores a request can use at once
         ("memory", np.float64),  # bytes held by a request
         ("base_memory", np.float64),
@@ -33,20 +33,20 @@ SERVICE = containers.make(
         ("variability", np.float64),
         ("shares_s", np.float64),  # seconds of all receivers in this step
         ("received_s", np.float64),  # seconds of this step, of those that still receive
-        ("stopped_s", np.float64),  # seconds of this step, of those that receive no more
+        ("stopped_s", np.float64),  # seconds of this step, of those that stopped receiving
         ("capacity", np.float64),  # cores of a pooled service
         ("offered", np.float64),  # requests of this step
-        ("taken", np.float64),  # those that somebody received
+        ("taken", np.float64),  # received by a pod
         ("served", np.float64),
-        ("dropped", np.float64),  # nobody was there to take them
-        ("timed_out", np.float64),  # their clients gave up
+        ("dropped", np.float64),  # no pod to receive them
+        ("timed_out", np.float64),  # clients timed out
         ("late", np.float64),  # over the objective
         ("queue", np.float64),  # in pods at the end of the step
         ("response_sum", np.float64),  # of response times (s)
         ("response_squares", np.float64),
         ("all_offered", np.float64),  # the same since the start of the run
         ("all_served", np.float64),
-        ("all_dropped", np.float64),  # those that timed out among them
+        ("all_dropped", np.float64),  # including timed out ones
         ("all_late", np.float64),
         ("all_response", np.float64),
     ]
@@ -54,15 +54,15 @@ SERVICE = containers.make(
 
 HOST = containers.make(
     [
-        ("crowded", np.bool_),  # more cores wanted than there are
+        ("crowded", np.bool_),  # demand exceeds the cores
         ("cores", np.float64),
         ("room", np.float64),  # bytes of memory
         ("reserve", np.float64),  # bytes of memory below which the kubelet evicts
         ("network", np.float64),  # bytes per second
         ("disk", np.float64),
         ("wanted", np.float64),  # cores
-        ("weight", np.float64),  # of all that want a core
-        ("left", np.float64),  # cores, while they are shared out
+        ("weight", np.float64),  # of all containers with demand
+        ("left", np.float64),  # cores left, while they are divided
         ("left_weight", np.float64),
         ("fair", np.float64),  # cores per weight
         ("cpu", np.float64),  # cores used

@@ -1,4 +1,4 @@
-"""The things that live in a run: nodes, pods, workloads."""
+"""The objects of a run: nodes, pods, workloads."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from kubestow.simulation.world import templates
 
 
 class Phase(enum.Enum):
-    """Where a pod is in its life."""
+    """Phase of a pod."""
 
     QUEUED = "queued"
     STARTING = "starting"
     READY = "ready"
     CRASHED = "crashed"  # a container is down and waits for its restart
-    LOST = "lost"  # its node does not answer
+    LOST = "lost"  # its node does not respond
     TERMINATING = "terminating"
     GONE = "gone"
 
 
 class NodePhase(enum.Enum):
-    """Where a node is in its life."""
+    """Phase of a node."""
 
     ORDERED = "ordered"
     READY = "ready"
@@ -38,17 +38,17 @@ class NodePhase(enum.Enum):
 
 @dataclass(slots=True, eq=False)
 class LiveNode:
-    """A machine.
+    """A node.
 
     Attributes:
-        number: Its row in the arrays of use; never given to another.
-        node: What the scheduler sees.
+        number: Its row in the arrays; never reused.
+        node: The node as the scheduler sees it.
         pool: The pool it belongs to.
-        phase: Where it is in its life.
+        phase: Its phase.
         pods: The pods on it, in order of binding.
         held: Cordoned by maintenance or scale-down.
         pressed_until_s: Under memory pressure until then.
-        failed_s: When it failed last; tells one failure from the next.
+        failed_s: Time of its last failure.
     """
 
     number: int
@@ -73,11 +73,11 @@ class LivePod:
     """A pod.
 
     Attributes:
-        workload: Whose it is.
-        pod: What the scheduler sees.
-        number: Which pod of its workload, counted from 0 in order of creation.
-        created_s: When it was created.
-        phase: Where it is in its life.
+        workload: Its workload.
+        pod: The pod as the scheduler sees it.
+        number: Its number in the workload, from 0 in order of creation.
+        created_s: Time of its creation.
+        phase: Its phase.
         node: Where it is bound.
         container_rows: Rows of its containers in ``World.containers``.
         ready_s: Since when it is ready.

@@ -130,7 +130,7 @@ def _start_containers(world: World, live: LivePod, node: LiveNode) -> list[int]:
 
 
 def _allowances(container: pods.Container) -> dict[str, float]:
-    """Return weight and ceilings of a container."""
+    """Return CPU weight and limits of a container."""
     cpu = container.requests.get(resources.CPU)
     cpu_limit = container.limits.get(resources.CPU)
     memory_limit = container.limits.get(resources.MEMORY)
@@ -204,7 +204,7 @@ def _become_ready(world: World, live: LivePod) -> None:
 
 
 def _leave_service(world: World, live: LivePod) -> None:
-    """Send a pod no more requests."""
+    """Stop sending requests to a pod."""
     live.workload.version += 1
     if live.ready_s is not None:
         live.workload.ready.add(world.now_s, -1)
@@ -215,7 +215,7 @@ def _leave_service(world: World, live: LivePod) -> None:
 
 
 def crash_container(world: World, live: LivePod, row: int) -> None:
-    """Restart a container that was killed for its memory; the pod stays on its node."""
+    """Restart an OOM-killed container; the pod stays on its node."""
     live.workload.version += 1
     now_s = world.now_s
     live.restarts += 1
@@ -236,20 +236,20 @@ def crash_container(world: World, live: LivePod, row: int) -> None:
 
 
 def _back_off(live: LivePod, row: int, ran_s: float) -> float:
-    """Return how long a container waits before it is started again."""
+    """Return the back-off of a container."""
     wait_s = live.back_offs_s.get(row, 0.0) if ran_s <= BACK_OFF_RESET_S else 0.0
     live.back_offs_s[row] = min(max(2 * wait_s, BACK_OFF_FIRST_S), BACK_OFF_MOST_S)
     return wait_s
 
 
 def _restart(world: World, live: LivePod, row: int) -> None:
-    """Start a container again; the pod starts when none is down any more."""
+    """Restart a container; the pod starts when no container is down."""
     live.workload.version += 1
     rows = world.containers.rows
     rows["since_s"][row] = world.now_s
     world.containers.start(RUNNING, row, world.now_s)
     world.containers.start(STARTING, row, world.now_s)
-    if rows["work_cores"][row] > 0.0:  # a job begins again
+    if rows["work_cores"][row] > 0.0:  # a job starts over
         rows["work_left"][row] = _work(live)["work_left"]
     del live.down[row]
     if not live.down:
@@ -258,7 +258,7 @@ def _restart(world: World, live: LivePod, row: int) -> None:
 
 
 def _drop_requests(world: World, live: LivePod) -> None:
-    """Lose the requests that are in a pod."""
+    """Drop the open requests of a pod."""
     service = live.workload.service
     if live.container_rows and service != NONE:
         inside = world.containers.rows["in_system"]
@@ -270,14 +270,14 @@ def _drop_requests(world: World, live: LivePod) -> None:
 
 
 def finish_pod(world: World, live: LivePod) -> None:
-    """End a job's pod that has done its work."""
+    """Finish a pod of a job."""
     live.workload.done += 1
     world.ledger.note(world.now_s, "finished", live.key)
     _vanish(world, live)
 
 
 def stop_pod(world: World, live: LivePod, reason: str) -> None:
-    """Tell a pod to stop; it is gone after its grace period, at once if it never started."""
+    """Terminate a pod; it is removed after its grace period, at once if it never started."""
     live.workload.version += 1
     if not live.stays:
         return
@@ -302,7 +302,7 @@ def stop_pod(world: World, live: LivePod, reason: str) -> None:
 
 
 def evict(world: World, live: LivePod) -> None:
-    """Remove a pod from a node that runs out of memory, without grace."""
+    """Evict a pod under memory pressure, without grace period."""
     live.workload.version += 1
     world.ledger.count("evictions")
     world.ledger.note(world.now_s, "evicted", live.key)
@@ -323,7 +323,7 @@ def discard(world: World, live: LivePod) -> None:
 
 
 def lose(world: World, live: LivePod) -> None:
-    """Cut a pod off: its node is dead, but requests are still sent to it."""
+    """Disconnect a pod: its node has failed, but it still receives requests."""
     live.workload.version += 1
     live.call_off()
     _drop_requests(world, live)

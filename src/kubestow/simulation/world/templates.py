@@ -1,4 +1,4 @@
-"""From a workload of a scenario to pods: specifications that replicas share, labels, owners."""
+"""Pods of a workload: their shared specification, labels and owners."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubestow.simulation import scenarios as spec
 
 MAIN = "main"
 APP_LABEL = "app"
-# What the API server gives every pod: five minutes on a node that is gone.
+# Default toleration of every pod: five minutes on an unreachable node.
 _STAY_S = 300
 Requests = Mapping[str, resources.ResourceList]  # by container
 
@@ -25,7 +25,7 @@ _OWNERS = {
 
 @dataclass(frozen=True, slots=True)
 class ContainerPlan:
-    """A container as the scenario says it: what it asks for and what it uses."""
+    """A container of the scenario: its requests, limits and usage."""
 
     name: str
     requests: resources.ResourceList
@@ -34,7 +34,7 @@ class ContainerPlan:
 
 
 def containers_of(workload: spec.ScenarioWorkload) -> tuple[ContainerPlan, ...]:
-    """Return the main container and those beside it."""
+    """Return the main container and the further ones."""
     pod = workload.pod
     main = ContainerPlan(MAIN, pod.requests, pod.limits, pod.usage)
     return (
@@ -126,7 +126,7 @@ def make_spec(
 def _with_limits(
     requests: resources.ResourceList, limits: resources.ResourceList
 ) -> dict[str, quantities.Quantity]:
-    """Return requests as the API server completes them: a limit without a request is one."""
+    """Return requests with the defaults of the API server: a limit implies a request."""
     return {**limits, **requests}
 
 

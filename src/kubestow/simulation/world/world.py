@@ -1,8 +1,7 @@
-"""The world of a run: clock, machines, workloads, and the arrays in which use is computed.
+"""The world of a run: clock, nodes, workloads, and the arrays of usage.
 
-Modules that make things happen (life cycles, controllers, machines, loops) take the world as their
-first argument; those that want to know of something subscribe to it here, so that none of them
-needs to know the others.
+Modules that act (life cycle, controllers, nodes, loops) take the world as their first argument and
+subscribe to its events, so they do not depend on each other.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from kubestow.simulation.world import ledger as world_ledger
 from kubestow.simulation.world import templates
 from kubestow.simulation.world.actors import LiveNode, LivePod, LiveWorkload, NodePhase
 
-# Order of what happens at one time: use of the past step is computed before anything changes it.
+# Priorities at equal times: usage of the past step is computed before anything changes it.
 STEP, LIFE, SCRAPE, CONTROL, SCHEDULE = range(5)
 
 CREATED, BOUND, READY, STOPPING, GONE = "created", "bound", "ready", "stopping", "gone"
@@ -37,21 +36,21 @@ class World:
 
     Attributes:
         spec: The scenario.
-        seed: Decides everything that is random.
+        seed: Seed of all random numbers.
         clock: Virtual time.
-        features: The release of Kubernetes.
-        nodes: All nodes there ever were, by number.
+        features: Features of the Kubernetes release.
+        nodes: All nodes that ever existed, by number.
         workloads: All workloads, by number.
-        state: What the scheduler sees.
+        state: The cluster as the scheduler sees it.
         containers: The containers in arrays.
-        signals: What containers use by themselves, in this step.
-        signal_values: The same for every step.
-        services: Services and what became of their requests.
+        signals: Values of the signals in this step.
+        signal_values: Values of the signals in every step.
+        services: Services and the counts of their requests.
         demand: Requests per second of every service in every step.
         histograms: Response times of every service.
         container_signals: Rows of the signals of a container, by workload and container number.
-        step: Number of the step that is going on.
-        step_start_s: When it began.
+        step: Number of the current step.
+        step_start_s: Its start.
     """
 
     spec: scenarios.ScenarioSpec
@@ -86,11 +85,11 @@ class World:
         return self.clock.now_s
 
     def on(self, event: str, listener: Listener) -> None:
-        """Be told of an event."""
+        """Subscribe to an event."""
         self._listeners.setdefault(event, []).append(listener)
 
     def notify(self, event: str, subject: object) -> None:
-        """Tell everyone who wants to know."""
+        """Call the subscribers of an event."""
         for listener in self._listeners.get(event, ()):
             listener(subject)
 
@@ -99,7 +98,7 @@ class World:
         return kernel.stream_key(self.seed, *purpose)
 
     def live_nodes(self) -> list[LiveNode]:
-        """Return the nodes that have come and are not gone, failed ones among them."""
+        """Return the nodes that have joined and not been removed, including failed ones."""
         gone = (NodePhase.ORDERED, NodePhase.GONE)
         return [node for node in self.nodes if node.phase not in gone]
 
@@ -108,7 +107,7 @@ class World:
         self.state.place(pod, self.state.rows[node.name])
 
     def remove(self, pod: pods.Pod, node: LiveNode) -> None:
-        """Count a pod on its node no more."""
+        """Stop counting a pod on its node."""
         row = self.state.rows.get(node.name)
         if row is not None:
             self.state.remove(pod, row)
