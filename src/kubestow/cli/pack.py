@@ -88,13 +88,7 @@ def pack(
     if scheduler_config is not None:
         _write_configuration(scheduler_config, configured)
     if output is outputs.Output.JSON:
-        report = comparison.as_json()
-        if configured is not None:
-            result, document = configured
-            report["configuration"] = {
-                "heuristic": result.heuristic, "nodes": result.nodes, "document": document
-            }  # fmt: skip
-        outputs.print_json(report)
+        outputs.print_json(workflows_packing.report(comparison, configured))
     else:
         _print(comparison, configured)
     return 0
