@@ -105,7 +105,7 @@ def test_kubectl_reads_values_with_the_time_they_were_measured(
     single = _raw(cluster, f"{base}/a/rate")
     assert single["apiVersion"] == f"custom.metrics.k8s.io/{version}"
     (item,) = single["items"]
-    assert (item["value"], item["timestamp"]) == ("1500m", documents.moment(measured_s))
+    assert (item["value"], item["timestamp"]) == ("1500m", documents.timestamp(measured_s))
     assert item["describedObject"] == {
         "kind": "Pod", "namespace": namespace, "name": "a", "apiVersion": "/v1",
     }  # fmt: skip
@@ -291,7 +291,7 @@ def test_an_autoscaler_goes_by_a_forecast(
     foretold = float(quantities.parse(item["value"]))
     # The line rises by 5 a step; damped by 0.9, 12 steps count as 0.9 + ... + 0.9^12 = 6.46 steps.
     assert foretold == pytest.approx(series[-1] + 5.0 * 6.46, abs=5.0)
-    assert item["timestamp"] == documents.moment(now_s)
+    assert item["timestamp"] == documents.timestamp(now_s)
     wanted = math.ceil(foretold / 20.0)
     assert wanted > math.ceil(series[-1] / 20.0)
     clusters.wait_for(

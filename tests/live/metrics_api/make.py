@@ -84,7 +84,7 @@ class FakeApi:
         self.objects["/apis/apps/v1"] = {"resources": APPS}
 
     def trust(self, authority: Authority, *names: str) -> None:
-        self.objects[users.PLACE] = configuration(authority, *names)
+        self.objects[users.CONFIG_PATH] = configuration(authority, *names)
 
     def reviews(self) -> list[dict[str, Any]]:
         return [body["spec"] for path, body in self.asked if "subjectaccessreviews" in path]
@@ -114,7 +114,7 @@ class FakeApi:
 
 
 def configuration(authority: Authority, *names: str) -> dict[str, Any]:
-    """Return the ConfigMap by which an API server tells of its front proxy."""
+    """Return the ConfigMap in which an API server publishes its front proxy."""
     return {
         "data": {
             "client-ca-file": "not ours",
@@ -132,15 +132,15 @@ class Scene:
     """A running server and who may speak to it."""
 
     api: FakeApi
-    book: MetricTable
-    door: ClientCertificateContext
+    table: MetricTable
+    tls_context: ClientCertificateContext
     authenticator: Authenticator
     proxy: Authority
     url: str
 
     def put(self, subject: Subject, value: str, labels: Labels = (), age_s: float = 10.0) -> None:
-        reading = MetricValue(quantities.parse(value), NOW_S - age_s)
-        self.book.put(subject, labels, reading, NOW_S)
+        sample = MetricValue(quantities.parse(value), NOW_S - age_s)
+        self.table.put(subject, labels, sample, NOW_S)
 
     def client(
         self, pair: Pair | None = None, headers: Mapping[str, str] | None = None
@@ -159,18 +159,18 @@ class Scene:
 @contextlib.contextmanager
 def scene(folder: Path, *, writing: bool = True, ttl_s: float = 300.0) -> Iterator[Scene]:
     """Give a running server whose clock stands still."""
-    metrics, api, door = telemetry.Telemetry("test"), FakeApi(), ClientCertificateContext()
+    metrics, api, tls_context = telemetry.Telemetry("test"), FakeApi(), ClientCertificateContext()
     proxy = Authority(folder / "proxy", "front-proxy-ca")
     api.trust(proxy, PROXY)
     signer = signing.make_authority(time.time(), 86400.0)
-    door.install(signing.make_serving(signer, NAMES, time.time(), 3600.0))
-    # Certificates are judged by the real time.
-    authenticator = Authenticator(api, door.trust, metrics)
-    asyncio.run(authenticator.look())
-    book = MetricTable(metrics, ttl_s)
-    answerer = QueryService(book, Mapper(api), Members(api.names), lambda: NOW_S)
+    tls_context.install(signing.make_serving(signer, NAMES, time.time(), 3600.0))
+    # Certificates are checked against the real time.
+    authenticator = Authenticator(api, tls_context.trust, metrics)
+    asyncio.run(authenticator.refresh())
+    table = MetricTable(metrics, ttl_s)
+    service = QueryService(table, Mapper(api), Members(api.names), lambda: NOW_S)
     edge = app.MetricsApiApp(
-        answerer,
+        service,
         authenticator,
         Authorizer(api, metrics),
         metrics,
@@ -178,6 +178,6 @@ def scene(folder: Path, *, writing: bool = True, ttl_s: float = 300.0) -> Iterat
         clock=lambda: NOW_S,
     )
     settings = ServerSettings(drain_s=0.0, grace_s=2.0)
-    server = running.Server(edge.routes(), settings, metrics, context=door.context)
+    server = running.Server(edge.routes(), settings, metrics, context=tls_context.context)
     with running.in_background(server):
-        yield Scene(api, book, door, authenticator, proxy, server.url)
+        yield Scene(api, table, tls_context, authenticator, proxy, server.url)

@@ -38,7 +38,7 @@ def test_it_is_ready_once_the_front_proxy_is_known(tmp_path: Path) -> None:
 
     with servers.serve(lambda _: (200, proxy)) as (url, asked):
         asyncio.run(follow(servers.write_kubeconfig(tmp_path, url)))
-    assert asked[0].path == users.PLACE
+    assert asked[0].path == users.CONFIG_PATH
     assert trusted == [proxy["data"]["requestheader-client-ca-file"].encode()]
 
 

@@ -42,7 +42,7 @@ def test_custom_metrics(path: bytes, subject: tuple[str, ...], right: tuple[str,
     result = read(BASE + path)
     assert result is not None
     assert (result.resource, result.namespace, result.name, result.metric) == subject
-    deed = result.deed
+    deed = result.attributes
     assert (deed.verb, deed.resource, deed.subresource, deed.namespace, deed.name) == right
     assert (deed.group, deed.version) == ("custom.metrics.k8s.io", "v1beta1")
 
@@ -51,7 +51,11 @@ def test_external_metrics_are_listed() -> None:
     result = read(b"/apis/external.metrics.k8s.io/v1beta1/namespaces/x/depth")
     assert result is not None
     assert (result.resource, result.namespace, result.metric) == ("", "x", "depth")
-    assert (result.deed.verb, result.deed.resource, result.deed.name) == ("list", "depth", "")
+    assert (result.attributes.verb, result.attributes.resource, result.attributes.name) == (
+        "list",
+        "depth",
+        "",
+    )
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_numbers_and_quantities_are_read_back_exactly(
     assert (result.status_code, result.content) == (httpx.codes.OK, b"")
     (item,) = read(scene, "namespaces/default/pods/a/rate")
     assert item["value"] == value
-    assert item["timestamp"] == documents.moment(make.NOW_S)
+    assert item["timestamp"] == documents.timestamp(make.NOW_S)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_numbers_and_quantities_are_read_back_exactly(
 )
 def test_what_is_no_value_is_refused(scene: make.Scene, body: str) -> None:
     assert write(scene, POD, body).status_code == httpx.codes.BAD_REQUEST
-    assert len(scene.book) == 0
+    assert len(scene.table) == 0
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_writing_takes_a_right_of_its_own(scene: make.Scene) -> None:
         "namespace": "default",
         "name": "a",
     }
-    assert len(scene.book) == 0
+    assert len(scene.table) == 0
 
 
 def test_nobody_writes_without_being_known(scene: make.Scene) -> None:
@@ -164,7 +164,7 @@ def test_nobody_writes_without_being_known(scene: make.Scene) -> None:
     for headers in ({}, forged, {"Authorization": "Bearer bad"}):
         with scene.client(headers=headers) as client:
             assert client.post(POD, content="1").status_code == httpx.codes.UNAUTHORIZED
-    assert len(scene.book) == 0
+    assert len(scene.table) == 0
 
 
 def test_writing_can_be_switched_off(tmp_path: Path) -> None:
@@ -182,5 +182,5 @@ def test_many_write_at_once(scene: make.Scene) -> None:
     with futures.ThreadPoolExecutor(8) as pool:
         codes = [code for result in pool.map(fill, range(8)) for code in result]
     assert codes == [httpx.codes.OK] * 200
-    assert len(scene.book) == 200
+    assert len(scene.table) == 200
     assert [item["value"] for item in read(scene, "nodes/n24/m7")] == ["7"]

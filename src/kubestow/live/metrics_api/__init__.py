@@ -1,4 +1,4 @@
-"""The metrics API: custom and external metrics, forecasts among them, for a real HPA."""
+"""The metrics API: custom and external metrics, including forecasts, for a real HPA."""
 
 from kubestow.live.metrics_api.auth import ClientCertificateContext
 from kubestow.live.metrics_api.host import MetricsApiHost, MetricsApiOptions

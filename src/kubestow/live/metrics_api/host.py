@@ -1,4 +1,4 @@
-"""Puts the metrics API together: book, sources of values, those who judge requests, routes."""
+"""Assembles the metrics API: table of values, pollers, authentication, authorization, routes."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from kubestow.live.metrics_api.values import Members, MetricForecaster, MetricRu
 from kubestow.sources import prometheus
 
 _SWEEP_S: Final = 60.0
-# Forecasts outlive values that are too old to be served: a source may come back.
+# Forecasts are kept longer than values that are too old to be served: a source may come back.
 _FORGOTTEN_S: Final = 3600.0
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class MetricsApiOptions:
-    """What a user may want otherwise.
+    """Options of the metrics API.
 
     Attributes:
-        rules: What is asked of a Prometheus, and what is looked ahead.
-        prometheus: How to reach it.
-        writing: Whether values may be written here.
-        ttl_s: Values older than this are not served.
-        most: Most series.
+        rules: Metrics to poll from Prometheus, and metrics to forecast.
+        prometheus: Connection to Prometheus; ``None`` polls nothing.
+        writing: Whether clients may write values.
+        ttl_s: Values older than this are not served, seconds.
+        most: Maximum number of series.
     """
 
     rules: MetricRules = field(default_factory=MetricRules)
@@ -48,13 +48,13 @@ class MetricsApiHost:
     """The metrics API of one cluster.
 
     Args:
-        client: Asks the API server.
-        options: What a user wants.
-        trust: Takes the authorities of the front proxy, for TLS.
-        metrics: Where to count.
+        client: Client of the API server.
+        options: Its options.
+        trust: Receives the CAs of the front proxy, for TLS.
+        metrics: Metrics to update.
 
     Raises:
-        InputError: If the Prometheus cannot be reached as told.
+        InputError: If the settings for Prometheus are invalid.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class MetricsApiHost:
         trust: Callable[[bytes], None],
         metrics: servers.Telemetry,
     ) -> None:
-        self.book = values.MetricTable(metrics, options.ttl_s, options.most)
-        self._forecaster = MetricForecaster(options.rules.forecasts, self.book, metrics)
+        self.table = values.MetricTable(metrics, options.ttl_s, options.most)
+        self._forecaster = MetricForecaster(options.rules.forecasts, self.table, metrics)
         self._mapper = Mapper(client)
         members = Members(functools.partial(api.list_names, client))
         self._authenticator = Authenticator(client, trust, metrics)
         self.edge = serving.MetricsApiApp(
-            QueryService(self.book, self._mapper, members),
+            QueryService(self.table, self._mapper, members),
             self._authenticator,
             Authorizer(client, metrics),
             metrics,
@@ -79,12 +79,12 @@ class MetricsApiHost:
         self._pollers = self._make_pollers(options, metrics)
 
     def ready(self) -> str:
-        """Return why it is not ready; empty if it is."""
+        """Return why it is not ready; empty if it is ready."""
         return "" if self._authenticator.ready else "the front proxy is not known yet"
 
     def background(self) -> list[Callable[[], Coroutine[Any, Any, None]]]:
-        """Return what is to be done beside serving."""
-        return [self._authenticator.keep, self._sweep, *(each.keep for each in self._pollers)]
+        """Return the background tasks."""
+        return [self._authenticator.keep, self._drop_old, *(each.keep for each in self._pollers)]
 
     def _make_pollers(
         self, options: MetricsApiOptions, metrics: servers.Telemetry
@@ -98,17 +98,17 @@ class MetricsApiHost:
                 options.rules.forecast_of(rule),
                 prometheus.PrometheusClient(options.prometheus),
                 self._mapper,
-                self.book,
+                self.table,
                 count,
             )
             for rule in options.rules.polls
         ]
 
-    async def _sweep(self) -> None:
+    async def _drop_old(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP_S)
             now_s = time.time()
-            forgotten = self.book.sweep(now_s)
+            dropped = self.table.sweep(now_s)
             self._forecaster.forget(now_s - _FORGOTTEN_S)
-            if forgotten:
-                _LOG.info("forgot %d series without values", forgotten)
+            if dropped:
+                _LOG.info("dropped %d series without recent values", dropped)

@@ -1,4 +1,4 @@
-"""The objects a cluster needs to ask this server; plain values, for charts and tests."""
+"""The objects a cluster needs to use this server, as plain values for manifests and tests."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from kubestow.live.metrics_api.paths import VERSIONS
 
 GROUPS: Final = tuple(f"{version}.{group}" for group in VERSIONS for version in VERSIONS[group])
 READER: Final = "extension-apiserver-authentication-reader"
-"""Role in kube-system that is there already: to read of the front proxy."""
+"""Existing role in kube-system for reading the front proxy's configuration."""
 
 
 def api_services(namespace: str, service: str, port: int = 443) -> list[dict[str, Any]]:
-    """Return the APIServices; their ``caBundle`` is filled in by the server.
+    """Return the APIServices; the server fills in their ``caBundle``.
 
     Args:
-        namespace: Where the server lives.
-        service: The service that leads to it.
+        namespace: Namespace of the server.
+        service: Its service.
         port: Port of the service.
     """
     return [
@@ -29,12 +29,12 @@ def api_services(namespace: str, service: str, port: int = 443) -> list[dict[str
                 "group": group,
                 "version": version,
                 "groupPriorityMinimum": 100,
-                "versionPriority": 100 * (len(versions) - place),
+                "versionPriority": 100 * (len(versions) - index),
                 "service": {"name": service, "namespace": namespace, "port": port},
             },
         }
         for group, versions in VERSIONS.items()
-        for place, version in enumerate(versions)
+        for index, version in enumerate(versions)
     ]
 
 
@@ -42,13 +42,13 @@ def cluster_rules(
     listed: Sequence[str] = ("pods", "nodes", "services", "namespaces"),
     names: Sequence[str] = GROUPS,
 ) -> list[dict[str, Any]]:
-    """Return what the server may do in the whole cluster.
+    """Return the server's cluster-wide RBAC rules.
 
     Args:
-        listed: Core resources that label selectors are asked for.
-        names: APIServices whose bundle it keeps.
+        listed: Core resources that label selectors can select.
+        names: APIServices whose CA bundle it updates.
     """
-    keeps = {
+    bundles = {
         "apiGroups": ["apiregistration.k8s.io"],
         "resources": ["apiservices"],
         "resourceNames": list(names),
@@ -66,11 +66,11 @@ def cluster_rules(
             "resources": ["subjectaccessreviews"],
             "verbs": ["create"],
         },
-        *([keeps] if names else []),  # a rule without names would be one for all of them
+        *([bundles] if names else []),  # a rule without names would match all objects
     ]
 
 
 def writer_rules(resource: str, metric: str) -> list[dict[str, Any]]:
-    """Return what someone needs to write a metric: ``create`` on ``RESOURCE/METRIC``."""
+    """Return the RBAC rules for writing a metric: ``create`` on ``RESOURCE/METRIC``."""
     whole = f"{resource}/{metric}"
     return [{"apiGroups": ["custom.metrics.k8s.io"], "resources": [whole], "verbs": ["create"]}]

@@ -1,6 +1,6 @@
-"""Label selectors as they stand in a URL: ``app=web,tier in (a,b),!old``.
+"""Label selectors in the text form of URLs: ``app=web,tier in (a,b),!old``.
 
-The grammar of ``k8s.io/apimachinery/pkg/labels``, but for the comparisons ``>`` and ``<``.
+The grammar of ``k8s.io/apimachinery/pkg/labels``, without the comparisons ``>`` and ``<``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _KEY: Final = r"(?P<key>[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?)"
 _VALUE: Final = r"[-A-Za-z0-9_.]*"
 _EQUAL = re.compile(rf"\s*{_KEY}\s*(?P<sign>==|=|!=)\s*(?P<value>{_VALUE})\s*")
 _SET = re.compile(rf"\s*{_KEY}\s+(?P<sign>in|notin)\s*\((?P<values>[^()]*)\)\s*")
-_THERE = re.compile(rf"\s*(?P<sign>!?)\s*{_KEY}\s*")
+_EXISTS = re.compile(rf"\s*(?P<sign>!?)\s*{_KEY}\s*")
 
 
 def parse(text: str) -> LabelSelector:
@@ -26,41 +26,41 @@ def parse(text: str) -> LabelSelector:
     True
 
     Raises:
-        ValueError: If the text is no selector.
+        ValueError: If the text is not a selector.
     """
     if len(text) > _MOST:
         raise ValueError(f"a label selector of {len(text)} characters; expected at most {_MOST}")
     if not text.strip():
         return LabelSelector()
-    found, place = [], 0
+    requirements, position = [], 0
     while True:
-        requirement, place = _next(text, place)
-        found.append(requirement)
-        if place == len(text):
-            return LabelSelector(tuple(found))
-        if text[place] != ",":
-            raise _refusal(text)
-        place += 1
+        requirement, position = _next(text, position)
+        requirements.append(requirement)
+        if position == len(text):
+            return LabelSelector(tuple(requirements))
+        if text[position] != ",":
+            raise _syntax_error(text)
+        position += 1
 
 
-def _next(text: str, place: int) -> tuple[Requirement, int]:
-    if match := _SET.match(text, place):
+def _next(text: str, position: int) -> tuple[Requirement, int]:
+    if match := _SET.match(text, position):
         operator = selectors.IN if match["sign"] == "in" else selectors.NOT_IN
         values = tuple(sorted({value.strip() for value in match["values"].split(",")}))
-    elif match := _EQUAL.match(text, place):
+    elif match := _EQUAL.match(text, position):
         operator = selectors.NOT_IN if match["sign"] == "!=" else selectors.IN
         values = (match["value"],)
-    elif match := _THERE.match(text, place):
+    elif match := _EXISTS.match(text, position):
         operator = selectors.DOES_NOT_EXIST if match["sign"] else selectors.EXISTS
         values = ()
     else:
-        raise _refusal(text)
+        raise _syntax_error(text)
     if not all(map(selectors.is_label_value, values)):
-        raise _refusal(text)
+        raise _syntax_error(text)
     return Requirement(match["key"], operator, values), match.end()
 
 
-def _refusal(text: str) -> ValueError:
+def _syntax_error(text: str) -> ValueError:
     return ValueError(f"{text[:60]!r}: expected a label selector such as app=web,tier in (a,b)")
 
 
@@ -79,9 +79,9 @@ def as_json(selector: LabelSelector) -> dict[str, Any] | None:
         for each in selector.requirements
         if not (each.operator == selectors.IN and len(each.values) == 1)
     ]
-    found: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     if equal:
-        found["matchLabels"] = equal
+        document["matchLabels"] = equal
     if others:
-        found["matchExpressions"] = others
-    return found
+        document["matchExpressions"] = others
+    return document

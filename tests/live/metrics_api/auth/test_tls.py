@@ -65,7 +65,7 @@ def test_authorities_are_exchanged_while_it_serves(scene: make.Scene, tmp_path: 
     assert code(scene.client(old, FORGED)) == httpx.codes.OK
     following = Authority(tmp_path / "next", "front-proxy-ca")
     scene.api.trust(following, make.PROXY)
-    asyncio.run(scene.authenticator.look())
+    asyncio.run(scene.authenticator.refresh())
     new = following.client("new", make.PROXY)
     assert code(scene.client(new, FORGED)) == httpx.codes.OK
     with scene.client(old, FORGED) as client, pytest.raises(httpx.HTTPError):

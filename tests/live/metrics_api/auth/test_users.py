@@ -16,11 +16,11 @@ BEFORE_S, AFTER_S = 1_800_000_000.0, 1_900_000_000.0
 
 
 def test_names_of_the_proxy_are_looked_at_unless_any_will_do() -> None:
-    assert ANY.vouches(PEER, BEFORE_S)
-    assert FrontProxy(b"pem", frozenset({"proxy"})).vouches(PEER, BEFORE_S)
-    assert not FrontProxy(b"pem", frozenset({"other"})).vouches(PEER, BEFORE_S)
-    assert not ANY.vouches(None, BEFORE_S)
-    assert not ANY.vouches(PEER, AFTER_S)  # the connection outlived the certificate
+    assert ANY.matches(PEER, BEFORE_S)
+    assert FrontProxy(b"pem", frozenset({"proxy"})).matches(PEER, BEFORE_S)
+    assert not FrontProxy(b"pem", frozenset({"other"})).matches(PEER, BEFORE_S)
+    assert not ANY.matches(None, BEFORE_S)
+    assert not ANY.matches(PEER, AFTER_S)  # the connection outlived the certificate
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,10 @@ RULE = ForecastRule("load", "services", horizon_s=60.0, step_s=5.0)
 WEB = Subject("services", "shop", "web", "load")
 
 
-def learn(values: Floats, rule: ForecastRule = RULE) -> forecasts.Learnt:
+def learn(values: Floats, rule: ForecastRule = RULE) -> forecasts.SeriesState:
     known = None
     for step, value in enumerate(values):
-        known = forecasts.take(rule, known, float(value), 1000.0 + step * rule.step_s)
+        known = forecasts.advance(rule, known, float(value), 1000.0 + step * rule.step_s)
     assert known is not None
     return known
 
@@ -71,7 +71,7 @@ def test_a_random_walk_is_not_foretold() -> None:
 def test_what_is_served_is_never_below_what_was_measured(values: Floats) -> None:
     known = None
     for step, value in enumerate(values):
-        known = forecasts.take(RULE, known, float(value), step * RULE.step_s)
+        known = forecasts.advance(RULE, known, float(value), step * RULE.step_s)
         result = forecasts.serve(known, float(value))
         assert math.isfinite(result.value)
         assert result.value >= value
@@ -90,33 +90,33 @@ def test_a_quantile_is_above_the_expected_value() -> None:
 
 
 def test_values_that_come_too_soon_or_too_late_teach_nothing() -> None:
-    known = forecasts.take(RULE, None, 1.0, 100.0)
-    assert forecasts.take(RULE, known, 9.0, 102.0) is known
-    assert forecasts.take(RULE, known, 9.0, 90.0) is known
-    assert forecasts.take(RULE, known, 9.0, 105.0).last_s == 105.0
+    known = forecasts.advance(RULE, None, 1.0, 100.0)
+    assert forecasts.advance(RULE, known, 9.0, 102.0) is known
+    assert forecasts.advance(RULE, known, 9.0, 90.0) is known
+    assert forecasts.advance(RULE, known, 9.0, 105.0).last_s == 105.0
 
 
 def test_a_value_after_a_gap_stands_for_those_that_were_missed() -> None:
     known = learn(rising(10))
-    later = forecasts.take(RULE, known, 1.0, known.last_s + 4 * RULE.step_s)
+    later = forecasts.advance(RULE, known, 1.0, known.last_s + 4 * RULE.step_s)
     assert later.outlook.tracks.shape[1] == known.outlook.tracks.shape[1] + 4
-    anew = forecasts.take(RULE, known, 1.0, known.last_s + 21 * RULE.step_s)
+    anew = forecasts.advance(RULE, known, 1.0, known.last_s + 21 * RULE.step_s)
     assert anew.outlook.tracks.shape[1] == 1
 
 
 def test_the_forecast_is_served_for_the_object_and_as_an_external_metric() -> None:
     metrics = telemetry.Telemetry("test")
-    book = MetricTable(metrics)
-    forecaster = MetricForecaster((RULE,), book, metrics)
+    table = MetricTable(metrics)
+    forecaster = MetricForecaster((RULE,), table, metrics)
     values = rising()
     for step, value in enumerate(values):
-        reading = MetricValue(quantities.parse(f"{value:.3f}"), 1000.0 + step * RULE.step_s)
-        book.put(WEB, (), reading, reading.time_s)
+        sample = MetricValue(quantities.parse(f"{value:.3f}"), 1000.0 + step * RULE.step_s)
+        table.put(WEB, (), sample, sample.time_s)
     now_s = 1000.0 + 59 * RULE.step_s
     ahead = Subject("services", "shop", "web", "kubestow_forecast_load")
-    ((_, own),) = book.find(ahead, LabelSelector(), now_s)
+    ((_, own),) = table.find(ahead, LabelSelector(), now_s)
     external = Subject("", "shop", "", "kubestow_forecast_load")
-    ((labels, whole),) = book.find(external, LabelSelector(), now_s)
+    ((labels, whole),) = table.find(external, LabelSelector(), now_s)
     assert labels == (("object", "web"), ("resource", "services"))
     assert own == whole
     assert own.time_s == now_s
@@ -133,11 +133,11 @@ def test_the_forecast_is_served_for_the_object_and_as_an_external_metric() -> No
 
 def test_metrics_without_a_rule_are_left_alone() -> None:
     metrics = telemetry.Telemetry("test")
-    book = MetricTable(metrics)
-    MetricForecaster((RULE,), book, metrics)
+    table = MetricTable(metrics)
+    MetricForecaster((RULE,), table, metrics)
     for other in (Subject("pods", "shop", "web", "load"), Subject("services", "shop", "web", "x")):
-        book.put(other, (), MetricValue(quantities.units(1), 1000.0), 1000.0)
-    assert len(book) == 2
+        table.put(other, (), MetricValue(quantities.units(1), 1000.0), 1000.0)
+    assert len(table) == 2
 
 
 def test_errors_are_means_of_what_was_judged() -> None:

@@ -42,19 +42,19 @@ def answering(kind: str, result: list[Any]) -> Callable[[httpx.Request], httpx.R
 def poller(
     rule: PollRule,
     answer: Callable[[httpx.Request], httpx.Response],
-    book: MetricTable,
+    table: MetricTable,
     ahead: ForecastRule | None = None,
 ) -> tuple[polling.Poller, list[str]]:
     results: list[str] = []
     settings = prometheus_settings.PrometheusSettings("http://prometheus.test", retries=0)
     client = prometheus_client.PrometheusClient(settings, wire=httpx.MockTransport(answer))
     mapper = Mapper(make.FakeApi())
-    made = polling.Poller(rule, ahead, client, mapper, book, results.append, lambda: NOW_S)
+    made = polling.Poller(rule, ahead, client, mapper, table, results.append, lambda: NOW_S)
     return made, results
 
 
 def test_values_of_objects_are_put_where_their_labels_say() -> None:
-    book = MetricTable(telemetry.Telemetry("test"))
+    table = MetricTable(telemetry.Telemetry("test"))
     actual = [
         scalar("0.25", __name__="x", namespace="shop", pod="a", verb="get"),
         scalar("NaN", namespace="shop", pod="b"),
@@ -62,26 +62,29 @@ def test_values_of_objects_are_put_where_their_labels_say() -> None:
         scalar("1", namespace="shop"),
         scalar("1", pod="d"),
     ]
-    made, results = poller(PODS, answering("vector", actual), book)
-    asyncio.run(made.look())
-    ((labels, reading),) = book.find(Subject("pods", "shop", "a", "rate"), ALL, NOW_S)
+    made, results = poller(PODS, answering("vector", actual), table)
+    asyncio.run(made.poll())
+    ((labels, sample),) = table.find(Subject("pods", "shop", "a", "rate"), ALL, NOW_S)
     assert labels == (("verb", "get"),)
-    assert (str(reading.value), reading.time_s) == ("250m", NOW_S - 1.0)
-    assert (len(book), results) == (1, ["answered"])
+    assert (str(sample.value), sample.time_s) == ("250m", NOW_S - 1.0)
+    assert (len(table), results) == (1, ["answered"])
 
 
 def test_external_metrics_are_in_the_namespace_of_the_rule() -> None:
-    book = MetricTable(telemetry.Telemetry("test"))
-    made, _ = poller(QUEUE, answering("vector", [scalar("7", queue="a")]), book)
-    asyncio.run(made.look())
-    ((labels, reading),) = book.find(Subject("", "shop", "", "depth"), ALL, NOW_S)
-    assert (labels, str(reading.value), reading.window_s) == ((("queue", "a"),), "7", 60.0)
+    table = MetricTable(telemetry.Telemetry("test"))
+    made, _ = poller(QUEUE, answering("vector", [scalar("7", queue="a")]), table)
+    asyncio.run(made.poll())
+    ((labels, sample),) = table.find(Subject("", "shop", "", "depth"), ALL, NOW_S)
+    assert (labels, str(sample.value), sample.window_s) == ((("queue", "a"),), "7", 60.0)
 
 
 def test_objects_without_a_namespace_take_none() -> None:
     rule = PollRule("rtt", "q", 15.0, "nodes", "node", namespace="ignored")
     node = ResourceKind("", "v1", "nodes", "Node", False)
-    assert polling.place(rule, node, (("node", "n1"),)) == (Subject("nodes", "", "n1", "rtt"), ())
+    assert polling.subject_of(rule, node, (("node", "n1"),)) == (
+        Subject("nodes", "", "n1", "rtt"),
+        (),
+    )
 
 
 def test_the_time_of_the_measurement_is_asked_for_where_a_rule_says_how() -> None:
@@ -95,30 +98,30 @@ def test_the_time_of_the_measurement_is_asked_for_where_a_rule_says_how() -> Non
             actual = [scalar(late, queue="a"), scalar(odd, queue="b")]
         return answering("vector", actual)(request)
 
-    book = MetricTable(telemetry.Telemetry("test"))
-    made, _ = poller(rule, answer, book)
-    asyncio.run(made.look())
-    actual = book.find(Subject("", "shop", "", "depth"), ALL, NOW_S)
-    times_s = {labels[0][1]: reading.time_s for labels, reading in actual}
+    table = MetricTable(telemetry.Telemetry("test"))
+    made, _ = poller(rule, answer, table)
+    asyncio.run(made.poll())
+    actual = table.find(Subject("", "shop", "", "depth"), ALL, NOW_S)
+    times_s = {labels[0][1]: sample.time_s for labels, sample in actual}
     assert times_s == {"a": NOW_S - 200.0, "b": NOW_S - 1.0, "c": NOW_S - 1.0}
 
 
 def test_an_empty_answer_is_told() -> None:
     made, results = poller(QUEUE, answering("vector", []), MetricTable(telemetry.Telemetry("test")))
-    asyncio.run(made.look())
+    asyncio.run(made.poll())
     assert results == ["empty"]
 
 
 def test_faults_are_raised_for_the_loop_to_count() -> None:
-    book = MetricTable(telemetry.Telemetry("test"))
-    made, _ = poller(QUEUE, lambda _: httpx.Response(503), book)
+    table = MetricTable(telemetry.Telemetry("test"))
+    made, _ = poller(QUEUE, lambda _: httpx.Response(503), table)
     with pytest.raises(errors.ReadError):
-        asyncio.run(made.look())
+        asyncio.run(made.poll())
     unknown, _ = poller(
-        PollRule("x", "q", 15.0, "unicorns", "u"), lambda _: httpx.Response(503), book
+        PollRule("x", "q", 15.0, "unicorns", "u"), lambda _: httpx.Response(503), table
     )
     with pytest.raises(InputError, match="no such resource"):
-        asyncio.run(unknown.look())
+        asyncio.run(unknown.poll())
 
 
 def test_the_loop_goes_on_after_a_fault() -> None:
@@ -129,9 +132,9 @@ def test_the_loop_goes_on_after_a_fault() -> None:
         count += 1
         return httpx.Response(503) if count == 1 else answering("vector", [scalar()])(request)
 
-    book = MetricTable(telemetry.Telemetry("test"))
+    table = MetricTable(telemetry.Telemetry("test"))
     rule = PollRule("depth", "q", 0.001, namespace="shop")
-    made, results = poller(rule, flaky, book)
+    made, results = poller(rule, flaky, table)
 
     async def follow() -> None:
         task = asyncio.create_task(made.keep())
@@ -157,13 +160,13 @@ def test_the_past_is_read_for_a_forecast() -> None:
         return answering("matrix", [{"metric": {"queue": "a"}, "values": values}])(request)
 
     metrics = telemetry.Telemetry("test")
-    book = MetricTable(metrics)
-    MetricForecaster((ahead,), book, metrics)
-    made, _ = poller(QUEUE, past, book, ahead)
+    table = MetricTable(metrics)
+    MetricForecaster((ahead,), table, metrics)
+    made, _ = poller(QUEUE, past, table, ahead)
     asyncio.run(made.fill())
     assert float(asked[0]["start"][0]) == NOW_S - 900.0
     # 61 points from 100 to 700; 4 steps ahead, damped: 10 * (0.9 + ... + 0.9^4) = 31.
     subject = Subject("", "shop", "", "kubestow_forecast_depth")
-    ((_, reading),) = book.find(subject, ALL, NOW_S)
-    assert reading.notes == (("kubestow.io/basis", "forecast"),)
-    assert float(reading.value) == pytest.approx(731.0, abs=3.0)
+    ((_, sample),) = table.find(subject, ALL, NOW_S)
+    assert sample.notes == (("kubestow.io/basis", "forecast"),)
+    assert float(sample.value) == pytest.approx(731.0, abs=3.0)

@@ -36,7 +36,7 @@ def test_the_example_of_the_module_is_read(tmp_path: Path) -> None:
         ({"metrics": [{"name": "a"}]}, "metrics[0].query: None: expected text"),
         (
             {"metrics": [{"name": "kubestow_forecast_a", "query": "b", "namespace": "x"}]},
-            "forecasts are made here",
+            "reserved for forecasts",
         ),
         ({"metrics": [{"name": "a", "query": "b"}]}, "expected namespace or namespaceLabel"),
         (

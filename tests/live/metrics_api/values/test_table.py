@@ -1,4 +1,4 @@
-"""The book of values: the newest wins, old ones go, and there is an end to it."""
+"""The table of values: the newest wins, old ones are dropped, and it is bounded."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ A = Subject("pods", "default", "a", "rate")
 ALL = LabelSelector()
 
 
-def reading(time_s: float, value: int = 1) -> MetricValue:
+def sample(time_s: float, value: int = 1) -> MetricValue:
     return MetricValue(quantities.units(value), time_s)
 
 
-def book(**how: float) -> MetricTable:
+def make_table(**how: float) -> MetricTable:
     return MetricTable(
         telemetry.Telemetry("test"), how.get("ttl_s", 300.0), int(how.get("most", 100))
     )
@@ -27,24 +27,24 @@ def book(**how: float) -> MetricTable:
 
 @given(st.permutations(range(6)))
 def test_the_order_of_arrival_does_not_matter(times_s: list[int]) -> None:
-    kept = book()
+    kept = make_table()
     for time_s in times_s:
-        kept.put(A, (), reading(time_s, time_s), 10.0)
-    assert kept.find(A, ALL, 10.0) == [((), reading(5, 5))]
+        kept.put(A, (), sample(time_s, time_s), 10.0)
+    assert kept.find(A, ALL, 10.0) == [((), sample(5, 5))]
     assert len(kept) == 1
 
 
 def test_labels_make_series() -> None:
-    kept = book()
-    kept.put(A, (("to", "x"),), reading(1.0), 1.0)
-    kept.put(A, (("to", "y"),), reading(2.0), 2.0)
+    kept = make_table()
+    kept.put(A, (("to", "x"),), sample(1.0), 1.0)
+    kept.put(A, (("to", "y"),), sample(2.0), 2.0)
     assert [labels for labels, _ in kept.find(A, ALL, 2.0)] == [(("to", "y"),), (("to", "x"),)]
     assert len(kept.find(A, from_labels({"to": "x"}), 2.0)) == 1
 
 
 def test_old_values_are_forgotten_after_a_while() -> None:
-    kept = book(ttl_s=10.0)
-    kept.put(A, (), reading(0.0), 0.0)
+    kept = make_table(ttl_s=10.0)
+    kept.put(A, (), sample(0.0), 0.0)
     assert kept.find(A, ALL, 10.0)
     assert kept.find(A, ALL, 10.1) == []
     assert (kept.sweep(30.0), len(kept)) == (0, 1)
@@ -53,28 +53,28 @@ def test_old_values_are_forgotten_after_a_while() -> None:
 
 
 def test_there_is_room_for_so_many_series() -> None:
-    kept = book(ttl_s=10.0, most=2)
+    kept = make_table(ttl_s=10.0, most=2)
     for name in "ab":
-        kept.put(Subject("pods", "x", name, "rate"), (), reading(0.0), 0.0)
-    kept.put(Subject("pods", "x", "a", "rate"), (), reading(1.0), 1.0)
+        kept.put(Subject("pods", "x", name, "rate"), (), sample(0.0), 0.0)
+    kept.put(Subject("pods", "x", "a", "rate"), (), sample(1.0), 1.0)
     with pytest.raises(FullError):
-        kept.put(Subject("pods", "x", "c", "rate"), (), reading(2.0), 2.0)
+        kept.put(Subject("pods", "x", "c", "rate"), (), sample(2.0), 2.0)
     # Old ones make room: b was measured more than three times to live ago.
-    kept.put(Subject("pods", "x", "c", "rate"), (), reading(30.5), 30.5)
+    kept.put(Subject("pods", "x", "c", "rate"), (), sample(30.5), 30.5)
     assert len(kept) == 2
 
 
 def test_listeners_hear_of_late_values_too() -> None:
-    kept, heard = book(), list[float]()
-    kept.listen(lambda _subject, _labels, result: heard.append(result.time_s))
-    assert kept.put(A, (), reading(2.0), 2.0)
-    assert not kept.put(A, (), reading(1.0), 2.0)
-    assert heard == [2.0, 1.0]
+    kept, times = make_table(), list[float]()
+    kept.listen(lambda _subject, _labels, result: times.append(result.time_s))
+    assert kept.put(A, (), sample(2.0), 2.0)
+    assert not kept.put(A, (), sample(1.0), 2.0)
+    assert times == [2.0, 1.0]
 
 
 def test_metrics_are_told_apart() -> None:
-    kept = book()
-    kept.put(A, (), reading(1.0), 1.0)
-    kept.put(Subject("", "default", "", "depth"), (), reading(1.0), 1.0)
+    kept = make_table()
+    kept.put(A, (), sample(1.0), 1.0)
+    kept.put(Subject("", "default", "", "depth"), (), sample(1.0), 1.0)
     assert list(kept.metrics_of(external=False)) == [("pods", "rate")]
     assert list(kept.metrics_of(external=True)) == [("", "depth")]

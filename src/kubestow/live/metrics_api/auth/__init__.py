@@ -1,4 +1,4 @@
-"""Who asks the metrics API, and whether they may."""
+"""Authentication and authorization of the metrics API."""
 
 from kubestow.live.metrics_api.auth.authentication import Authenticator
 from kubestow.live.metrics_api.auth.authorization import Authorizer, ResourceAttributes

@@ -1,4 +1,4 @@
-"""Asks the API server whether someone may do something (SubjectAccessReview), and keeps answers."""
+"""Authorizes requests by SubjectAccessReviews of the API server, with a cache."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from kubestow.live import servers
 from kubestow.live.metrics_api.auth.users import User
-from kubestow.live.metrics_api.kinds import Asker
+from kubestow.live.metrics_api.kinds import ResourceClient
 
-# Shorter than upstream's 10 s for a no as well: rights that were just given count soon.
+# Denials are cached for less than upstream's 10 s, so that new permissions take effect soon.
 ALLOWED_S: Final = 10.0
 DENIED_S: Final = 5.0
 _MOST: Final = 8192
@@ -20,17 +20,17 @@ _REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 @dataclass(frozen=True, slots=True)
 class ResourceAttributes:
-    """What someone wants to do.
+    """The action to authorize.
 
     Attributes:
-        verb: Such as ``get``.
-        path: For what is no resource.
+        verb: Verb, e.g. ``get``.
+        path: Path of a non-resource request.
         group: API group of a resource.
         version: Its version.
         resource: The resource.
-        subresource: The part of it, here the metric.
-        namespace: Where it is.
-        name: Of the object.
+        subresource: The subresource, here the metric.
+        namespace: Namespace of the object.
+        name: Name of the object.
     """
 
     verb: str
@@ -43,14 +43,14 @@ class ResourceAttributes:
     name: str = ""
 
     def as_spec(self) -> dict[str, Any]:
-        """Return the attributes as a SubjectAccessReview has them."""
+        """Return the attributes in the form of a SubjectAccessReview."""
         if self.path:
             return {"nonResourceAttributes": {"path": self.path, "verb": self.verb}}
         names = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
         return {"resourceAttributes": {name: getattr(self, name) for name in names}}
 
     def refusal(self, user: User, reason: str) -> str:
-        """Return the sentence of an API server that says no."""
+        """Return the message of an API server for a denied request."""
         why = f": {reason}" if reason else ""
         if self.path:
             return f'forbidden: User "{user.name}" cannot {self.verb} path "{self.path}"{why}'
@@ -64,46 +64,46 @@ class ResourceAttributes:
 
 
 class Authorizer:
-    """Tells who may do what.
+    """Authorizes actions of users.
 
     Args:
-        client: Asks the API server.
-        metrics: Where to count.
-        clock: Tells the time.
+        client: Client of the API server.
+        metrics: Metrics to update.
+        clock: Monotonic clock, seconds.
     """
 
     def __init__(
         self,
-        client: Asker,
+        client: ResourceClient,
         metrics: servers.Telemetry,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client, self._clock = client, clock
         self._known: dict[tuple[User, ResourceAttributes], tuple[float, str | None]] = {}
-        self._reviews = metrics.counter("access_reviews", "Questions for rights.", ("result",))
+        self._reviews = metrics.counter("access_reviews", "Access reviews by result.", ("result",))
 
-    async def refuse(self, user: User, deed: ResourceAttributes) -> str | None:
-        """Return why someone may not do something; ``None`` if they may.
+    async def refuse(self, user: User, attributes: ResourceAttributes) -> str | None:
+        """Return why an action is denied; ``None`` if it is allowed.
 
         Raises:
-            ApiError: If the API server does not say.
+            ApiError: If the API server fails.
         """
-        key = (user, deed)
+        key = (user, attributes)
         until_s, known = self._known.get(key, (0.0, None))
         if self._clock() < until_s:
             return known
-        reason = await self._ask(user, deed)
+        reason = await self._review(user, attributes)
         if len(self._known) >= _MOST:
             self._known.clear()
         kept_s = ALLOWED_S if reason is None else DENIED_S
         self._known[key] = (self._clock() + kept_s, reason)
         return reason
 
-    async def _ask(self, user: User, deed: ResourceAttributes) -> str | None:
+    async def _review(self, user: User, attributes: ResourceAttributes) -> str | None:
         review = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SubjectAccessReview",
-            "spec": {**user.as_spec(), **deed.as_spec()},
+            "spec": {**user.as_spec(), **attributes.as_spec()},
         }
         status = (await self._client.post(_REVIEWS, review)).get("status") or {}
         allowed = status.get("allowed") is True and status.get("denied") is not True

@@ -1,8 +1,8 @@
-"""The TLS door: a client may show a certificate, and then one that the front proxy's CA signed.
+"""TLS with optional client certificates, which the front proxy's CA must have signed.
 
-Authorities cannot be taken out of a context, so another set means another context. Connections are
-handed from the first context to the present one when they begin; those that are open stay as they
-were judged.
+CAs cannot be removed from a context, so another set needs another context. New connections are
+switched from the first context to the current one by the SNI callback; open ones are not checked
+again.
 """
 
 from __future__ import annotations
@@ -14,41 +14,41 @@ from kubestow.live.certificates import KeyPair
 
 
 class ClientCertificateContext:
-    """A context for a server, whose certificate and client authorities may change.
+    """A server context whose certificate and client CAs may change.
 
     Attributes:
-        context: What the server is given.
+        context: The context for the server.
     """
 
     def __init__(self) -> None:
         self.context = certificates.make_tls_context()
-        # Asks for a certificate also while nobody can vouch for one: then none is accepted.
+        # Requests a client certificate even while no CA is known: then none is accepted.
         self.context.verify_mode = ssl.CERT_OPTIONAL
-        self.context.sni_callback = self._hand_over
+        self.context.sni_callback = self._switch_context
         self._current: ssl.SSLContext | None = None
         self._authorities: bytes | None = None
         self._pair: KeyPair | None = None
 
     @property
     def ready(self) -> bool:
-        """Return whether there is a certificate, and someone who vouches for clients."""
+        """Return whether there are a certificate and client CAs."""
         return self._current is not None
 
     def install(self, pair: KeyPair) -> None:
-        """Show another certificate from now on; to be called in the event loop.
+        """Replace the server's certificate; must be called in the event loop.
 
         Raises:
-            InputError: If it is none; then nothing changes.
+            InputError: If it is malformed; then nothing changes.
         """
         certificates.load_certificate(self.context, pair)
         self._pair = pair
         self._build()
 
     def trust(self, authorities: bytes) -> None:
-        """Believe clients of these authorities from now on, and of no others.
+        """Accept only client certificates of these CAs from now on.
 
         Raises:
-            InputError: If there are none; then nothing changes.
+            InputError: If they are malformed; then nothing changes.
         """
         if authorities == self._authorities:
             return
@@ -63,7 +63,7 @@ class ClientCertificateContext:
         certificates.load_certificate(made, self._pair)
         self._current = made
 
-    def _hand_over(
+    def _switch_context(
         self, connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _: ssl.SSLContext
     ) -> None:
         if self._current is not None:

@@ -1,7 +1,7 @@
-"""Who asks: a user as an API server knows one, and the front proxy that may vouch for it.
+"""Users as an API server knows them, and the front proxy that authenticates them.
 
-As ``k8s.io/apiserver/pkg/authentication/request/headerrequest``: headers count only from a client
-whose certificate the authorities of the front proxy signed and whose name is an allowed one.
+As ``k8s.io/apiserver/pkg/authentication/request/headerrequest``: headers are only trusted from a
+client whose certificate the front proxy's CAs signed and whose name is allowed.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from urllib.parse import unquote
 
 from kubestow.model import errors
 
-PLACE: Final = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
+CONFIG_PATH: Final = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 _NAME: Final = "ConfigMap kube-system/extension-apiserver-authentication"
 _CA: Final = "requestheader-client-ca-file"
 _ANONYMOUS: Final = "system:anonymous"
 _AUTHENTICATED, _UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
 
 Headers = Iterable[tuple[bytes, bytes]]
-"""Names in lower case and values, as they came; a name may come again."""
+"""Names in lower case, and values; a name may occur several times."""
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks.
+    """A user.
 
     Attributes:
         name: Name of the user.
         groups: Its groups.
-        uid: Its identity over time; may be empty.
-        extra: What else is known.
+        uid: Unique identifier; may be empty.
+        extra: Further attributes.
     """
 
     name: str
@@ -42,18 +42,18 @@ class User:
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def authenticated(self) -> User:
-        """Return the user with the group of all who are known.
+        """Return the user with the group ``system:authenticated``.
 
-        As ``AuthenticatedGroupAdder`` of ``k8s.io/apiserver``: the aggregator asks in a name of
-        its own, without groups.
+        As ``AuthenticatedGroupAdder`` of ``k8s.io/apiserver``: the aggregator's own requests have
+        a user without groups.
         """
-        told = {_AUTHENTICATED, _UNAUTHENTICATED} & set(self.groups)
-        if told or self.name == _ANONYMOUS:
+        decided = {_AUTHENTICATED, _UNAUTHENTICATED} & set(self.groups)
+        if decided or self.name == _ANONYMOUS:
             return self
         return replace(self, groups=(*self.groups, _AUTHENTICATED))
 
     def as_spec(self) -> dict[str, Any]:
-        """Return the user as a SubjectAccessReview names it."""
+        """Return the user in the form of a SubjectAccessReview."""
         return {
             "user": self.name,
             "groups": list(self.groups),
@@ -64,15 +64,15 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class FrontProxy:
-    """Whom to believe when it says who asks.
+    """Configuration of the front proxy.
 
     Attributes:
-        authorities: Certificates, as PEM, of those who sign the proxy's.
-        allowed: Common names of its certificate; empty allows any that the authorities signed.
-        user_headers: Headers with the user's name, the first one that is there counts.
+        authorities: CAs of its client certificate, as PEM.
+        allowed: Allowed common names of its certificate; empty allows any name.
+        user_headers: Headers with the user's name; the first present one is used.
         group_headers: Headers with groups.
-        uid_headers: Headers with the user's identity.
-        extra_prefixes: What headers with further facts begin with.
+        uid_headers: Headers with the user's UID.
+        extra_prefixes: Prefixes of headers with further attributes.
     """
 
     authorities: bytes
@@ -82,19 +82,19 @@ class FrontProxy:
     uid_headers: tuple[str, ...] = ("x-remote-uid",)
     extra_prefixes: tuple[str, ...] = ("x-remote-extra-",)
 
-    def vouches(self, peer: Mapping[str, Any] | None, now_s: float) -> bool:
+    def matches(self, peer: Mapping[str, Any] | None, now_s: float) -> bool:
         """Return whether a client is the front proxy.
 
         Args:
-            peer: Its certificate, verified by TLS against the authorities; ``None`` without one.
-            now_s: The time: a connection may last longer than the certificate.
+            peer: Its certificate, verified by TLS against the CAs; ``None`` without one.
+            now_s: Current time, since a connection may outlive the certificate.
         """
         if not peer or ssl.cert_time_to_seconds(peer["notAfter"]) < now_s:
             return False
         return not self.allowed or _common_name(peer) in self.allowed
 
     def read(self, headers: Headers) -> User | None:
-        """Return the user that headers name; ``None`` if they name none."""
+        """Return the user in the headers; ``None`` if there is none."""
         given: dict[str, list[str]] = {}
         try:
             for header, value in headers:
@@ -108,12 +108,12 @@ class FrontProxy:
         return User(name, tuple(groups), _first(given, self.uid_headers), self._extra(given))
 
     def _extra(self, given: Mapping[str, list[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        found: dict[str, list[str]] = {}
+        attributes: dict[str, list[str]] = {}
         for name, values in given.items():
             for prefix in self.extra_prefixes:
                 if name.startswith(prefix) and len(name) > len(prefix):
-                    found.setdefault(unquote(name[len(prefix) :]).lower(), []).extend(values)
-        return tuple(sorted((key, tuple(values)) for key, values in found.items()))
+                    attributes.setdefault(unquote(name[len(prefix) :]).lower(), []).extend(values)
+        return tuple(sorted((key, tuple(values)) for key, values in attributes.items()))
 
 
 def _first(given: Mapping[str, list[str]], names: Iterable[str]) -> str:
@@ -128,24 +128,24 @@ def _common_name(peer: Mapping[str, Any]) -> str:
     return ""
 
 
-def read_front_proxy(found: Mapping[str, Any]) -> FrontProxy:
-    """Read the ConfigMap by which an API server tells of its front proxy.
+def read_front_proxy(document: Mapping[str, Any]) -> FrontProxy:
+    """Read the ConfigMap in which an API server publishes its front proxy.
 
     Raises:
-        InputError: If it says nothing, or something that cannot be read.
+        InputError: If it is incomplete or malformed.
     """
-    data = found.get("data") or {}
+    data = document.get("data") or {}
     authorities = str(data.get(_CA) or "")
     if not authorities.strip():
         raise errors.InputError(_NAME, f"has no {_CA}; expected an API server with aggregation")
-    plain = FrontProxy(authorities.encode())
+    defaults = FrontProxy(authorities.encode())
     return FrontProxy(
         authorities.encode(),
         frozenset(_texts(data, "requestheader-allowed-names", ())),
-        _lower(data, "requestheader-username-headers", plain.user_headers),
-        _lower(data, "requestheader-group-headers", plain.group_headers),
-        _lower(data, "requestheader-uid-headers", plain.uid_headers),
-        _lower(data, "requestheader-extra-headers-prefix", plain.extra_prefixes),
+        _lower(data, "requestheader-username-headers", defaults.user_headers),
+        _lower(data, "requestheader-group-headers", defaults.group_headers),
+        _lower(data, "requestheader-uid-headers", defaults.uid_headers),
+        _lower(data, "requestheader-extra-headers-prefix", defaults.extra_prefixes),
     )
 
 
@@ -157,9 +157,11 @@ def _texts(data: Mapping[str, Any], key: str, default: tuple[str, ...]) -> tuple
     if key not in data:
         return default
     try:
-        found = json.loads(data[key])
+        texts = json.loads(data[key])
     except (TypeError, ValueError):
-        found = None
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise errors.InputError(f"{_NAME}: {key}", f"{data[key]!r}: expected a JSON list of texts")
-    return tuple(found)
+        texts = None
+    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+        raise errors.InputError(
+            f"{_NAME}: {key}", f"{data[key]!r}: expected a JSON list of strings"
+        )
+    return tuple(texts)

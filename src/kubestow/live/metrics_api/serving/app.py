@@ -1,7 +1,7 @@
-"""The metrics API over HTTP: who asks, whether they may, and the answer.
+"""HTTP routes of the metrics API, with authentication and authorization.
 
-Nothing but ``/healthz`` and ``/readyz`` is answered before it is known who asks. Where the API
-server cannot be asked for rights, nothing is answered either.
+Everything but ``/healthz`` and ``/readyz`` requires authentication. If the API server cannot
+authorize a request, the request fails.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class MetricsApiApp:
     """Routes of the metrics API.
 
     Args:
-        answerer: Knows the values.
-        authenticator: Knows who asks.
-        authorizer: Knows who may.
-        metrics: Where to count, and what ``/metrics`` shows.
-        writing: Whether values may be written here.
-        clock: Tells the time, in seconds since the epoch.
+        service: Executes queries.
+        authenticator: Authenticates clients.
+        authorizer: Authorizes requests.
+        metrics: Metrics to update, and to serve at ``/metrics``.
+        writing: Whether clients may write values.
+        clock: Seconds since the epoch.
     """
 
     def __init__(
         self,
-        answerer: QueryService,
+        service: QueryService,
         authenticator: Authenticator,
         authorizer: Authorizer,
         metrics: servers.Telemetry,
@@ -53,23 +53,23 @@ class MetricsApiApp:
         writing: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._answerer, self._metrics, self._clock = answerer, metrics, clock
+        self._service, self._metrics, self._clock = service, metrics, clock
         self._authenticator, self._authorizer = authenticator, authorizer
         self._writing = writing
-        self._written = metrics.counter("written_values", "Values that were written here.")
+        self._written = metrics.counter("written_values", "Values written by clients.")
 
     def routes(self) -> list[BaseRoute]:
-        """Return what is answered; ``/metrics`` comes before the open one of the server."""
-        found: list[BaseRoute] = [
+        """Return the routes; ``/metrics`` precedes the server's unauthenticated one."""
+        result: list[BaseRoute] = [
             Route("/apis", self._guard(self._groups)),
-            Route("/apis/{rest:path}", self._guard(self._ask)),
+            Route("/apis/{rest:path}", self._guard(self._get)),
             Route("/openapi/{version}", self._guard(self._openapi)),
-            Route("/metrics", self._guard(self._own)),
+            Route("/metrics", self._guard(self._metrics_page)),
         ]
         if self._writing:
             path = f"/{values.WRITE_PREFIX}/{{rest:path}}"
-            found.append(Route(path, self._guard(self._write), methods=["POST"]))
-        return found
+            result.append(Route(path, self._guard(self._write), methods=["POST"]))
+        return result
 
     def _guard(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         async def guarded(request: Request) -> Response:
@@ -78,7 +78,7 @@ class MetricsApiApp:
             except QueryRefusedError as err:
                 return _answer(documents.status(err.code, str(err)), err.code)
             except ApiError as err:
-                _LOG.warning("no answer for %s: %s", request.scope["raw_path"], err)
+                _LOG.warning("request %s failed: %s", request.scope["raw_path"], err)
                 code = 503 if err.is_passing else 500
                 return _answer(documents.status(code, "the API server does not answer"), code)
 
@@ -91,41 +91,41 @@ class MetricsApiApp:
             raise QueryRefusedError(401, "Unauthorized")
         return user
 
-    async def _permit(self, user: User, deed: ResourceAttributes) -> None:
-        reason = await self._authorizer.refuse(user, deed)
+    async def _permit(self, user: User, attributes: ResourceAttributes) -> None:
+        reason = await self._authorizer.refuse(user, attributes)
         if reason is not None:
-            raise QueryRefusedError(403, deed.refusal(user, reason))
+            raise QueryRefusedError(403, attributes.refusal(user, reason))
 
     async def _groups(self, request: Request, user: User) -> Response:
         await self._permit(user, ResourceAttributes("get", request.scope["path"]))
-        if discovery.is_wanted(request.headers.get("accept", "")):
-            found = {group: await self._answerer.entries(group) for group in paths.VERSIONS}
-            return _answer(discovery.write(found), media_type=discovery.CONTENT_TYPE)
+        if discovery.is_accepted(request.headers.get("accept", "")):
+            entries = {group: await self._service.entries(group) for group in paths.VERSIONS}
+            return _answer(discovery.write(entries), media_type=discovery.CONTENT_TYPE)
         return _answer(documents.groups())
 
-    async def _ask(self, request: Request, user: User) -> Response:
+    async def _get(self, request: Request, user: User) -> Response:
         parts = _parts(request)
-        question = paths.read(parts)
-        if question is not None:
-            await self._permit(user, question.deed)
-            return _answer(await self._answerer.answer(question, request.query_params))
+        query = paths.read(parts)
+        if query is not None:
+            await self._permit(user, query.attributes)
+            return _answer(await self._service.answer(query, request.query_params))
         await self._permit(user, ResourceAttributes("get", request.scope["path"]))
         match parts:
             case ["apis", group] if group in paths.VERSIONS:
                 return _answer(documents.group(group))
             case ["apis", group, version] if version in paths.VERSIONS.get(group, ()):
-                entries = await self._answerer.entries(group)
+                entries = await self._service.entries(group)
                 return _answer(documents.resources(group, version, entries))
         raise QueryRefusedError(404, "the server could not find the requested resource")
 
     async def _openapi(self, request: Request, user: User) -> Response:
         await self._permit(user, ResourceAttributes("get", request.scope["path"]))
-        found = documents.openapi(request.path_params["version"])
-        if found is None:
+        document = documents.openapi(request.path_params["version"])
+        if document is None:
             raise QueryRefusedError(404, "the server could not find the requested resource")
-        return _answer(found)
+        return _answer(document)
 
-    async def _own(self, _: Request, user: User) -> Response:
+    async def _metrics_page(self, _: Request, user: User) -> Response:
         await self._permit(user, ResourceAttributes("get", "/metrics"))
         return Response(self._metrics.write(), media_type=servers.CONTENT_TYPE)
 
@@ -136,8 +136,8 @@ class MetricsApiApp:
             raise QueryRefusedError(404, str(err.args[0])) from None
         except ValueError as err:
             raise QueryRefusedError(400, str(err)) from None
-        kind = await self._answerer.place(target)
-        deed = ResourceAttributes(
+        kind = await self._service.find_kind(target)
+        attributes = ResourceAttributes(
             "create",
             group=paths.CUSTOM,
             version=paths.VERSIONS[paths.CUSTOM][0],
@@ -146,27 +146,27 @@ class MetricsApiApp:
             namespace=target.namespace,
             name=target.name,
         )
-        await self._permit(user, deed)
+        await self._permit(user, attributes)
         body = await request.body()
         if len(body) > values.MAX_WRITE_BYTES:
             raise QueryRefusedError(
                 400, f"expected a value of at most {values.MAX_WRITE_BYTES} bytes"
             )
         try:
-            reading = values.read_metric_value(body, request.query_params, self._clock())
+            sample = values.read_metric_value(body, request.query_params, self._clock())
             labels = values.read_labels(request.query_params.get("labels", ""))
         except ValueError as err:
             raise QueryRefusedError(400, str(err)) from None
-        self._answerer.keep(kind, target, labels, reading)
+        self._service.keep(kind, target, labels, sample)
         self._written.inc()
         return Response(status_code=200)
 
 
 def _parts(request: Request) -> list[str]:
-    found = paths.segments(request.scope["raw_path"])
-    if found is None:
+    parts = paths.segments(request.scope["raw_path"])
+    if parts is None:
         raise QueryRefusedError(404, "the server could not find the requested resource")
-    return found
+    return parts
 
 
 def _answer(document: dict[str, Any], code: int = 200, media_type: str = _JSON) -> Response:

@@ -1,7 +1,7 @@
-"""Discovery in one answer (``apidiscovery.k8s.io/v2``), which the aggregator asks for first.
+"""Aggregated discovery (``apidiscovery.k8s.io/v2``), which the aggregator tries first.
 
-What is a subresource here has no parent of its own: ``pods/rate`` is a metric of pods, which
-belong to another API group. As upstream does, the parent is there without a kind.
+Subresources here have no parent resource in their group: ``pods/rate`` is a metric of pods, which
+belong to another API group. As upstream does, the parent is listed without a kind.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ Entries = Sequence[tuple[str, bool]]
 """Names of metrics, with their resource, and whether they are namespaced."""
 
 
-def is_wanted(accept: str) -> bool:
-    """Return whether a client understands it.
+def is_accepted(accept: str) -> bool:
+    """Return whether a client accepts aggregated discovery.
 
-    >>> is_wanted("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+    >>> is_accepted("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
     True
     """
-    wanted = {"application/json", "g=apidiscovery.k8s.io", "v=v2", "as=APIGroupDiscoveryList"}
-    return any(wanted <= {part.strip() for part in each.split(";")} for each in accept.split(","))
+    required = {"application/json", "g=apidiscovery.k8s.io", "v=v2", "as=APIGroupDiscoveryList"}
+    return any(required <= {part.strip() for part in each.split(";")} for each in accept.split(","))
 
 
-def write(found: Mapping[str, Entries]) -> dict[str, Any]:
+def write(metrics: Mapping[str, Entries]) -> dict[str, Any]:
     """Return an APIGroupDiscoveryList.
 
     Args:
-        found: Metrics by API group.
+        metrics: Metrics by API group.
     """
     return {
         "kind": "APIGroupDiscoveryList",
@@ -45,7 +45,7 @@ def write(found: Mapping[str, Entries]) -> dict[str, Any]:
                     {
                         "version": version,
                         "freshness": "Current",
-                        "resources": _resources(group, version, found[group]),
+                        "resources": _resources(group, version, metrics[group]),
                     }
                     for version in versions
                 ],

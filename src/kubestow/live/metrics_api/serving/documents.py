@@ -1,7 +1,7 @@
-"""What the metrics API answers: lists of values, discovery and refusals, as plain values.
+"""Response documents of the metrics API: lists of values, discovery, errors; plain values.
 
-The shapes are those of ``k8s.io/metrics/pkg/apis/{custom_metrics,external_metrics}``; the field for
-the window is ``window`` in ``v1beta1`` and ``windowSeconds`` in ``v1beta2``.
+The schemas are those of ``k8s.io/metrics/pkg/apis/{custom_metrics,external_metrics}``; the field
+for the window is ``window`` in ``v1beta1`` and ``windowSeconds`` in ``v1beta2``.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ REASONS: Final = {
 
 
 class Value(NamedTuple):
-    """A value of an object."""
+    """A metric value of an object."""
 
     subject: Subject
-    reading: MetricValue
+    sample: MetricValue
 
 
 def custom_list(
@@ -39,24 +39,24 @@ def custom_list(
 ) -> dict[str, Any]:
     """Return a MetricValueList."""
     chosen = selectors.as_json(selector)
-    write = _old_value if version == "v1beta1" else _new_value
-    items = [write(kind, each.subject, each.reading, chosen) for each in values]
+    write = _value_v1beta1 if version == "v1beta1" else _value_v1beta2
+    items = [write(kind, each.subject, each.sample, chosen) for each in values]
     return _list("MetricValueList", f"{CUSTOM}/{version}", items)
 
 
 def external_list(
-    version: str, metric: str, found: Iterable[tuple[Labels, MetricValue]]
+    version: str, metric: str, series: Iterable[tuple[Labels, MetricValue]]
 ) -> dict[str, Any]:
     """Return an ExternalMetricValueList."""
     items = [
         {
             "metricName": metric,
-            "metricLabels": dict((*labels, *reading.notes)),
-            "timestamp": moment(reading.time_s),
-            **_window("window", reading),
-            "value": str(reading.value),
+            "metricLabels": dict((*labels, *sample.notes)),
+            "timestamp": timestamp(sample.time_s),
+            **_window("window", sample),
+            "value": str(sample.value),
         }
-        for labels, reading in found
+        for labels, sample in series
     ]
     return _list("ExternalMetricValueList", f"{EXTERNAL}/{version}", items)
 
@@ -75,46 +75,46 @@ def _object(kind: ResourceKind, subject: Subject) -> dict[str, str]:
     }
 
 
-def _old_value(
-    kind: ResourceKind, subject: Subject, reading: MetricValue, chosen: dict[str, Any] | None
+def _value_v1beta1(
+    kind: ResourceKind, subject: Subject, sample: MetricValue, chosen: dict[str, Any] | None
 ) -> dict[str, Any]:
     return {
         "describedObject": _object(kind, subject),
         "metricName": subject.metric,
-        "timestamp": moment(reading.time_s),
-        **_window("window", reading),
-        "value": str(reading.value),
+        "timestamp": timestamp(sample.time_s),
+        **_window("window", sample),
+        "value": str(sample.value),
         "selector": chosen,
     }
 
 
-def _new_value(
-    kind: ResourceKind, subject: Subject, reading: MetricValue, chosen: dict[str, Any] | None
+def _value_v1beta2(
+    kind: ResourceKind, subject: Subject, sample: MetricValue, chosen: dict[str, Any] | None
 ) -> dict[str, Any]:
     return {
         "describedObject": _object(kind, subject),
         "metric": {"name": subject.metric, "selector": chosen},
-        "timestamp": moment(reading.time_s),
-        **_window("windowSeconds", reading),
-        "value": str(reading.value),
+        "timestamp": timestamp(sample.time_s),
+        **_window("windowSeconds", sample),
+        "value": str(sample.value),
     }
 
 
-def _window(name: str, reading: MetricValue) -> dict[str, int]:
-    return {} if reading.window_s is None else {name: round(reading.window_s)}
+def _window(name: str, sample: MetricValue) -> dict[str, int]:
+    return {} if sample.window_s is None else {name: round(sample.window_s)}
 
 
-def moment(time_s: float) -> str:
+def timestamp(time_s: float) -> str:
     """Return a time as ``metav1.Time`` writes it: whole seconds, in UTC.
 
-    >>> moment(1_700_000_000.9)
+    >>> timestamp(1_700_000_000.9)
     '2023-11-14T22:13:20Z'
     """
     return dt.datetime.fromtimestamp(time_s // 1, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def status(code: int, message: str) -> dict[str, Any]:
-    """Return a refusal."""
+    """Return a failure Status."""
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -127,27 +127,27 @@ def status(code: int, message: str) -> dict[str, Any]:
 
 
 def missing(metric: str, resource: str, name: str = "") -> str:
-    """Return the sentence of upstream's library for a metric that is not there."""
-    whose = f"{resource} {name}" if name and name != paths.ALL else resource
-    return f"the server could not find the metric {metric} for {whose}"
+    """Return the message of upstream's library for an unknown metric."""
+    owner = f"{resource} {name}" if name and name != paths.ALL else resource
+    return f"the server could not find the metric {metric} for {owner}"
 
 
 def group(name: str) -> dict[str, Any]:
     """Return an APIGroup."""
-    found = [{"groupVersion": f"{name}/{each}", "version": each} for each in VERSIONS[name]]
+    versions = [{"groupVersion": f"{name}/{each}", "version": each} for each in VERSIONS[name]]
     return {
         "kind": "APIGroup",
         "apiVersion": "v1",
         "name": name,
-        "versions": found,
-        "preferredVersion": found[0],
+        "versions": versions,
+        "preferredVersion": versions[0],
     }
 
 
 def groups() -> dict[str, Any]:
     """Return the APIGroupList."""
-    found = [group(name) for name in VERSIONS]
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": found}
+    items = [group(name) for name in VERSIONS]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": items}
 
 
 def resources(name: str, version: str, entries: Sequence[tuple[str, bool]]) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def resources(name: str, version: str, entries: Sequence[tuple[str, bool]]) -> d
 
 
 def openapi(version: str) -> dict[str, Any] | None:
-    """Return a description without any path: metrics are found by discovery."""
+    """Return an OpenAPI document without paths: clients use discovery."""
     if version == "v2":
         info = {"title": "kubestow metrics", "version": "v1"}
         return {"swagger": "2.0", "info": info, "paths": {}}
@@ -185,7 +185,7 @@ def openapi(version: str) -> dict[str, Any] | None:
 
 
 class QueryRefusedError(Exception):
-    """A question that gets a Status instead of an answer.
+    """A request that is refused with a Status.
 
     Attributes:
         code: HTTP status.

@@ -1,4 +1,4 @@
-"""Answers questions from the book: single objects, all that are selected, external metrics."""
+"""Executes queries on the table: single objects, all selected objects, external metrics."""
 
 from __future__ import annotations
 
@@ -25,59 +25,59 @@ from kubestow.model.selectors import LabelSelector
 
 
 class QueryService:
-    """Answers questions.
+    """Executes queries and stores written values.
 
     Args:
-        book: The values.
-        mapper: Knows kinds of objects.
-        members: Knows which objects a selector matches.
-        clock: Tells the time, in seconds since the epoch.
+        table: The values.
+        mapper: Finds kinds of objects.
+        members: Finds the objects that a selector matches.
+        clock: Seconds since the epoch.
     """
 
     def __init__(
         self,
-        book: MetricTable,
+        table: MetricTable,
         mapper: Mapper,
         members: Members,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._book, self._mapper, self._members, self._clock = book, mapper, members, clock
+        self._table, self._mapper, self._members, self._clock = table, mapper, members, clock
 
-    async def answer(self, question: MetricQuery, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return the document that answers a question.
+    async def answer(self, query: MetricQuery, parameters: Mapping[str, str]) -> dict[str, Any]:
+        """Return the response document of a query.
 
         Raises:
-            RefusedError: If there is none.
-            ApiError: If the API server cannot be asked.
+            QueryRefusedError: If there are no values, or a selector is malformed.
+            ApiError: If the API server fails.
         """
-        if question.group == paths.EXTERNAL:
-            return self._external(question, query)
-        kind = await self._kind(question)
-        chosen = _selector(query, "metricLabelSelector")
-        if question.name == paths.ALL:
-            values = await self._all(kind, question, query, chosen)
+        if query.group == paths.EXTERNAL:
+            return self._external(query, parameters)
+        kind = await self._kind(query)
+        chosen = _selector(parameters, "metricLabelSelector")
+        if query.name == paths.ALL:
+            values = await self._all(kind, query, parameters, chosen)
         else:
-            values = self._one(kind.resource, question, question.name, chosen)
+            values = self._one(kind.resource, query, query.name, chosen)
         if not values:
-            problem = documents.missing(question.metric, kind.resource, question.name)
+            problem = documents.missing(query.metric, kind.resource, query.name)
             raise QueryRefusedError(404, problem)
-        return documents.custom_list(question.version, kind, values, chosen)
+        return documents.custom_list(query.version, kind, values, chosen)
 
     async def entries(self, group: str) -> list[tuple[str, bool]]:
-        """Return the metrics of a group that are known now, and whether they are namespaced."""
+        """Return the known metrics of a group, and whether they are namespaced."""
         if group == paths.EXTERNAL:
-            return [(metric, True) for _, metric in self._book.metrics_of(external=True)]
+            return [(metric, True) for _, metric in self._table.metrics_of(external=True)]
         return [
             (f"{resource}/{metric}", await self._is_namespaced(resource))
-            for resource, metric in self._book.metrics_of(external=False)
+            for resource, metric in self._table.metrics_of(external=False)
         ]
 
-    async def place(self, target: WriteTarget) -> ResourceKind:
-        """Return the kind of object that a value is written for.
+    async def find_kind(self, target: WriteTarget) -> ResourceKind:
+        """Return the kind of the object that a value is written for.
 
         Raises:
-            RefusedError: If there is no such object.
-            ApiError: If the API server cannot be asked.
+            QueryRefusedError: If there is no such kind.
+            ApiError: If the API server fails.
         """
         kind = await self._mapper.find(target.resource)
         if kind is None:
@@ -88,57 +88,57 @@ class QueryService:
         return kind
 
     def keep(
-        self, kind: ResourceKind, target: WriteTarget, labels: Labels, reading: MetricValue
+        self, kind: ResourceKind, target: WriteTarget, labels: Labels, sample: MetricValue
     ) -> None:
-        """Take in a value that was written.
+        """Store a written value.
 
         Raises:
-            RefusedError: If there is no room.
+            QueryRefusedError: If the table is full.
         """
         subject = Subject(kind.resource, target.namespace, target.name, target.metric)
         try:
-            self._book.put(subject, labels, reading, self._clock())
+            self._table.put(subject, labels, sample, self._clock())
         except FullError as err:
             raise QueryRefusedError(429, str(err)) from None
 
-    async def _kind(self, question: MetricQuery) -> ResourceKind:
-        kind = await self._mapper.find(question.resource)
-        # A namespace's own metrics are asked for inside it.
-        if kind is None or kind.namespaced != bool(question.namespace):
-            problem = documents.missing(question.metric, question.resource, question.name)
+    async def _kind(self, query: MetricQuery) -> ResourceKind:
+        kind = await self._mapper.find(query.resource)
+        # Metrics of a namespace itself are queried inside it.
+        if kind is None or kind.namespaced != bool(query.namespace):
+            problem = documents.missing(query.metric, query.resource, query.name)
             raise QueryRefusedError(404, problem)
         return kind
 
     def _one(
-        self, resource: str, question: MetricQuery, name: str, chosen: LabelSelector
+        self, resource: str, query: MetricQuery, name: str, chosen: LabelSelector
     ) -> list[Value]:
-        """Return one value at most: of several sets of labels the newest."""
-        subject = Subject(resource, question.namespace, name, question.metric)
-        found = self._book.find(subject, chosen, self._clock())
-        return [Value(subject, found[0][1])] if found else []
+        """Return at most one value: of several sets of labels the newest."""
+        subject = Subject(resource, query.namespace, name, query.metric)
+        matches = self._table.find(subject, chosen, self._clock())
+        return [Value(subject, matches[0][1])] if matches else []
 
     async def _all(
         self,
         kind: ResourceKind,
-        question: MetricQuery,
-        query: Mapping[str, str],
+        query: MetricQuery,
+        parameters: Mapping[str, str],
         chosen: LabelSelector,
     ) -> list[Value]:
-        _selector(query, "labelSelector")  # refused here, in our words
-        selector = query.get("labelSelector", "")
-        names = await self._members.names(kind, question.namespace, selector)
-        found = (self._one(kind.resource, question, name, chosen) for name in names)
-        return [value for values in found for value in values]
+        _selector(parameters, "labelSelector")  # raises if it is malformed
+        selector = parameters.get("labelSelector", "")
+        names = await self._members.names(kind, query.namespace, selector)
+        values_by_name = (self._one(kind.resource, query, name, chosen) for name in names)
+        return [value for values in values_by_name for value in values]
 
-    def _external(self, question: MetricQuery, query: Mapping[str, str]) -> dict[str, Any]:
-        subject = Subject("", question.namespace, "", question.metric)
-        chosen = _selector(query, "labelSelector")
-        found = sorted(self._book.find(subject, chosen, self._clock()), key=lambda each: each[0])
-        if not found:
+    def _external(self, query: MetricQuery, parameters: Mapping[str, str]) -> dict[str, Any]:
+        subject = Subject("", query.namespace, "", query.metric)
+        chosen = _selector(parameters, "labelSelector")
+        series = sorted(self._table.find(subject, chosen, self._clock()), key=lambda each: each[0])
+        if not series:
             raise QueryRefusedError(
-                404, documents.missing(question.metric, "namespaces", subject.namespace)
+                404, documents.missing(query.metric, "namespaces", subject.namespace)
             )
-        return documents.external_list(question.version, question.metric, found)
+        return documents.external_list(query.version, query.metric, series)
 
     async def _is_namespaced(self, resource: str) -> bool:
         try:
@@ -148,8 +148,8 @@ class QueryService:
         return kind is None or kind.namespaced
 
 
-def _selector(query: Mapping[str, str], name: str) -> LabelSelector:
+def _selector(parameters: Mapping[str, str], name: str) -> LabelSelector:
     try:
-        return selectors.parse(query.get(name, ""))
+        return selectors.parse(parameters.get(name, ""))
     except ValueError as err:
         raise QueryRefusedError(400, f"{name}: {err}") from None

@@ -1,4 +1,4 @@
-"""Metric values: polled, written, forecast, and kept in memory."""
+"""Metric values: polled, written or forecast, and stored in memory."""
 
 from kubestow.live.metrics_api.values.forecasts import MetricForecaster
 from kubestow.live.metrics_api.values.members import Members

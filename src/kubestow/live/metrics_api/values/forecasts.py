@@ -1,9 +1,9 @@
-"""Metrics of the time to come: ``kubestow_forecast_METRIC``, made of values as they arrive.
+"""Forecast metrics, ``kubestow_forecast_METRIC``, computed from values as they arrive.
 
-The forecast is the outlook that the scaler ``auto`` goes by, one step per value. A gate judges it
-by its own past: as long as it has not beaten persistence at the horizon, what is served is the
-value that was measured. A forecast below the measured value is not served either: an autoscaler
-that goes by a forecast never has fewer pods than one that goes by the metric itself.
+The forecast is the outlook that the scaler ``auto`` uses, one step per value. A gate back-tests it:
+as long as it has not beaten persistence at the horizon, the measured value is served. A forecast
+below the measured value is not served either: an autoscaler that uses a forecast never has fewer
+pods than one that uses the metric itself.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from kubestow.policies.scaling import startup
 
 BASIS: Final = "kubestow.io/basis"
 FORECAST_BASIS, MEASURED_BASIS = "forecast", "measured"
-_LONGEST_GAP: Final = 20  # steps without a value after which a series begins anew
-_MOST: Final = 2000  # series that are looked ahead
+_LONGEST_GAP: Final = 20  # steps without a value after which a series is reset
+_MOST: Final = 2000  # forecast series
 _SERIES: Final = ("metric", "resource", "namespace", "object", "labels")
 _GATE: Final = forecasting_gate.GateParameters()
 
 
 @dataclass(frozen=True, slots=True)
 class MetricForecast:
-    """What is served for a series.
+    """The served value of a series.
 
     Attributes:
         value: The value.
@@ -51,13 +51,13 @@ class MetricForecast:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Learnt:
-    """What is known of a series.
+class SeriesState:
+    """The forecast state of a series.
 
     Attributes:
-        outlook: What the forecast has learnt.
-        gate: How its forecasts turned out.
-        last_s: When the newest value was measured.
+        outlook: State of the forecast.
+        gate: Errors of past forecasts.
+        last_s: Time of the newest value.
         ahead: The newest forecast.
     """
 
@@ -75,17 +75,21 @@ class Learnt:
         return self.gate.model_loss / weight, self.gate.last_loss / weight
 
 
-def take(
-    rule: ForecastRule, known: Learnt | None, value: float, time_s: float, window_s: float = 0.0
-) -> Learnt:
-    """Take in a value; one that is older, or closer than half a step, teaches nothing.
+def advance(
+    rule: ForecastRule,
+    known: SeriesState | None,
+    value: float,
+    time_s: float,
+    window_s: float = 0.0,
+) -> SeriesState:
+    """Update the state with a value; ignores one that is older, or closer than half a step.
 
     Args:
-        rule: How to look ahead.
-        known: What is known; ``None`` before the first value.
+        rule: The forecast rule.
+        known: The state; ``None`` before the first value.
         value: The value.
-        time_s: When it was measured.
-        window_s: Over how long.
+        time_s: Time of its measurement, seconds since the epoch.
+        window_s: Averaging window, seconds.
     """
     steps = 1
     if known is not None:
@@ -94,13 +98,13 @@ def take(
             return known
     if known is None or steps > _LONGEST_GAP:
         known, steps = (
-            Learnt(forecasting_outlook.begin(), forecasting_gate.Gate(), time_s, value),
+            SeriesState(forecasting_outlook.begin(), forecasting_gate.Gate(), time_s, value),
             1,
         )
     horizon = startup.steps(rule.horizon_s, rule.step_s)
     state, gate, ahead = known.outlook, known.gate, known.ahead
-    for _ in range(steps):  # a value that was missed is taken for this one
-        found, state = forecasting_outlook.advance(
+    for _ in range(steps):  # missed values are replaced by this one
+        outlook, state = forecasting_outlook.advance(
             state,
             value,
             horizon,
@@ -109,18 +113,18 @@ def take(
             window_s,
             window_s / 2.0 + rule.step_s,
         )
-        gate = gate.evaluate(value, _GATE).expect(found.mean, value, horizon)
-        ahead = found.mean if rule.quantile is None else found.upper
-    return Learnt(state, gate, time_s, ahead)
+        gate = gate.evaluate(value, _GATE).expect(outlook.mean, value, horizon)
+        ahead = outlook.mean if rule.quantile is None else outlook.upper
+    return SeriesState(state, gate, time_s, ahead)
 
 
 def _parameters(rule: ForecastRule) -> forecasting_outlook.OutlookParameters:
-    plain = forecasting_outlook.OutlookParameters(history_s=rule.history_s)
-    return plain if rule.quantile is None else replace(plain, risk=1.0 - rule.quantile)
+    parameters = forecasting_outlook.OutlookParameters(history_s=rule.history_s)
+    return parameters if rule.quantile is None else replace(parameters, risk=1.0 - rule.quantile)
 
 
-def serve(known: Learnt, measured: float) -> MetricForecast:
-    """Return what to serve beside a measured value."""
+def serve(known: SeriesState, measured: float) -> MetricForecast:
+    """Return the value to serve: the forecast, or the measured value."""
     closed = known.gate.closed(_GATE)
     if closed or not math.isfinite(known.ahead):
         return MetricForecast(measured, MEASURED_BASIS, closed or "there is no forecast")
@@ -128,35 +132,37 @@ def serve(known: Learnt, measured: float) -> MetricForecast:
 
 
 class MetricForecaster:
-    """Follows the book, and puts forecasts into it.
+    """Listens to the table, and adds forecasts to it.
 
     Args:
-        rules: What to look ahead.
-        book: Where values come from and forecasts go to.
-        metrics: Where the errors of forecasts are shown.
+        rules: The forecast rules.
+        table: Source of values, and destination of forecasts.
+        metrics: Metrics to update.
     """
 
     def __init__(
-        self, rules: tuple[ForecastRule, ...], book: MetricTable, metrics: servers.Telemetry
+        self, rules: tuple[ForecastRule, ...], table: MetricTable, metrics: servers.Telemetry
     ) -> None:
         self._rules = {(rule.resource, rule.metric): rule for rule in rules}
-        self._book, self._known = book, dict[tuple[Subject, Labels], Learnt]()
+        self._table, self._known = table, dict[tuple[Subject, Labels], SeriesState]()
         self._newest: dict[tuple[Subject, Labels], float] = {}
         self._full = metrics.counter("forecasts_left_out", "Values of series beyond the limit.")
         self._open = metrics.gauge(
             "forecast_open", "1 while forecasts are served, 0 while measured values are.", _SERIES
         )
-        self._judged = metrics.gauge("forecast_judged", "Forecasts that were judged.", _SERIES)
+        self._evaluated = metrics.gauge(
+            "forecast_judged", "Number of evaluated forecasts.", _SERIES
+        )
         self._skill = metrics.gauge("forecast_skill", "Skill against persistence.", _SERIES)
         self._errors = metrics.gauge(
             "forecast_error", "Mean absolute error at the horizon.", (*_SERIES, "of")
         )
         if rules:
             warm_up()
-            book.listen(self.take)
+            table.listen(self.take)
 
-    def take(self, subject: Subject, labels: Labels, reading: MetricValue) -> None:
-        """Take in a value, if a rule is about it."""
+    def take(self, subject: Subject, labels: Labels, sample: MetricValue) -> None:
+        """Update the forecast of a value's series, if there is a rule for it."""
         metric = subject.metric
         rule = self._rules.get((subject.resource, metric))
         rule = rule or self._rules.get((plural(subject.resource), metric))
@@ -166,33 +172,33 @@ class MetricForecaster:
         if key not in self._known and len(self._known) >= _MOST:
             self._full.inc()
             return
-        if reading.time_s < self._newest.get(key, -math.inf):
+        if sample.time_s < self._newest.get(key, -math.inf):
             return
-        measured = float(reading.value)
-        known = take(rule, self._known.get(key), measured, reading.time_s, reading.window_s or 0.0)
-        self._known[key], self._newest[key] = known, reading.time_s
-        found = serve(known, measured)
-        self._publish(subject, labels, reading, found)
-        self._show(subject, labels, known, found)
+        measured = float(sample.value)
+        known = advance(rule, self._known.get(key), measured, sample.time_s, sample.window_s or 0.0)
+        self._known[key], self._newest[key] = known, sample.time_s
+        forecast = serve(known, measured)
+        self._publish(subject, labels, sample, forecast)
+        self._show(subject, labels, known, forecast)
 
     def forget(self, before_s: float) -> None:
-        """Forget series without a value since a time."""
+        """Drop series without a value since a time."""
         for key in [each for each, time_s in self._newest.items() if time_s < before_s]:
             subject, labels = key
             shown = _shown(subject, labels)
-            for gauge in (self._open, self._judged, self._skill):
+            for gauge in (self._open, self._evaluated, self._skill):
                 gauge.remove(*shown)
             for whose in ("forecast", "persistence"):
                 self._errors.remove(*shown, whose)
             del self._known[key], self._newest[key]
 
     def _publish(
-        self, subject: Subject, labels: Labels, reading: MetricValue, found: MetricForecast
+        self, subject: Subject, labels: Labels, sample: MetricValue, forecast: MetricForecast
     ) -> None:
-        value = reading.value
-        if found.basis == FORECAST_BASIS:
-            value = quantities.Quantity(quantities.parse(f"{found.value:.9f}").nano)
-        made = replace(reading, value=value, notes=((BASIS, found.basis),))
+        value = sample.value
+        if forecast.basis == FORECAST_BASIS:
+            value = quantities.Quantity(quantities.parse(f"{forecast.value:.9f}").nano)
+        made = replace(sample, value=value, notes=((BASIS, forecast.basis),))
         metric = FORECAST + subject.metric
         targets = [(replace(subject, metric=metric), labels)]
         if subject.resource and subject.namespace:
@@ -201,14 +207,16 @@ class MetricForecaster:
             targets.append((Subject("", subject.namespace, "", metric), whole))
         for target, marks in targets:
             try:
-                self._book.put(target, marks, made, reading.time_s)
+                self._table.put(target, marks, made, sample.time_s)
             except FullError:
                 self._full.inc()
 
-    def _show(self, subject: Subject, labels: Labels, known: Learnt, found: MetricForecast) -> None:
+    def _show(
+        self, subject: Subject, labels: Labels, known: SeriesState, forecast: MetricForecast
+    ) -> None:
         shown = _shown(subject, labels)
-        self._open.labels(*shown).set(float(found.basis == FORECAST_BASIS))
-        self._judged.labels(*shown).set(known.gate.judged)
+        self._open.labels(*shown).set(float(forecast.basis == FORECAST_BASIS))
+        self._evaluated.labels(*shown).set(known.gate.judged)
         skill = known.gate.skill
         self._skill.labels(*shown).set(math.nan if skill is None else skill)
         for whose, error in zip(("forecast", "persistence"), known.errors(), strict=True):
@@ -221,7 +229,7 @@ def _shown(subject: Subject, labels: Labels) -> tuple[str, ...]:
 
 
 def warm_up() -> None:
-    """Let the forecast be compiled before anyone waits for it."""
+    """Compile the forecast before a request needs it."""
     rule, known = ForecastRule("warm-up"), None
     for step in range(30):
-        known = take(rule, known, float(step), step * rule.step_s)
+        known = advance(rule, known, float(step), step * rule.step_s)

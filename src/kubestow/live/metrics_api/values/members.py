@@ -1,4 +1,4 @@
-"""Which objects a label selector means: asked of the API server, and kept for a moment."""
+"""Names of the objects that a label selector matches, from the API server, with a cache."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Members:
     """Names of objects by selector.
 
     Args:
-        lister: Asks the API server.
-        kept_s: How long an answer counts: a new pod is seen that much later.
-        clock: Tells the time.
+        lister: Lists names from the API server.
+        kept_s: Cache time, seconds: a new pod becomes visible that much later.
+        clock: Monotonic clock, seconds.
     """
 
     def __init__(
@@ -37,14 +37,14 @@ class Members:
         """Return the names of the objects that a selector matches.
 
         Raises:
-            ApiError: If the server cannot be asked, or says no.
+            ApiError: If the API server fails or refuses.
         """
         key = (kind.listing(namespace), selector)
         until_s, names = self._known.get(key, (0.0, ()))
         if self._clock() < until_s:
             return names
-        found = await self._lister(*key)
+        listed = await self._lister(*key)
         if len(self._known) >= _MOST:
             self._known.clear()
-        self._known[key] = (self._clock() + self._kept_s, found)
-        return found
+        self._known[key] = (self._clock() + self._kept_s, listed)
+        return listed

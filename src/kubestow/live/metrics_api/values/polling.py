@@ -1,6 +1,6 @@
-"""Asks a Prometheus for metrics, again and again, and puts the answers into the book.
+"""Polls metrics from Prometheus and stores them in the table.
 
-Each rule has a client of its own, in a thread, so that a slow query holds up nobody else.
+Each rule has its own client, in a thread, so that a slow query delays no other.
 """
 
 from __future__ import annotations
@@ -31,56 +31,56 @@ _NAME: Final = "__name__"
 
 
 class Poller:
-    """Asks for one metric.
+    """Polls one metric.
 
     Args:
-        rule: What to ask.
-        ahead: How the metric is looked ahead, for which its past is asked for; or ``None``.
-        client: Asks the Prometheus.
-        mapper: Knows kinds of objects.
-        book: Where values go.
-        count: Is told the result of every question.
-        clock: Tells the time, in seconds since the epoch.
+        rule: The metric.
+        forecast_rule: How the metric is forecast, which needs its history; or ``None``.
+        client: Client of Prometheus.
+        mapper: Finds kinds of objects.
+        table: Receives the values.
+        count: Called with the result of every query.
+        clock: Seconds since the epoch.
     """
 
     def __init__(
         self,
         rule: PollRule,
-        ahead: ForecastRule | None,
+        forecast_rule: ForecastRule | None,
         client: prometheus.PrometheusClient,
         mapper: Mapper,
-        book: MetricTable,
+        table: MetricTable,
         count: Callable[[str], None],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._rule, self._ahead, self._client = rule, ahead, client
-        self._mapper, self._book, self._count, self._clock = mapper, book, count, clock
+        self._rule, self._forecast_rule, self._client = rule, forecast_rule, client
+        self._mapper, self._table, self._count, self._clock = mapper, table, count, clock
 
     async def keep(self) -> None:
-        """Ask again and again, until cancelled; the past at first, where it is needed."""
-        filled = self._ahead is None
+        """Poll periodically until cancelled; read the history first if it is needed."""
+        filled = self._forecast_rule is None
         while True:
             try:
                 if not filled:
                     await self.fill()
                     filled = True
-                await self.look()
+                await self.poll()
             except (prometheus.ReadError, errors.InputError, ApiError) as err:
                 self._count("failed")
                 _LOG.warning("metric %s: %s", self._rule.name, err)
             await asyncio.sleep(self._rule.interval_s)
 
-    async def look(self) -> None:
-        """Ask once.
+    async def poll(self) -> None:
+        """Poll once.
 
         Raises:
-            ReadError: If Prometheus does not answer.
-            ApiError: If the API server does not.
-            InputError: If the rule makes no sense in this cluster.
+            ReadError: If Prometheus fails.
+            ApiError: If the API server fails.
+            InputError: If the cluster has no such resource.
         """
         kind = await self._kind()
-        found = await asyncio.to_thread(self._client.query, self._rule.query)
-        measured_s = await self._measured() if found.samples else {}
+        result = await asyncio.to_thread(self._client.query, self._rule.query)
+        measured_s = await self._measured() if result.samples else {}
         kept = sum(
             self._put(
                 kind,
@@ -88,42 +88,42 @@ class Poller:
                 sample.value,
                 measured_s.get(_unnamed(sample.labels), sample.time_s),
             )
-            for sample in found.samples
+            for sample in result.samples
         )
         self._count("answered" if kept else "empty")
 
     async def fill(self) -> None:
-        """Ask for the past of the metric, oldest first.
+        """Read the history of the metric, oldest first.
 
         Raises:
-            ReadError: If Prometheus does not answer.
-            ApiError: If the API server does not.
-            InputError: If the rule makes no sense in this cluster.
+            ReadError: If Prometheus fails.
+            ApiError: If the API server fails.
+            InputError: If the cluster has no such resource.
         """
-        if self._ahead is None:
+        if self._forecast_rule is None:
             return
-        kind, now_s, step_s = await self._kind(), self._clock(), self._ahead.step_s
-        found = await asyncio.to_thread(
+        kind, now_s, step_s = await self._kind(), self._clock(), self._forecast_rule.step_s
+        history = await asyncio.to_thread(
             self._client.query_range,
             self._rule.query,
-            now_s - self._ahead.history_s,
+            now_s - self._forecast_rule.history_s,
             now_s,
             step_s,
         )
-        for row, labels in enumerate(found.labels):
-            for column, value in enumerate(found.values[row]):
-                time_s = found.steps.start_ms / 1000.0 + column * found.steps.step_ms / 1000.0
+        for row, labels in enumerate(history.labels):
+            for column, value in enumerate(history.values[row]):
+                time_s = history.steps.start_ms / 1000.0 + column * history.steps.step_ms / 1000.0
                 self._put(kind, labels, float(value), time_s)
-            await asyncio.sleep(0.0)  # others are answered in between
+            await asyncio.sleep(0.0)  # lets other requests run
 
     async def _measured(self) -> dict[Labels, float]:
-        """Return when the newest samples were measured, by labels."""
+        """Return the times of the newest samples, by labels."""
         if not self._rule.newest:
             return {}
-        found = await asyncio.to_thread(self._client.query, self._rule.newest)
+        result = await asyncio.to_thread(self._client.query, self._rule.newest)
         return {
             _unnamed(sample.labels): sample.value
-            for sample in found.samples
+            for sample in result.samples
             if math.isfinite(sample.value) and sample.value <= sample.time_s
         }
 
@@ -139,14 +139,14 @@ class Poller:
     def _put(
         self, kind: ResourceKind | None, labels: prometheus.Labels, value: float, time_s: float
     ) -> bool:
-        """Put one value into the book; return whether that was possible."""
-        target = place(self._rule, kind, labels)
+        """Store one value; return whether that succeeded."""
+        target = subject_of(self._rule, kind, labels)
         if target is None or not math.isfinite(value):
             return False
         exact = quantities.Quantity(quantities.parse(f"{value:.9f}").nano)
-        reading = MetricValue(exact, time_s, self._rule.window_s)
+        sample = MetricValue(exact, time_s, self._rule.window_s)
         try:
-            self._book.put(*target, reading, self._clock())
+            self._table.put(*target, sample, self._clock())
         except FullError as err:
             _LOG.warning("metric %s: %s", self._rule.name, err)
             return False
@@ -157,10 +157,10 @@ def _unnamed(labels: prometheus.Labels) -> Labels:
     return tuple(each for each in labels if each[0] != _NAME)
 
 
-def place(
+def subject_of(
     rule: PollRule, kind: ResourceKind | None, labels: prometheus.Labels
 ) -> tuple[Subject, Labels] | None:
-    """Return what a series is about, and its further labels; ``None`` if a label is missing."""
+    """Return the subject of a series, and its other labels; ``None`` if a label is missing."""
     given = dict(labels)
     given.pop(_NAME, None)
     namespace = given.pop(rule.namespace_label, "") or rule.namespace
@@ -175,6 +175,6 @@ def place(
 
 
 def counting(metrics: servers.Telemetry) -> Callable[[str], None]:
-    """Return what counts questions by result."""
-    polls = metrics.counter("polls", "Questions to Prometheus, by result.", ("result",))
+    """Return a function that counts queries by result."""
+    polls = metrics.counter("polls", "Queries to Prometheus by result.", ("result",))
     return lambda result: polls.labels(result).inc()

@@ -1,8 +1,8 @@
-"""Rules for what is asked of a Prometheus, and for what is forecast, from a YAML file.
+"""Rules for metrics that are polled from Prometheus or forecast, from a YAML file.
 
 ```yaml
 metrics:
-- name: requests_per_second        # of pods: labels of the answer tell which
+- name: requests_per_second        # of pods, named by labels of the result
   query: sum by (namespace, pod) (rate(http_requests_total[1m]))
   resource: pods
   object: pod
@@ -32,24 +32,24 @@ from kubestow.sources import manifests
 _INTERVAL_S: Final = 15.0
 _HORIZON_S: Final = 90.0
 _HISTORY_S: Final = 6 * 3600.0
-_MOST_STEPS: Final = 95  # an outlook looks no further
+_MOST_STEPS: Final = 95  # maximum horizon of an outlook
 
 
 @dataclass(frozen=True, slots=True)
 class PollRule:
-    """A metric that is asked of a Prometheus.
+    """A metric that is polled from Prometheus.
 
     Attributes:
         name: Name of the metric.
-        query: The question in PromQL.
-        interval_s: Pause between two questions.
-        resource: Kind of objects it is about; empty for an external metric.
-        object_label: Label of the answer with the object's name.
-        namespace_label: Label of the answer with the namespace.
-        namespace: The namespace, where no label tells.
-        window_s: Over how long the query measures, to be shown.
-        newest: PromQL for when the newest sample behind each series was measured, with the same
-            labels; without it the time of the question is taken.
+        query: The query in PromQL.
+        interval_s: Pause between two queries, seconds.
+        resource: Resource of the described objects; empty for an external metric.
+        object_label: Label of the result with the object's name.
+        namespace_label: Label of the result with the namespace.
+        namespace: The namespace, if no label has it.
+        window_s: Window over which the query measures, seconds; shown to clients.
+        newest: PromQL for the time of the newest sample of each series, with the same labels;
+            without it the time of the query is used.
     """
 
     name: str
@@ -65,15 +65,16 @@ class PollRule:
 
 @dataclass(frozen=True, slots=True)
 class ForecastRule:
-    """A metric that is looked ahead.
+    """A metric that is forecast.
 
     Attributes:
-        metric: The metric, wherever its values come from.
-        resource: Kind of objects it is about, e.g. ``services``; empty for an external metric.
-        horizon_s: How far to look ahead.
-        step_s: Time between two values.
-        quantile: Which quantile of demand until then is served; ``None`` for the expected one.
-        history_s: How far back a season is learnt, and Prometheus is asked at first.
+        metric: The metric, from any source.
+        resource: Resource of the described objects, e.g. ``services``; empty for an external
+            metric.
+        horizon_s: Forecast horizon, seconds.
+        step_s: Time between two values, seconds.
+        quantile: Quantile of the demand until the horizon to serve; ``None`` for the mean.
+        history_s: History for learning a season, first read from Prometheus, seconds.
     """
 
     metric: str
@@ -92,10 +93,10 @@ class MetricRules:
     forecasts: tuple[ForecastRule, ...] = ()
 
     def forecast_of(self, rule: PollRule) -> ForecastRule | None:
-        """Return the rule by which a polled metric is looked ahead; ``None`` if it is not."""
-        wanted = (rule.name, plural(rule.resource))
+        """Return the forecast rule of a polled metric; ``None`` if it is not forecast."""
+        key = (rule.name, plural(rule.resource))
         return next(
-            (each for each in self.forecasts if (each.metric, plural(each.resource)) == wanted),
+            (each for each in self.forecasts if (each.metric, plural(each.resource)) == key),
             None,
         )
 
@@ -113,26 +114,26 @@ def read_rules(source: str) -> MetricRules:
     """Read the rules of a file.
 
     Raises:
-        InputError: If something is wrong with it.
+        InputError: If it is malformed.
     """
-    found = manifests.read_documents(source)
-    if len(found) != 1:
-        raise errors.InputError(source, f"{len(found)} documents; expected one")
-    return parse(Field(found[0].value, found[0].place))
+    documents = manifests.read_documents(source)
+    if len(documents) != 1:
+        raise errors.InputError(source, f"{len(documents)} documents; expected one")
+    return parse(Field(documents[0].value, documents[0].place))
 
 
 def parse(field: Field) -> MetricRules:
     """Read the rules of a document.
 
     Raises:
-        InputError: If something is wrong with it.
+        InputError: If it is malformed.
     """
     _refuse_others(field, ("metrics", "forecasts"))
     polls = tuple(_read_poll(each) for each in field["metrics"].items())
     forecasts = tuple(_read_forecast(each) for each in field["forecasts"].items())
     keys = [(each.name, each.resource) for each in polls]
-    ahead = [(each.metric, each.resource) for each in forecasts]
-    for part, given in (("metrics", keys), ("forecasts", ahead)):
+    forecast_keys = [(each.metric, each.resource) for each in forecasts]
+    for part, given in (("metrics", keys), ("forecasts", forecast_keys)):
         if len(set(given)) != len(given):
             raise field[part].refuse("expected each metric of a resource once")
     return MetricRules(polls, forecasts)
@@ -153,7 +154,7 @@ def _read_poll(field: Field) -> PollRule:
         newest=field["newest"].text(""),
     )
     if rule.name.startswith(FORECAST):
-        raise field["name"].refuse("forecasts are made here, not asked for")
+        raise field["name"].refuse("expected another prefix: it is reserved for forecasts")
     if bool(rule.resource) != bool(rule.object_label):
         raise field.refuse("expected both resource and object, or neither for an external metric")
     if not rule.resource and not (rule.namespace or rule.namespace_label):
@@ -182,10 +183,10 @@ def _read_forecast(field: Field) -> ForecastRule:
 def _duration(field: Field, default_s: float) -> float:
     if field.missing:
         return default_s
-    found = decoding.parse_duration(field)
-    if found < 1.0:
+    seconds = decoding.parse_duration(field)
+    if seconds < 1.0:
         raise field.refuse("expected at least 1s")
-    return found
+    return seconds
 
 
 def _refuse_others(field: Field, known: tuple[str, ...]) -> None:

@@ -1,8 +1,7 @@
-"""What is known of metrics now: one reading per object, metric and set of labels.
+"""The current metric values: one sample per object, metric and set of labels.
 
-The last value by the time of its measurement wins, whatever the order of arrival. Readings that
-are too old are not served; they are kept a little longer, so that it can be told that they were
-there.
+The value with the latest measurement time wins, regardless of the order of arrival. Old samples
+are not served; they are kept a little longer, to count requests for stale values.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from kubestow.model.selectors import LabelSelector
 
 TTL_S: Final = 300.0
 MAX_VALUES: Final = 100_000
-_KEPT: Final = 3.0  # times to live after which an old reading is forgotten
+_KEPT: Final = 3.0  # multiples of the TTL after which an old sample is dropped
 
 Labels = tuple[tuple[str, str], ...]
 """Names and values, sorted by name."""
@@ -25,12 +24,12 @@ Labels = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a metric is about.
+    """A metric and the object it describes.
 
     Attributes:
-        resource: Such as ``pods`` or ``deployments.apps``; empty for an external metric.
-        namespace: Where the object is; empty if it is in none.
-        name: Of the object; empty for an external metric.
+        resource: E.g. ``pods`` or ``deployments.apps``; empty for an external metric.
+        namespace: Namespace of the object; empty if it is cluster-scoped.
+        name: Name of the object; empty for an external metric.
         metric: Name of the metric.
     """
 
@@ -47,8 +46,8 @@ class MetricValue:
     Attributes:
         value: The value.
         time_s: When it was measured, in seconds since the epoch.
-        window_s: Over how long; ``None`` if that is not known.
-        notes: Labels to show beside those of the series; nobody can select by them.
+        window_s: Averaging window, seconds; ``None`` if not known.
+        notes: Additional labels to show; selectors ignore them.
     """
 
     value: Quantity
@@ -58,93 +57,93 @@ class MetricValue:
 
 
 class FullError(Exception):
-    """There is no room for another series."""
+    """The table has no space for another series."""
 
 
 Listener = Callable[[Subject, Labels, MetricValue], None]
 
 
 class MetricTable:
-    """Readings by subject and labels.
+    """Samples by subject and labels.
 
     Args:
-        metrics: Where to count.
-        ttl_s: Readings older than this are not served.
-        most: So many series at most.
+        metrics: Metrics to update.
+        ttl_s: Samples older than this are not served, seconds.
+        most: Maximum number of series.
     """
 
     def __init__(
         self, metrics: servers.Telemetry, ttl_s: float = TTL_S, most: int = MAX_VALUES
     ) -> None:
         self.ttl_s, self._most, self._count = ttl_s, most, 0
-        self._readings: dict[Subject, dict[Labels, MetricValue]] = {}
+        self._samples: dict[Subject, dict[Labels, MetricValue]] = {}
         self._known: dict[tuple[str, str], int] = {}
         self._listeners: list[Listener] = []
-        self._stale = metrics.counter("stale_reads", "Questions for a value that was too old.")
+        self._stale = metrics.counter("stale_reads", "Requests for a value that was too old.")
         self._late = metrics.counter("late_values", "Values that were older than a known one.")
-        metrics.watch("series", "Series that are known.", lambda: float(self._count))
+        metrics.watch("series", "Known series.", lambda: float(self._count))
 
     def __len__(self) -> int:
         return self._count
 
     def listen(self, listener: Listener) -> None:
-        """Tell someone of every value that comes, in order of arrival."""
+        """Call a listener with every value, in order of arrival."""
         self._listeners.append(listener)
 
-    def put(self, subject: Subject, labels: Labels, reading: MetricValue, now_s: float) -> bool:
-        """Take in a reading.
+    def put(self, subject: Subject, labels: Labels, sample: MetricValue, now_s: float) -> bool:
+        """Store a sample.
 
         Returns:
             Whether it is the newest of its series.
 
         Raises:
-            FullError: If it is a new series, and there is no room.
+            FullError: If it is a new series, and the table is full.
         """
-        newest = self._keep(subject, labels, reading, now_s)
+        newest = self._keep(subject, labels, sample, now_s)
         for listener in self._listeners:
-            listener(subject, labels, reading)
+            listener(subject, labels, sample)
         return newest
 
     def find(
         self, subject: Subject, selector: LabelSelector, now_s: float
     ) -> list[tuple[Labels, MetricValue]]:
-        """Return the fresh readings of a subject whose labels match, newest first."""
-        found = [
-            (labels, reading)
-            for labels, reading in self._readings.get(subject, {}).items()
+        """Return the fresh samples of a subject whose labels match, newest first."""
+        matches = [
+            (labels, sample)
+            for labels, sample in self._samples.get(subject, {}).items()
             if selector.matches(dict(labels))
         ]
-        fresh = [each for each in found if self._is_fresh(each[1], now_s)]
-        if found and not fresh:
+        fresh = [each for each in matches if self._is_fresh(each[1], now_s)]
+        if matches and not fresh:
             self._stale.inc()
         return sorted(fresh, key=lambda each: (-each[1].time_s, each[0]))
 
     def metrics_of(self, *, external: bool) -> Iterator[tuple[str, str]]:
-        """Iterate over resources and metrics that are known."""
+        """Iterate over known resources and metrics."""
         return (each for each in sorted(self._known) if (not each[0]) == external)
 
     def sweep(self, now_s: float) -> int:
-        """Forget readings that have been too old for long; return how many."""
+        """Drop samples that are far too old; return their number."""
         before, oldest_s = self._count, now_s - _KEPT * self.ttl_s
-        for subject in list(self._readings):
-            series = self._readings[subject]
+        for subject in list(self._samples):
+            series = self._samples[subject]
             for labels in [key for key, kept in series.items() if kept.time_s < oldest_s]:
                 del series[labels]
                 self._tally(subject, -1)
             if not series:
-                del self._readings[subject]
+                del self._samples[subject]
         return before - self._count
 
-    def _keep(self, subject: Subject, labels: Labels, reading: MetricValue, now_s: float) -> bool:
-        known = self._readings.get(subject, {}).get(labels)
-        if known is not None and known.time_s > reading.time_s:
+    def _keep(self, subject: Subject, labels: Labels, sample: MetricValue, now_s: float) -> bool:
+        known = self._samples.get(subject, {}).get(labels)
+        if known is not None and known.time_s > sample.time_s:
             self._late.inc()
             return False
         if known is None:
             if self._count >= self._most and not self.sweep(now_s):
                 raise FullError(f"{self._most} series are known already")
             self._tally(subject, 1)
-        self._readings.setdefault(subject, {})[labels] = reading
+        self._samples.setdefault(subject, {})[labels] = sample
         return True
 
     def _tally(self, subject: Subject, change: int) -> None:
@@ -154,5 +153,5 @@ class MetricTable:
         if not self._known[key]:
             del self._known[key]
 
-    def _is_fresh(self, reading: MetricValue, now_s: float) -> bool:
-        return now_s - reading.time_s <= self.ttl_s
+    def _is_fresh(self, sample: MetricValue, now_s: float) -> bool:
+        return now_s - sample.time_s <= self.ttl_s

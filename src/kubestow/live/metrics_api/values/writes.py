@@ -1,4 +1,4 @@
-"""What is written here: a path, a value, and when it was measured."""
+"""Parses written values: path, value, and time of measurement."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _METRIC = re.compile(r"[A-Za-z_]([-A-Za-z0-9_.:~/|]{0,251}[A-Za-z0-9_])?")
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
-    """Where a value belongs: the resource as it was called, and the rest of a subject."""
+    """The subject of a written value, with the resource as the client named it."""
 
     resource: str
     namespace: str
@@ -40,32 +40,32 @@ def read_target(parts: list[str]) -> WriteTarget:
     """Read the parts of a path.
 
     Raises:
-        LookupError: If it is no path for values.
-        ValueError: If a name is none.
+        LookupError: If the path is not one for values.
+        ValueError: If a name is invalid.
     """
     match parts:
         case ["write-metrics", "namespaces", namespace, "metrics", metric]:
-            found = WriteTarget(paths.NAMESPACES, "", namespace, metric)
+            target = WriteTarget(paths.NAMESPACES, "", namespace, metric)
         case ["write-metrics", "namespaces", namespace, resource, name, metric]:
-            found = WriteTarget(resource, namespace, name, metric)
+            target = WriteTarget(resource, namespace, name, metric)
         case ["write-metrics", resource, name, metric]:
-            found = WriteTarget(resource, "", name, metric)
+            target = WriteTarget(resource, "", name, metric)
         case _:
             raise LookupError("expected /write-metrics/[namespaces/NAMESPACE/]TYPE/NAME/METRIC")
-    for name in filter(None, (found.namespace, found.name)):
+    for name in filter(None, (target.namespace, target.name)):
         if not _OBJECT.fullmatch(name):
             raise ValueError(f"{name[:60]!r}: expected the name of an object")
-    if not _METRIC.fullmatch(found.metric):
-        raise ValueError(f"{found.metric[:60]!r}: expected the name of a metric")
-    if found.metric.startswith(FORECAST):
-        raise ValueError(f"{found.metric[:60]!r}: forecasts are made here, not written")
-    return found
+    if not _METRIC.fullmatch(target.metric):
+        raise ValueError(f"{target.metric[:60]!r}: expected the name of a metric")
+    if target.metric.startswith(FORECAST):
+        raise ValueError(f"{target.metric[:60]!r}: forecasts are made here, not written")
+    return target
 
 
 def read_value(body: bytes) -> quantities.Quantity:
-    """Read a value: a JSON number, or a JSON text that is a quantity such as ``"10500u"``.
+    """Read a value: a JSON number, or a JSON string with a quantity such as ``"10500u"``.
 
-    Numbers are read digit by digit, not as floating point.
+    Numbers are read as decimals, not as floating point.
 
     Raises:
         ValueError: If it is neither.
@@ -85,15 +85,15 @@ def read_value(body: bytes) -> quantities.Quantity:
 
 
 def read_metric_value(body: bytes, query: Mapping[str, str], now_s: float) -> MetricValue:
-    """Read a value and what the query says of its measurement.
+    """Read a value with time and window of its measurement.
 
     Args:
         body: The value.
         query: ``timestamp`` (RFC 3339, or seconds since the epoch) and ``window`` (a duration).
-        now_s: The time.
+        now_s: Current time, seconds since the epoch.
 
     Raises:
-        ValueError: If something is wrong.
+        ValueError: If a part is invalid.
     """
     time_s = _read_time(query["timestamp"]) if "timestamp" in query else now_s
     if not now_s - _OLDEST_S <= time_s <= now_s + _AHEAD_S:
@@ -104,10 +104,10 @@ def read_metric_value(body: bytes, query: Mapping[str, str], now_s: float) -> Me
 
 def _read_time(text: str) -> float:
     try:
-        # A plus that was not encoded arrives as a space.
-        found = dt.datetime.fromisoformat(text.replace(" ", "+"))
-        if found.tzinfo is not None:
-            return found.timestamp()
+        # An unencoded plus arrives as a space.
+        time = dt.datetime.fromisoformat(text.replace(" ", "+"))
+        if time.tzinfo is not None:
+            return time.timestamp()
     except ValueError:
         pass
     try:
@@ -123,11 +123,11 @@ def read_labels(text: str) -> Labels:
     """Read labels of a metric: ``k=v,k2=v2``.
 
     Raises:
-        ValueError: If they are none.
+        ValueError: If they are malformed.
     """
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for each in selectors.parse(text).requirements:
-        if each.operator != model_selectors.IN or len(each.values) != 1 or each.key in found:
+        if each.operator != model_selectors.IN or len(each.values) != 1 or each.key in labels:
             raise ValueError(f"labels {text[:60]!r}: expected NAME=VALUE,NAME=VALUE")
-        found[each.key] = each.values[0]
-    return tuple(sorted(found.items()))
+        labels[each.key] = each.values[0]
+    return tuple(sorted(labels.items()))
