@@ -1,1 +1,1 @@
-"""Speed and quality figures with floors kept as data."""
+"""Benchmarks of speed and quality, with floors as data."""

@@ -1,13 +1,13 @@
-"""The admission webhook under load, called by the real API server while things go wrong.
+"""The admission webhook under load, called by the real API server during faults.
 
-Pods are created at a steady pace for a minute: first in peace, then while the store hangs, while it
-is down, and while the certificate is exchanged. No creation may fail, and every pod has what was
-learned. How long it takes is read from two histograms: that of the webhook, and that of the API
-server, which counts its own work on the question and the patch, too. How much that is, and how much
-the machine is disturbed, shows a webhook that only answers (``answers``), before and after. Needs a
-Go toolchain (``make e2e`` builds the control plane) and PostgreSQL.
+Pods are created at a steady rate for a minute: first without faults, then while the store hangs,
+while it is down, and while the certificate is rotated. No creation may fail, and every pod must get
+the learned requests. Latency is read from two histograms: that of the webhook, and that of the API
+server, which includes its own work on the review and the patch. A webhook that only answers
+(``answers``), run before and after, shows how much that is and how much the machine is disturbed.
+Needs a Go toolchain (``make e2e`` builds the control plane) and PostgreSQL.
 
-    python -m benchmarks.admission [FILE]     writes the figures to FILE as JSON, too
+    python -m benchmarks.admission [FILE]     also writes the figures to FILE as JSON
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from testenv.prometheus_servers import free_port
 RATE, PHASE_S = 200, 15.0
 NAMESPACE, WEBHOOK, ANSWERS = "load", "webhook", "answers"
 _HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
-_SEEN = "apiserver_admission_webhook_admission_duration_seconds"
-_TOOK = "kubestow_admission_http_request_duration_seconds_bucket"
-# As the API server writes it; the requests that pods come with are others.
+_API_DURATION = "apiserver_admission_webhook_admission_duration_seconds"
+_OWN_DURATION = "kubestow_admission_http_request_duration_seconds_bucket"
+# As the API server encodes it; pods are created with other requests.
 _CHANGED = b'"requests":{"cpu":"512m","memory":"1216M"}'
 _OPEN = "apiserver_admission_webhook_fail_open_count"
-# As much as the webhook says.
+# A patch of the same size as that of the webhook.
 _RESOURCES = "/spec/containers/0/resources"
 _PATCH = [
     {"op": "add", "path": f"{_RESOURCES}/requests/cpu", "value": "512m"},
@@ -62,7 +62,7 @@ _PATCH = [
 
 
 def measure() -> dict[str, float]:
-    """Return shares that have to be one, as nothing fails, and what a mere answer takes by us."""
+    """Return shares that must be 1, and the latency of a webhook that only answers / ours."""
     figures = run()
     return {
         "answers_over_webhook_p50": figures["answers_p50_ms"] / figures["api_server_p50_ms"],
@@ -73,21 +73,23 @@ def measure() -> dict[str, float]:
 
 
 def run() -> dict[str, float]:
-    """Return what was counted and measured."""
+    """Return all counts and measurements."""
     if not isolation.isolate():
-        raise RuntimeError("no network of its own could be made; run as root")
+        raise RuntimeError("cannot create a network namespace; run as root")
     with (
         tempfile.TemporaryDirectory() as name,
         postgresql_servers.serve() as store,
         clusters.run(Path(name)) as cluster,
     ):
-        # Pods stay where they are: what counts here is their creation.
+        # Pods are only created, not scheduled or run.
         cluster.processes[clusters.SCHEDULER].stop()
         cluster.processes[clusters.KUBELETS].stop()
         url = store.make_schema()
         _learn(url)
         _label(cluster)
-        cluster.processes[clusters.CONTROLLERS].stop()  # it made the account pods need
+        cluster.processes[
+            clusters.CONTROLLERS
+        ].stop()  # it has created the service account that pods need
         _load_answers(cluster, Path(name), "before")
         with _webhook(cluster, Path(name), url) as webhook:
             loads = _load(cluster, store, webhook.exchange)
@@ -112,11 +114,11 @@ def _label(cluster: clusters.Cluster) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Webhook:
-    """A webhook that runs.
+    """A running webhook.
 
     Attributes:
-        exchange: Gives it another certificate.
-        metrics: Returns what it says of itself.
+        exchange: Rotates its certificate.
+        metrics: Returns its metrics.
     """
 
     exchange: Callable[[], None]
@@ -155,7 +157,7 @@ def _webhook(cluster: clusters.Cluster, folder: Path, store: str) -> Iterator[_W
 def _registered(
     cluster: clusters.Cluster, name: str, authority: authorities.Authority, port: int
 ) -> Iterator[None]:
-    """Let the API server ask a webhook about new pods, under a name that its metrics tell."""
+    """Register a webhook for new pods, under a name that appears in the metrics."""
     configuration = manifests.webhook_configuration(name, "kubestow-system", "web")
     for each in configuration["webhooks"]:
         each["name"] = f"{name}.kubestow.io"
@@ -171,7 +173,7 @@ def _registered(
 
 
 def _load_answers(cluster: clusters.Cluster, folder: Path, when: str) -> None:
-    """Create pods at the same pace with a webhook that only answers."""
+    """Create pods at the same rate with a webhook that only answers."""
     authority = authorities.Authority(folder / "answers", "answers-ca")
     pair, port = authority.server("answers", ("127.0.0.1",)), free_port()
     files = (str(pair.certificate), str(pair.key), str(port), json.dumps(_PATCH))
@@ -194,8 +196,8 @@ def _pod(name: str, number: int) -> dict[str, Any]:
 
 def _probe(cluster: clusters.Cluster) -> dict[str, Any]:
     path = f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All"
-    found: dict[str, Any] = cluster.request("POST", path, _pod("probe", 0))
-    return found
+    pod: dict[str, Any] = cluster.request("POST", path, _pod("probe", 0))
+    return pod
 
 
 def _is_changed(pod: dict[str, Any]) -> bool:
@@ -206,8 +208,8 @@ def _is_changed(pod: dict[str, Any]) -> bool:
 def _load(
     cluster: clusters.Cluster, store: postgresql_servers.Server, exchange: Callable[[], None]
 ) -> list[creations.Creation]:
-    """Create pods at a steady pace while one thing after the other goes wrong."""
-    held: list[int] = []  # a process that was just born changes its name, and is not found again
+    """Create pods at a steady rate while one fault follows the other."""
+    held: list[int] = []  # a new process changes its name, and pgrep would miss it later
 
     def hang() -> None:
         held.extend(_pids(store))
@@ -215,7 +217,7 @@ def _load(
 
     def fall() -> None:
         _signal(held, signal.SIGCONT)
-        store.stop(signal.SIGQUIT)  # the other ways wait for its children, now and then for long
+        store.stop(signal.SIGQUIT)  # other signals wait for its children, sometimes for long
 
     def rotate() -> None:
         store.start()
@@ -235,19 +237,19 @@ def _create(
     trust = ssl.create_default_context(cafile=cluster.authority.pair.certificate)
     trust.load_cert_chain(keys / "admin.crt", keys / "admin.key")
     path = f"/api/v1/namespaces/{NAMESPACE}/pods"
-    wanted = [json.dumps(pod).encode() for pod in pods]
-    return uvloop.run(creations.create(cluster.url, path, trust, wanted, RATE, happening))
+    bodies = [json.dumps(pod).encode() for pod in pods]
+    return uvloop.run(creations.create(cluster.url, path, trust, bodies, RATE, happening))
 
 
 def _pids(store: postgresql_servers.Server) -> list[int]:
-    """Return the processes that name the server's folder."""
-    found = subprocess.run(  # noqa: S603 - a program of the system
+    """Return the processes whose command line names the folder of the server."""
+    listed = subprocess.run(  # noqa: S603 - a system program
         ["pgrep", "-f", str(store.folder)],  # noqa: S607
         capture_output=True,
         text=True,
         check=False,
     )
-    return [int(pid) for pid in found.stdout.split()]
+    return [int(pid) for pid in listed.stdout.split()]
 
 
 def _signal(pids: list[int], what: signal.Signals) -> None:
@@ -259,13 +261,14 @@ def _signal(pids: list[int], what: signal.Signals) -> None:
 def _figures(
     cluster: clusters.Cluster, own: str, loads: list[creations.Creation]
 ) -> dict[str, float]:
-    """Return figures from the metrics of the API server and of the webhook, and from answers."""
+    """Return figures from the metrics of the API server and the webhook, and from responses."""
     api, took_s = cluster.metrics(clusters.API), [each.took_s for each in loads]
     opened = re.findall(rf"^{_OPEN}\{{.*{WEBHOOK}.*\}} (\S+)$", api, re.MULTILINE)
-    seen, least = (
-        cluster.histogram(_SEEN, {"name": f"{name}.kubestow.io"}) for name in (WEBHOOK, ANSWERS)
+    webhook, least = (
+        cluster.histogram(_API_DURATION, {"name": f"{name}.kubestow.io"})
+        for name in (WEBHOOK, ANSWERS)
     )
-    took = _buckets(own, rf'{_TOOK}\{{le="([^"]+)"\}}')
+    took = _buckets(own, rf'{_OWN_DURATION}\{{le="([^"]+)"\}}')
     return {
         "wanted": float(len(loads)),
         "created": float(sum(each.status == creations.CREATED for each in loads)),
@@ -273,8 +276,8 @@ def _figures(
         "failed_open": sum(map(float, opened)),
         "webhook_p50_ms": 1000.0 * quantile(took, 0.5),
         "webhook_p99_ms": 1000.0 * quantile(took, 0.99),
-        "api_server_p50_ms": 1000.0 * quantile(seen, 0.5),
-        "api_server_p99_ms": 1000.0 * quantile(seen, 0.99),
+        "api_server_p50_ms": 1000.0 * quantile(webhook, 0.5),
+        "api_server_p99_ms": 1000.0 * quantile(webhook, 0.99),
         "answers_p50_ms": 1000.0 * quantile(least, 0.5),
         "answers_p99_ms": 1000.0 * quantile(least, 0.99),
         "creation_p50_ms": 1000.0 * float(np.quantile(took_s, 0.5)),
@@ -283,7 +286,7 @@ def _figures(
 
 
 def _buckets(text: str, pattern: str) -> Edges:
-    """Return how many took at most so long, in seconds."""
+    """Return cumulative counts by upper bound in seconds."""
     counts: Edges = {}
     for edge, count in re.findall(rf"^{pattern} (\S+)$", text, re.MULTILINE):
         counts[float(edge)] = counts.get(float(edge), 0.0) + float(count)

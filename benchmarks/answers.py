@@ -1,6 +1,6 @@
-"""A webhook that only answers: what every webhook costs an API server, whatever it does.
+"""A webhook that only answers: the minimum cost of any webhook for an API server.
 
-It gives every pod the same patch, reads nothing of it but the request's name, and keeps no record.
+It returns the same patch for every pod, reads only the UID of the review, and records nothing.
 
     python -m benchmarks.answers CERTIFICATE KEY PORT PATCH
 """
@@ -16,7 +16,7 @@ from typing import cast
 import uvloop
 
 _UID = b'"uid":"'
-_UID_LENGTH = 36  # the first of a review is its own
+_UID_LENGTH = 36  # the first UID of a review is its own
 _LENGTH = b"content-length:"
 
 
@@ -24,7 +24,7 @@ class Answerer(asyncio.Protocol):
     """A connection.
 
     Args:
-        patch: The JSON patch that all get, in base64.
+        patch: The JSON patch of all responses, in base64.
     """
 
     def __init__(self, patch: bytes) -> None:
@@ -58,7 +58,7 @@ class Answerer(asyncio.Protocol):
 
 
 async def serve(certificate: str, key: str, port: int, patch: str) -> None:
-    """Answer until the process is ended."""
+    """Serve until the process ends."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     content = base64.b64encode(patch.encode())

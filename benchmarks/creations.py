@@ -1,8 +1,8 @@
-"""Creates objects at a steady pace, with as little work for each as can be.
+"""Create objects at a steady rate, with as little work per request as possible.
 
-Whoever makes the load shares the machine with what is measured, so requests are written beforehand
-and answers are only looked at for their end. Requests are due at their time whether or not earlier
-ones have been answered; what they wait for a free connection counts as time they took.
+The load generator shares the machine with what is measured, so requests are encoded beforehand and
+responses are read only up to their end. Requests are due at fixed times whether or not earlier ones
+have been answered; waiting for a free connection counts towards their duration.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _MOST_BYTES: Final = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """What became of a request.
+    """The outcome of a request.
 
     Attributes:
-        status: HTTP status; 0 without an answer.
-        answer: The answer's body.
-        took_s: From when it was due to the end of the answer.
+        status: HTTP status; 0 without a response.
+        answer: Body of the response.
+        took_s: Seconds from the due time to the end of the response.
     """
 
     status: int
@@ -37,7 +37,7 @@ class Creation:
 
 
 class _Connection:
-    """A connection that is opened when it is needed."""
+    """A connection that is opened on first use."""
 
     def __init__(self, url: str, trust: ssl.SSLContext) -> None:
         self._address, self._trust = urlsplit(url), trust
@@ -54,7 +54,7 @@ class _Connection:
         _, stated, rest = head.partition(b"content-length:")
         if stated:
             body = await reader.readexactly(int(rest.split(b"\r\n", 1)[0]))
-        else:  # in pieces; an object of Kubernetes is one line, so that nothing else looks like it
+        else:  # chunked; a Kubernetes object is one line, so this cannot occur inside it
             body = await reader.readuntil(b"\r\n0\r\n\r\n")
         return int(head.split(b" ", 2)[1]), body
 
@@ -68,23 +68,23 @@ async def create(
     url: str,
     path: str,
     trust: ssl.SSLContext,
-    wanted: Sequence[bytes],
+    bodies: Sequence[bytes],
     rate: float,
     happening: Mapping[int, Callable[[], None]],
 ) -> list[Creation]:
-    """Post bodies at a steady pace.
+    """Post bodies at a steady rate.
 
     Args:
         url: The server.
-        path: Where to.
-        trust: How the server is trusted, and who asks.
-        wanted: The bodies.
-        rate: How many are due in a second.
-        happening: What is done, in a thread, when the request of that number is due.
+        path: Path of the requests.
+        trust: TLS context with the CA of the server and the client certificate.
+        bodies: The bodies.
+        rate: Requests per second.
+        happening: Functions to run in a thread when the request of that number is due.
     """
-    host, found = urlsplit(url).netloc, []
+    host, outcomes = urlsplit(url).netloc, []
     head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
-    begin_s, numbers = time.perf_counter() + 0.5, iter(range(len(wanted)))
+    begin_s, numbers = time.perf_counter() + 0.5, iter(range(len(bodies)))
     doing: list[asyncio.Future[None]] = []
 
     async def work() -> None:
@@ -94,7 +94,7 @@ async def create(
             await asyncio.sleep(max(due_s - time.perf_counter(), 0.0))
             if number in happening:
                 doing.append(asyncio.ensure_future(asyncio.to_thread(happening[number])))
-            body = wanted[number]
+            body = bodies[number]
             request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
             try:
                 async with asyncio.timeout(_TIMEOUT_S):
@@ -102,9 +102,9 @@ async def create(
             except (OSError, TimeoutError, asyncio.IncompleteReadError):
                 status, answer = 0, b""
                 connection.close()
-            found.append(Creation(status, answer, time.perf_counter() - due_s))
+            outcomes.append(Creation(status, answer, time.perf_counter() - due_s))
         connection.close()
 
     await asyncio.gather(*(work() for _ in range(_CONNECTIONS)))
     await asyncio.gather(*doing)
-    return found
+    return outcomes

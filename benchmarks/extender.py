@@ -1,14 +1,14 @@
-"""The extender: how long it takes itself, and what it adds to the real kube-scheduler.
+"""The extender: its own latency, and what it adds to the real kube-scheduler.
 
-Two parts. The first asks the server over HTTP about 1000 and 5000 nodes by name and takes the time
-that its answers take together: filter and prioritize, or filter alone where it is asked no more.
-The second runs the same deployments through a real kube-scheduler, with and without the extender,
-in turns, and compares the mean time of the scheduling algorithm
-(``scheduler_scheduling_algorithm_duration_seconds``). kube-scheduler looks at all nodes for every
-pod, as packing wants it, and then, beside it, at the sample that is its default: 42 % of 1000
-nodes. Needs a Go toolchain for the control plane (``make e2e`` builds it).
+Two parts. The first calls the server over HTTP with 1000 and 5000 node names and measures the total
+time of its responses: filter and prioritize, or filter alone where prioritize is not called. The
+second runs the same deployments through a real kube-scheduler, alternately with and without the
+extender, and compares the mean time of the scheduling algorithm
+(``scheduler_scheduling_algorithm_duration_seconds``). kube-scheduler scores all nodes for every
+pod, as packing requires, and then also its default sample: 42 % of 1000 nodes. Needs a Go toolchain
+for the control plane (``make e2e`` builds it).
 
-    python -m benchmarks.extender [FILE]     writes the figures to FILE as JSON, too
+    python -m benchmarks.extender [FILE]     also writes the figures to FILE as JSON
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ANSWERED = tuple(
     if decision == catalog.WEIGHTED or not registry.TERMS.get(term).decisive
 )
 CALLS, WARM = 1500, 200
-NAMES = (1000, 5000)  # how many nodes are asked about
+NAMES = (1000, 5000)  # nodes per call
 NODES, DEPLOYMENTS, REPLICAS, ROUNDS = 1000, 20, 100, 3
 ALL, DEFAULT = 100, 0  # percentageOfNodesToScore
 STOCK = "stock"
@@ -65,14 +65,14 @@ _READY_S = 300.0
 
 
 def measure() -> dict[str, float]:
-    """Return the time of the algorithm without an extender over that with one."""
+    """Return the time of the algorithm without the extender / with it."""
     times_s = scheduling_s(FLOORED, ALL)
-    medians_s = {term: statistics.median(found) for term, found in times_s.items()}
+    medians_s = {term: statistics.median(rounds) for term, rounds in times_s.items()}
     return {f"stock_over_{term}": medians_s[STOCK] / medians_s[term] for term in FLOORED}
 
 
 def run() -> dict[str, float]:
-    """Return what was measured."""
+    """Return all measurements."""
     figures = {
         f"p99_ms_{count}_names_{term} {decision}": answer_ms(term, decision, count)
         for count in NAMES
@@ -80,7 +80,7 @@ def run() -> dict[str, float]:
     }
     for share, name in ((ALL, "all_nodes"), (DEFAULT, "sampled_nodes")):
         times_s = scheduling_s(LIVE, share)
-        medians_s = {term: statistics.median(found) for term, found in times_s.items()}
+        medians_s = {term: statistics.median(rounds) for term, rounds in times_s.items()}
         for term, median_s in medians_s.items():
             figures[f"scheduling_ms_{name}_{term}"] = 1000.0 * median_s
         for term, median_s in medians_s.items():
@@ -90,9 +90,9 @@ def run() -> dict[str, float]:
 
 
 def answer_ms(term: str, decision: str, count: int) -> float:
-    """Return the time of all answers about a pod together that 99 of 100 pods stay below."""
+    """Return the 99th percentile of the total response time per pod, in milliseconds."""
     both = decision == catalog.WEIGHTED and not registry.TERMS.get(term).decisive
-    asked = [app.FILTER] + ([app.PRIORITIZE] if both else [])
+    verbs = [app.FILTER] + ([app.PRIORITIZE] if both else [])
     with _served(term, decision, count) as port:
         caller = http.client.HTTPConnection("127.0.0.1", port)
         names = [_name(i) for i in range(count)]
@@ -101,7 +101,7 @@ def answer_ms(term: str, decision: str, count: int) -> float:
             pod = _pod(f"pod-{number}")
             body = json.dumps({"Pod": pod, "Nodes": None, "NodeNames": names}).encode()
             began_s = time.perf_counter()
-            for verb in asked:
+            for verb in verbs:
                 caller.request("POST", verb, body, {"Content-Type": "application/json"})
                 caller.getresponse().read()
             took_s.append(time.perf_counter() - began_s)
@@ -111,7 +111,7 @@ def answer_ms(term: str, decision: str, count: int) -> float:
 
 @contextlib.contextmanager
 def _served(term: str, decision: str, count: int) -> Iterator[int]:
-    """Serve in a process of its own: whoever asks must not hold it up."""
+    """Serve in a child process, so that the caller does not slow it down."""
     ours, theirs = multiprocessing.Pipe()
     serving = multiprocessing.get_context("spawn").Process(
         target=_serve, args=(term, decision, count, theirs)
@@ -124,7 +124,7 @@ def _served(term: str, decision: str, count: int) -> Iterator[int]:
         serving.join()
 
 
-def _serve(term: str, decision: str, count: int, told: Connection) -> None:
+def _serve(term: str, decision: str, count: int, pipe: Connection) -> None:
     cache = cluster.ClusterCache(versions.scheduler_features())
     cache.replace("Node", [nodes.document(_name(i), OFFER) for i in range(count)])
     decider = decisions.TermDecider(
@@ -134,7 +134,7 @@ def _serve(term: str, decision: str, count: int, told: Connection) -> None:
     edge = app.ExtenderApp(decider, metrics)
     chosen = settings.ServerSettings(drain_s=0.0, grace_s=1.0)
     server = running.Server(edge.routes(), chosen, metrics, quick=edge.handlers())
-    told.send(server.port)
+    pipe.send(server.port)
     running.run(running.serve(server))
 
 
@@ -153,15 +153,15 @@ def _pod(name: str) -> dict[str, Any]:
 
 
 def scheduling_s(terms: tuple[str, ...], share: int) -> dict[str, list[float]]:
-    """Return the time of the algorithm for a pod in every round, by term and without one.
+    """Return the time of the algorithm per pod in every round, by term and without one.
 
     Args:
-        terms: The terms; one that does not decide as it does by default says how.
-        share: How much of the cluster kube-scheduler looks at for a pod, in percent.
+        terms: The terms, with a decision mode after a space if it is not the default.
+        share: Percentage of nodes that kube-scheduler scores for a pod; 0 for its default.
     """
     if not isolation.isolate():
-        raise RuntimeError("no network of its own could be made; run as root")
-    found: dict[str, list[float]] = {}
+        raise RuntimeError("cannot create a network namespace; run as root")
+    times_s: dict[str, list[float]] = {}
     with (
         tempfile.TemporaryDirectory() as folder,
         clusters.run(Path(folder)) as cluster,
@@ -171,19 +171,19 @@ def scheduling_s(terms: tuple[str, ...], share: int) -> dict[str, list[float]]:
             for term in (STOCK, *terms):
                 namespace = f"round-{number}-{term.replace(' ', '-')}"
                 took_s = _schedule(cluster, Path(folder), term, namespace, share)
-                found.setdefault(term, []).append(took_s)
+                times_s.setdefault(term, []).append(took_s)
                 sys.stderr.write(f"{term}: {1000.0 * took_s:.2f} ms a pod\n")
-    return found
+    return times_s
 
 
 def _schedule(
     cluster: clusters.Cluster, folder: Path, term: str, namespace: str, share: int
 ) -> float:
     """Return the mean time that the scheduling algorithm takes for a pod."""
-    looking = {"percentageOfNodesToScore": share}
+    sampling = {"percentageOfNodesToScore": share}
     with contextlib.ExitStack() as stack:
         if term == STOCK:
-            cluster.configure_scheduler(looking)
+            cluster.configure_scheduler(sampling)
         else:
             name, _, decision = term.partition(" ")
             chosen = catalog.profile_of_term(name, decision or catalog.SHORTLIST)
@@ -191,13 +191,13 @@ def _schedule(
             options += [f"--decision={decision}"] if decision else []
             _, url = stack.enter_context(commands.serve(folder, "extender", *options))
             configuration = extender_configuration.write_extender_configuration(chosen, url)
-            cluster.configure_scheduler(configuration | looking)
+            cluster.configure_scheduler(configuration | sampling)
         cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         for number in range(DEPLOYMENTS):
             made = workloads.deployment(f"app-{number}", REPLICAS, REQUESTS)
             workloads.create(cluster, namespace, made)
-        wanted = DEPLOYMENTS * REPLICAS
-        clusters.wait_for(lambda: _algorithm(cluster)[1] >= wanted, _READY_S, 0.5)
+        total = DEPLOYMENTS * REPLICAS
+        clusters.wait_for(lambda: _algorithm(cluster)[1] >= total, _READY_S, 0.5)
         total_s, count = _algorithm(cluster)
     _clear(cluster, namespace)
     return total_s / count

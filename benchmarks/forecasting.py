@@ -1,9 +1,9 @@
-"""How fast ARIMA is found for many series, against statsmodels, and how the cost grows.
+"""Speed of ARIMA fits on many series, relative to statsmodels, and how the cost grows.
 
-Series are walks and stationary ones of 120 points, as two hours of memory use by the minute
-(Schubert 2023, figures 5.9 to 5.11: 1664 of these in 16 s, not in parallel). The
-figures for people are series per second; the floors are ratios: to statsmodels fitting the same
-orders to the same series, one by one, and of the cost per point of a long series to a short one.
+Series are random walks and stationary series of 120 points, like two hours of memory usage by the
+minute (Schubert 2023, figures 5.9 to 5.11: 1664 of these in 16 s, not in parallel). Figures for
+people are series per second. Floors are ratios: to statsmodels fitting the same orders to the same
+series one by one, and of the cost per point of a short series to a long one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COMPARED_ORDER = 2  # p and q from 0 to 2: all 36 orders would take statsmodels 
 
 
 def make_rows(count: int, points: int) -> NDArray[np.float64]:
-    """Return half random walks with noise, half autoregressions."""
+    """Return series: half random walks, half autoregressions."""
     shocks = np.random.default_rng(3).normal(size=(count, points))
     rows = np.cumsum(shocks, axis=1)
     rows[::2] = shocks[::2]
@@ -33,14 +33,14 @@ def make_rows(count: int, points: int) -> NDArray[np.float64]:
 
 
 def seconds_for(rows: NDArray[np.float64], options: models.ArimaOptions) -> float:
-    """Return the processor time to find models of series."""
+    """Return the CPU time to fit models to series."""
     begun = time.process_time()
     models.Arima(options).fit(rows)
     return time.process_time() - begun
 
 
 def reference_seconds(rows: NDArray[np.float64], differences: NDArray[np.int64]) -> float:
-    """Return the processor time statsmodels takes for the same orders, differences being known."""
+    """Return the CPU time of statsmodels for the same orders, with known differences."""
     begun = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

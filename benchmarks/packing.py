@@ -1,7 +1,7 @@
-"""How much faster the compiled packing loop is than the same loop in plain NumPy.
+"""Speed of the compiled packing loop relative to the same loop in plain NumPy.
 
-Ratios, not seconds: they mean the same on a slow and on a fast machine. Processor time is used, and
-the best of several runs, so that other work on the machine disturbs little.
+Figures are ratios, which hold on slow and fast machines. They use the minimum CPU time of several
+runs, so that other work on the machine matters little.
 """
 
 import functools
@@ -21,7 +21,7 @@ SETTING = demands.DemandSetting("split", 4, 10.0)
 
 
 def measure() -> dict[str, float]:
-    """Return, per heuristic, compiled placements per second over those of plain NumPy."""
+    """Return compiled placements per second / those of plain NumPy, by heuristic."""
     lists = demands.draw(SETTING, COMPILED_LISTS, seed=1, chunk=0)
     heuristics.compile_heuristics()
     ratios = {}
@@ -40,7 +40,7 @@ def measure() -> dict[str, float]:
 
 
 def best_time(work: Callable[[], object]) -> float:
-    """Return the least processor time of several runs, in seconds."""
+    """Return the minimum CPU time of several runs, in seconds."""
     times = []
     for _ in range(REPEATS):
         start = time.process_time()

@@ -1,8 +1,8 @@
-"""How fast a default-profile placement is, against the plain NumPy version of the same rules.
+"""Speed of placing with the default profile, relative to plain NumPy.
 
-The cluster has zones, taints, labels and images; the pods come from templates with node affinity,
+The cluster has zones, taints, labels and images; pods come from templates with node affinity,
 tolerations, services (default spreading) and five resources. ``templates`` pods share
-specifications, as replicas do; in ``distinct`` every pod has requests of its own.
+specifications, as replicas do; in ``distinct`` every pod has its own requests.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def make_spec(kind: int, cpu_m: int, memory_mib: int) -> pods.PodSpec:
 def make_case(
     node_count: int, pod_count: int, templates: int
 ) -> tuple[clusters.Cluster, list[pods.Pod]]:
-    """Return a cluster and pods of so many templates; pods of a template share a service."""
+    """Return a cluster and pods from templates; pods of a template share a service."""
     rng = np.random.default_rng(7)
     sizes = rng.integers(1, 40, size=(templates, 2)) * (50, 64)
     specs = [make_spec(k, int(cpu), int(mem)) for k, (cpu, mem) in enumerate(sizes)]
@@ -102,7 +102,7 @@ def make_case(
 
 
 def per_second(count: int, work: Callable[[], object]) -> float:
-    """Return how many of ``count`` pieces a function does per second of one core."""
+    """Return ``count`` divided by the CPU time of a function, per second."""
     start = time.process_time()
     work()
     return count / (time.process_time() - start)

@@ -1,10 +1,10 @@
 """A week of 2000 containers in a real Prometheus, and ``kubestow recommend`` on it.
 
 Writes two samples per five minutes and container into blocks with promtool, starts a server on
-them, runs the command as its own process, and compares what it says about usage with the numbers
-that were written. Needs the programs prometheus and promtool.
+them, runs the command as a child process, and compares the usage it reports with the samples
+written. Needs the programs prometheus and promtool.
 
-    python -m benchmarks.recommend_prometheus [FILE]     writes the figures to FILE as JSON, too
+    python -m benchmarks.recommend_prometheus [FILE]     also writes the figures to FILE as JSON
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from testenv import prometheus_servers
 
 WORKLOADS, PODS, DAYS = 500, 4, 7
 STEP_S, SCRAPE_S, BLOCK_S, AHEAD_S = 300, 150, 7200, 5400
-# Samples lie 60 s and 210 s after a multiple of the step: inside a window, never on its edge.
+# Samples are 60 s and 210 s after a multiple of the step: inside a window, never on its edge.
 OFFSET_S = 60
 MIB = 2**20
-QUIET_S = 75.0  # a server looks for blocks to merge once a minute
+QUIET_S = 75.0  # a server checks for blocks to merge once a minute
 SECONDS, MEBIBYTES, QUESTIONS = 60.0, 1536.0, 100
 _COMMAND = "from kubestow.cli import main; main.main()"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """What is written.
+    """The samples to write.
 
     Attributes:
-        times_s: When samples were taken.
-        cores: Mean use since the sample before, by pod and sample.
+        times_s: Times of the samples.
+        cores: Mean CPU usage since the previous sample, by pod and sample.
         memory_bytes: Working set, by pod and sample.
     """
 
@@ -52,7 +52,7 @@ class Scene:
 
 
 def make_scene(now_s: int) -> Scene:
-    """Return days and noise of every pod, until some time after now."""
+    """Return usage of every pod with a daily cycle and noise, until some time after now."""
     rng = np.random.default_rng(11)
     begin_s = (now_s - DAYS * 86400) // STEP_S * STEP_S - 2 * STEP_S + OFFSET_S
     times_s = np.arange(begin_s, now_s + AHEAD_S, SCRAPE_S)
@@ -66,13 +66,13 @@ def make_scene(now_s: int) -> Scene:
 
 
 def labels(row: int) -> str:
-    """Return the labels of a pod's container."""
+    """Return the labels of the container of a pod."""
     number = row // PODS
     return f'namespace="team-{number % 9}",pod="app-{number}-x-{row % PODS}",container="app"'
 
 
 def parts(scene: Scene) -> Iterator[str]:
-    """Iterate over the samples of two hours each: promtool reads a file once per block."""
+    """Yield the samples in parts of two hours: promtool reads a file once per block."""
     counters = 1e5 + np.cumsum(scene.cores * SCRAPE_S, axis=1)
     blocks = scene.times_s // BLOCK_S
     for block in np.unique(blocks).tolist():
@@ -80,12 +80,12 @@ def parts(scene: Scene) -> Iterator[str]:
         times = scene.times_s[chosen].tolist()
         lines = []
         for row in range(len(counters)):
-            told = labels(row)
+            tags = labels(row)
             for metric, values in (
                 ("container_cpu_usage_seconds_total", counters),
                 ("container_memory_working_set_bytes", scene.memory_bytes),
             ):
-                head = f"{metric}{{{told}}}"
+                head = f"{metric}{{{tags}}}"
                 points = values[row, chosen].tolist()
                 lines += [
                     f"{head} {value!r} {at}\n" for value, at in zip(points, times, strict=True)
@@ -94,16 +94,16 @@ def parts(scene: Scene) -> Iterator[str]:
 
 
 def facts(now_s: int) -> str:
-    """Return what kube-state-metrics shows around now."""
+    """Return the metrics of kube-state-metrics around now."""
     stated = []
     for row in range(WORKLOADS * PODS):
-        told, number = labels(row), row // PODS
+        tags, number = labels(row), row // PODS
         space = f'namespace="team-{number % 9}"'
-        pod = told.rpartition(",")[0]
+        pod = tags.rpartition(",")[0]
         requests = "kube_pod_container_resource_requests"
         stated += [
-            f'{requests}{{{told},resource="cpu"}} 0.5',
-            f'{requests}{{{told},resource="memory"}} {512 * MIB}',
+            f'{requests}{{{tags},resource="cpu"}} 0.5',
+            f'{requests}{{{tags},resource="memory"}} {512 * MIB}',
             f'kube_pod_owner{{{pod},owner_kind="ReplicaSet",owner_name="app-{number}-x"}} 1',
         ]
         if row % PODS == 0:
@@ -111,17 +111,16 @@ def facts(now_s: int) -> str:
             stated.append(f'kube_replicaset_owner{{{space},replicaset="app-{number}-x",{owner}}} 1')
     for node in range(40):
         for resource, amount in (("cpu", 16), ("memory", 64 * 2**30), ("pods", 110)):
-            told = f'node="n{node}",resource="{resource}"'
-            stated.append(f"kube_node_status_allocatable{{{told}}} {amount}")
-    times = range(now_s - 600, now_s + AHEAD_S, 240)  # a server looks back for 300 s
+            tags = f'node="n{node}",resource="{resource}"'
+            stated.append(f"kube_node_status_allocatable{{{tags}}} {amount}")
+    times = range(now_s - 600, now_s + AHEAD_S, 240)  # the look-back of a server is 300 s
     return "".join(f"{line} {at}\n" for line in stated for at in times)
 
 
 def expect(scene: Scene, end_s: int) -> dict[str, Floats]:
-    """Return by workload what the command should say about usage up to a multiple of the step."""
+    """Return the expected usage by workload, up to a multiple of the step."""
     points = DAYS * 86400 // STEP_S
-    # The window that ends at a moment holds two samples; the rate between them is that of the
-    # second, the peak is the larger of both.
+    # A window has two samples; the rate is that of the second, the peak is the larger of both.
     second = np.searchsorted(scene.times_s, end_s - np.arange(points)[::-1] * STEP_S) - 1
     cores = scene.cores[:, second].reshape(WORKLOADS, -1)
     memory = np.maximum(scene.memory_bytes[:, second], scene.memory_bytes[:, second - 1])
@@ -134,22 +133,24 @@ def expect(scene: Scene, end_s: int) -> dict[str, Floats]:
     }
 
 
-def worst_error(rows: list[dict[str, Any]], scene: Scene, asked_s: float) -> float:
+def worst_error(rows: list[dict[str, Any]], scene: Scene, run_s: float) -> float:
     """Return the largest relative error of all usage figures of all workloads."""
-    told = {row["workload"].rpartition("/")[2]: row["usage"] for row in rows}
-    found = []
-    # The command may have looked at its clock in the next step.
-    for end_s in (int(asked_s) // STEP_S * STEP_S, int(asked_s) // STEP_S * STEP_S + STEP_S):
+    usage = {row["workload"].rpartition("/")[2]: row["usage"] for row in rows}
+    worst = []
+    # The command may have read its clock in the next step.
+    for end_s in (int(run_s) // STEP_S * STEP_S, int(run_s) // STEP_S * STEP_S + STEP_S):
         errors = [
-            np.abs(np.array([told[f"app-{n}"][key] for n in range(WORKLOADS)]) / values - 1.0).max()
+            np.abs(
+                np.array([usage[f"app-{n}"][key] for n in range(WORKLOADS)]) / values - 1.0
+            ).max()
             for key, values in expect(scene, end_s).items()
         ]
-        found.append(float(max(errors)))
-    return min(found)
+        worst.append(float(max(errors)))
+    return min(worst)
 
 
 def run(url: str, *more: str) -> tuple[dict[str, float], list[dict[str, Any]]]:
-    """Run the command; return what it took, and what it said."""
+    """Run the command; return its resource usage and its output."""
     arguments = ["recommend", "--prometheus", url, "--history", f"{DAYS}d", "-o", "json", *more]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         begun = time.perf_counter()
@@ -164,35 +165,35 @@ def run(url: str, *more: str) -> tuple[dict[str, float], list[dict[str, Any]]]:
         messages = err.read().decode()
         if child.returncode:
             raise RuntimeError(messages)
-        asked = int(messages.split(" questions to Prometheus")[0].split()[-1])
+        queries = int(messages.split(" queries to Prometheus")[0].split()[-1])
         took = {
             "seconds": round(took_s, 2),
             "processor_seconds": round(used.ru_utime + used.ru_stime, 2),
             "rss_mib": round(used.ru_maxrss / 1024.0, 1),
-            "questions": asked,
+            "questions": queries,
         }
         return took, json.loads(out.read())
 
 
 def settle(data: Path) -> None:
-    """Wait until the server has merged the blocks it found; a week of them at once is unusual."""
-    seen, since_s = -1, time.monotonic()
+    """Wait until the server has merged its blocks; a week of them at once is unusual."""
+    count, since_s = -1, time.monotonic()
     while time.monotonic() - since_s < QUIET_S:
         blocks = len(list(data.iterdir()))
-        if blocks != seen:
-            seen, since_s = blocks, time.monotonic()
+        if blocks != count:
+            count, since_s = blocks, time.monotonic()
         time.sleep(1.0)
 
 
 def measure(folder: Path) -> dict[str, Any]:
-    """Write, serve, ask; return all figures."""
+    """Write the samples, serve them, run the command; return all figures."""
     now_s = int(time.time())
     scene = make_scene(now_s)
     data = folder / "data"
     for part in parts(scene):
         prometheus_servers.load(data, part)
     prometheus_servers.load(data, facts(now_s))
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "containers": WORKLOADS * PODS,
         "points": DAYS * 86400 // STEP_S,
         "samples": int(2 * scene.cores.size),
@@ -201,36 +202,36 @@ def measure(folder: Path) -> dict[str, Any]:
     with prometheus_servers.serve(data) as url:
         settle(data)
         for strategy in ("auto", "percentile"):
-            asked_s = time.time()
+            run_s = time.time()
             took, rows = run(url, "--strategy", strategy)
-            error = worst_error(rows, scene, asked_s)
-            found[strategy] = {**took, "workloads": len(rows), "worst_relative_error": error}
-    return found
+            error = worst_error(rows, scene, run_s)
+            figures[strategy] = {**took, "workloads": len(rows), "worst_relative_error": error}
+    return figures
 
 
-def is_within(found: dict[str, Any]) -> bool:
-    """Tell whether a run took no more than it may, and was right."""
+def is_within(figures: dict[str, Any]) -> bool:
+    """Return whether a run was within its limits and correct."""
     return bool(
-        found["seconds"] <= SECONDS
-        and found["rss_mib"] <= MEBIBYTES
-        and found["questions"] < QUESTIONS
-        and found["workloads"] == WORKLOADS
-        and found["worst_relative_error"] < 1e-6
+        figures["seconds"] <= SECONDS
+        and figures["rss_mib"] <= MEBIBYTES
+        and figures["questions"] < QUESTIONS
+        and figures["workloads"] == WORKLOADS
+        and figures["worst_relative_error"] < 1e-6
     )
 
 
 def main() -> int:
-    """Measure and print; 1 if something took too much or was wrong."""
+    """Measure and print; return 1 if a run exceeded its limits or was wrong."""
     if not prometheus_servers.is_there():
         print(prometheus_servers.MISSING)
         return 2
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder))
-    text = json.dumps(found, indent=1)
+        figures = measure(Path(folder))
+    text = json.dumps(figures, indent=1)
     print(text)
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text(f"{text}\n", encoding="utf-8")
-    return 0 if all(is_within(found[name]) for name in ("auto", "percentile")) else 1
+    return 0 if all(is_within(figures[name]) for name in ("auto", "percentile")) else 1
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How many workloads a scaler decides on in half of a 15 s cycle, on one core.
+"""Number of workloads a scaler decides on in half of a 15 s cycle, on one core.
 
-Every scaler has a day of looks behind it, 20 pods, CPU samples of each, and a request rate. The
-count of half a cycle leaves the other half to everything else a controller does; the ratio says how
-the cost of looking ahead compares with the HorizontalPodAutoscaler's own arithmetic.
+Every scaler has a day of observations, 20 pods with CPU samples, and a request rate. Half a cycle
+leaves the other half to the rest of a controller. The ratio compares the cost of forecasting with
+the arithmetic of the HorizontalPodAutoscaler.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ SPEC = specs.AutoscalerSpec(
 )
 
 
-def look(number: int, rng: np.random.Generator) -> observations.ScalingObservation:
-    """Return what is seen at one look of a noisy day."""
+def observe(number: int, rng: np.random.Generator) -> observations.ScalingObservation:
+    """Return one observation of a noisy day."""
     now_s = number * SYNC_S
     use = 300.0 + 150.0 * np.sin(2 * np.pi * now_s / DAY_S) + rng.normal(0.0, 20.0, PODS)
     pods = observations.ready_pods(PODS, {("cpu", ""): 500})
@@ -43,26 +43,26 @@ def look(number: int, rng: np.random.Generator) -> observations.ScalingObservati
     )
 
 
-def seconds_per_decision(name: str, looks: list[observations.ScalingObservation]) -> float:
-    """Return the processor time of one decision, after a day of them."""
+def seconds_per_decision(name: str, history: list[observations.ScalingObservation]) -> float:
+    """Return the CPU time of one decision, after a day of decisions."""
     entry = registry.SCALERS.get(name)
     scaler = entry.make(SPEC, entry.parameters())
     memory: Any = scaler.start()
-    for seen in looks[:-DECISIONS]:
-        memory = scaler.decide(seen, memory)[1]
+    for observation in history[:-DECISIONS]:
+        memory = scaler.decide(observation, memory)[1]
     begun = time.process_time()
-    for seen in looks[-DECISIONS:]:
-        memory = scaler.decide(seen, memory)[1]
+    for observation in history[-DECISIONS:]:
+        memory = scaler.decide(observation, memory)[1]
     return (time.process_time() - begun) / DECISIONS
 
 
 def measure() -> dict[str, float]:
-    """Return workloads in half a cycle by scaler, and the cost of the reactive one by ``auto``."""
+    """Return workloads in half a cycle by scaler, and the cost of ``hpa`` / that of ``auto``."""
     rng = np.random.default_rng(5)
-    looks = [look(number, rng) for number in range(round(DAY_S / SYNC_S) + DECISIONS)]
-    costs = {name: seconds_per_decision(name, looks) for name in ("hpa", *SCALERS)}
-    found = {f"workloads_in_half_a_cycle_{name}": SYNC_S / 2.0 / costs[name] for name in costs}
-    return {**found, "hpa_cost_over_auto": costs["hpa"] / costs["auto"]}
+    history = [observe(number, rng) for number in range(round(DAY_S / SYNC_S) + DECISIONS)]
+    costs = {name: seconds_per_decision(name, history) for name in ("hpa", *SCALERS)}
+    figures = {f"workloads_in_half_a_cycle_{name}": SYNC_S / 2.0 / costs[name] for name in costs}
+    return {**figures, "hpa_cost_over_auto": costs["hpa"] / costs["auto"]}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""How fast the simulator is: simulated over processor time, and how it grows with pods and steps.
+"""Speed of the simulator: simulated time / CPU time, and how it grows with pods and steps.
 
-A fifth of the workloads serve requests and have a HorizontalPodAutoscaler each that looks every
-15 s, the others follow a noisy daily use; the Vertical Pod Autoscaler sees all of them every minute
+A fifth of the workloads serve requests, each with a HorizontalPodAutoscaler that syncs every 15 s;
+the others follow a noisy daily usage. The Vertical Pod Autoscaler runs on all of them every minute
 (recommendations only); metrics are scraped every step. ``without_loops`` is the same without
 autoscalers.
 """
@@ -21,7 +21,7 @@ _GIB = 1024**2  # the kernel counts kibibytes
 
 
 def make_scenario(nodes: int, pods: int, hours: float, *, loops: bool = True) -> document.Scenario:
-    """Return a cluster with so many nodes and pods."""
+    """Return the scenario of a cluster with ``nodes`` nodes and ``pods`` pods."""
     count = pods // PODS_EACH
     shape = {"cpu": "16", "memory": "64Gi", "pods": "110"}
     web: dict[str, Any] = {
@@ -68,7 +68,7 @@ def make_scenario(nodes: int, pods: int, hours: float, *, loops: bool = True) ->
 
 
 def run(nodes: int, pods: int, hours: float, *, loops: bool = True) -> float:
-    """Return simulated seconds per second of processor time, start included."""
+    """Return simulated seconds per second of CPU time, including the start."""
     scenario = make_scenario(nodes, pods, hours, loops=loops)
     inputs = simulation_run.Inputs(catalog.make_profile("kube-scheduler"), {})
     begun = time.process_time()

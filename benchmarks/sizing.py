@@ -1,9 +1,9 @@
-"""How fast recommenders size a large cluster: 10000 containers, a week at five minutes.
+"""Speed of recommenders on a large cluster: 10000 containers, a week at five minutes.
 
-Every recommender answers for all containers at once, ``auto`` with its candidates side by side on
-two cores as ``kubestow recommend`` has it. ``arima-margin`` and ``q-learning`` fit or learn per
-container and are left out. The unit of the floors is one NumPy percentile of the same data, which
-takes longer on a slower machine, too; both in processor time, so that neighbours do not count.
+Every recommender sizes all containers at once; ``auto`` runs its candidates in parallel on two
+cores as ``kubestow recommend`` does. ``arima-margin`` and ``q-learning`` fit or learn per container
+and are left out. Floors are relative to one NumPy percentile of the same data, which also takes
+longer on a slower machine. Both are CPU time, so that other work on the machine does not count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAMES = tuple(name for name in registry.RECOMMENDERS if name not in LEFT_OUT)
 
 
 def make_usage(containers: int = CONTAINERS) -> Usage:
-    """Return usage with days and noise."""
+    """Return usage with a daily cycle and noise."""
     rng = np.random.default_rng(5)
     day = 1.0 + 0.4 * np.sin(2.0 * np.pi * np.arange(POINTS) * STEP_S / DAY_S)
     shape = (containers, POINTS)
@@ -39,48 +39,48 @@ def make_usage(containers: int = CONTAINERS) -> Usage:
 
 
 def make_estimator(name: str, pool: futures.Executor) -> estimates.Estimator:
-    """Return a recommender with its own parameters."""
+    """Return a recommender with its default parameters."""
     entry = registry.RECOMMENDERS.get(name)
-    found = entry.make_estimator(entry.parameters())
-    if isinstance(found, tournament.Tournament):
-        return dataclasses.replace(found, mapper=pool.map)
-    return found
+    estimator = entry.make_estimator(entry.parameters())
+    if isinstance(estimator, tournament.Tournament):
+        return dataclasses.replace(estimator, mapper=pool.map)
+    return estimator
 
 
-class Took(NamedTuple):
-    """How long something took.
+class Duration(NamedTuple):
+    """Duration of a function call.
 
     Attributes:
-        wall_s: On the clock.
-        processor_s: On all cores together.
+        elapsed_s: Elapsed time in seconds.
+        processor_s: CPU time of all cores in seconds.
     """
 
-    wall_s: float
+    elapsed_s: float
     processor_s: float
 
 
-def take(work: Callable[[], object]) -> Took:
-    """Do something and tell how long it took."""
-    wall_s, processor_s = time.perf_counter(), time.process_time()
+def measure_time(work: Callable[[], object]) -> Duration:
+    """Call a function and return its duration."""
+    begin_s, processor_s = time.perf_counter(), time.process_time()
     work()
-    return Took(time.perf_counter() - wall_s, time.process_time() - processor_s)
+    return Duration(time.perf_counter() - begin_s, time.process_time() - processor_s)
 
 
-def measure_all() -> dict[str, Took]:
-    """Return the time each recommender takes, and that of NumPy's percentile."""
+def measure_all() -> dict[str, Duration]:
+    """Return the duration of each recommender and of a NumPy percentile."""
     usage = make_usage()
     few = usage.of(0, 50)
-    found = {"numpy": take(lambda: np.quantile(usage.cpu_cores, 0.95, axis=1))}
+    durations = {"numpy": measure_time(lambda: np.quantile(usage.cpu_cores, 0.95, axis=1))}
     with futures.ThreadPoolExecutor(WORKERS) as pool:
         for name in NAMES:
             estimator = make_estimator(name, pool)
             estimator.estimate(few)  # compiles
-            found[name] = take(functools.partial(estimator.estimate, usage))
-    return found
+            durations[name] = measure_time(functools.partial(estimator.estimate, usage))
+    return durations
 
 
 def measure() -> dict[str, float]:
-    """Return the cost of a NumPy percentile by that of each recommender, and their speed in sum."""
+    """Return the cost of a NumPy percentile / each recommender, and their total speed."""
     took = measure_all()
     numpy_s = took.pop("numpy").processor_s
     ratios = {
@@ -89,13 +89,13 @@ def measure() -> dict[str, float]:
     return {
         **ratios,
         "numpy_percentile_over_all": numpy_s / sum(one.processor_s for one in took.values()),
-        "containers_per_second_all": CONTAINERS / sum(one.wall_s for one in took.values()),
+        "containers_per_second_all": CONTAINERS / sum(one.elapsed_s for one in took.values()),
     }
 
 
 if __name__ == "__main__":
     everything = measure_all()
     for key, one in everything.items():
-        print(f"{key}: {one.wall_s:.2f} s, {one.processor_s:.2f} s of processor time")
-    walls = [one.wall_s for key, one in everything.items() if key != "numpy"]
-    print(f"all recommenders: {sum(walls):.2f} s")
+        print(f"{key}: {one.elapsed_s:.2f} s, {one.processor_s:.2f} s of CPU time")
+    elapsed_s = [one.elapsed_s for key, one in everything.items() if key != "numpy"]
+    print(f"all recommenders: {sum(elapsed_s):.2f} s")

@@ -1,8 +1,8 @@
-"""Processor time of help texts, against an interpreter that does nothing.
+"""CPU time of help texts, relative to an empty interpreter.
 
-Whoever completes a command line or reads a help text waits for imports alone. The figures are the
-processor time (user and system) of ``python -c pass`` over that of the program, best of several
-runs each: 0.125 is eight times an empty interpreter, 0.025 forty times.
+Shell completion and help texts wait only for imports. The figures are the CPU time (user and
+system) of ``python -c pass`` / that of the program, minimum of several runs each: 0.125 is eight
+times an empty interpreter, 0.025 forty times.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _PROGRAM = (sys.executable, "-c", "from kubestow.cli.main import main; main()")
 
 
 def measure() -> dict[str, float]:
-    """Return the figures by name: the program's own help, and the slowest of all commands."""
-    _processor_s(*_PROGRAM, "--help", runs=1)  # writes what is compiled, once
+    """Return the figures by name: the help of the program, and of the slowest command."""
+    _processor_s(*_PROGRAM, "--help", runs=1)  # writes bytecode once
     empty_s = _processor_s(sys.executable, "-c", "pass")
     commands_s = [_processor_s(*_PROGRAM, name, "--help") for name in main.COMMANDS]
     return {
@@ -29,7 +29,7 @@ def measure() -> dict[str, float]:
 
 
 def _processor_s(*command: str, runs: int = _RUNS) -> float:
-    """Return the least processor time that a command takes, in seconds."""
+    """Return the minimum CPU time of a command, in seconds."""
     return min(_processor_once_s(command) for _ in range(runs))
 
 
