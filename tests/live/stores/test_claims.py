@@ -75,7 +75,7 @@ def test_a_lost_claim_can_be_neither_renewed_nor_given_back(store: engines.Store
         lambda: claims.renew(store, held, 201.0, LEASE_S),
         lambda: claims.release(store, held),
     ):
-        with pytest.raises(faults.ClaimLostError, match="run of pod pod-1: a does not hold it"):
+        with pytest.raises(faults.ClaimLostError, match="run of pod pod-1: a no longer holds it"):
             attempt()
 
 

@@ -48,7 +48,7 @@ def test_states_survive_the_database(store: engines.Store, state: dict[str, Any]
     ids=["number as key", "tuple", "NaN", "infinite", "object", "NumPy"],
 )
 def test_a_state_that_would_change_is_refused(store: engines.Store, state: Any) -> None:
-    with pytest.raises(errors.InputError, match="state of cpu: is not the same when read back"):
+    with pytest.raises(errors.InputError, match="state of cpu: differs when read back"):
         agents.write(store, BUILD, "cpu", AgentState(state), 1.0)
     assert agents.read(store, BUILD) == {}
 

@@ -81,7 +81,7 @@ def test_results_that_cannot_be_kept_leave_nothing(store: engines.Store) -> None
     good = StoredRecommendation(NOW_S, "good", {})
     bad = StoredRecommendation(NOW_S, "bad", {}, why="\ud800")  # half a character
     mixed = StoredEvaluation({"cpu": AgentState([1])}, (good, bad))
-    with pytest.raises(errors.InputError, match="recommendation of bad: is not the same"):
+    with pytest.raises(errors.InputError, match="recommendation of bad: differs when"):
         evaluations.complete(store, held, mixed, NOW_S)
     assert (agents.read(store, BUILD), count(store, current.recommendations_table)) == ({}, 0)
     evaluations.complete(store, held, results(held, {}), NOW_S)  # the claim still holds

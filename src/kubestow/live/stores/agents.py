@@ -1,4 +1,4 @@
-"""What a recommender has learned of a container, by resource, guarded by a version counter."""
+"""Learned states of recommenders per container and resource, with optimistic locking."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _TABLE = schema.agents_table
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """A state, and which version of it was read.
+    """A state and its version.
 
     Attributes:
-        state: Plain values, as JSON has them.
-        version: How often it was written; 0 for one that is not in the store yet. A new
-            state is written with the version of the one it was computed from.
+        state: Plain JSON values.
+        version: Number of writes; 0 if it is not in the store yet. A new state is written with the
+            version of the state it was computed from.
     """
 
     state: Any
@@ -30,14 +30,14 @@ class AgentState:
 
 def read(store: Store, container: ContainerKey) -> dict[str, AgentState]:
     """Return all states of a container by resource."""
-    wanted = (
+    query = (
         sa.select(_TABLE.c.resource, _TABLE.c.state, _TABLE.c.version)
         .select_from(_TABLE.join(schema.containers_table))
         .where(containers.is_key(container))
     )
     with store.reading() as connection:
         return {
-            name: AgentState(state, version) for name, state, version in connection.execute(wanted)
+            name: AgentState(state, version) for name, state, version in connection.execute(query)
         }
 
 
@@ -47,8 +47,8 @@ def write(
     """Write a state.
 
     Raises:
-        StateConflictError: It was changed since it was read.
-        InputError: It would not be the same when read back.
+        StateConflictError: If it was changed since it was read.
+        InputError: If it cannot be represented in JSON.
     """
     with store.writing() as connection:
         number = containers.container_numbers(connection, [container])[container]
@@ -64,7 +64,7 @@ def put(
     same = {"container_id": container_id, "resource": resource}
     if state.version == 0:
         new = engines.insert(connection, _TABLE).values(**same, **values).on_conflict_do_nothing()
-        options = {"preserve_rowcount": True}  # not kept for inserts unless asked for
+        options = {"preserve_rowcount": True}  # otherwise not available for inserts
         written = connection.execute(new, execution_options=options).rowcount
     else:
         conditions = [_TABLE.c[name] == value for name, value in same.items()]

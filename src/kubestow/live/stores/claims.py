@@ -1,9 +1,9 @@
-"""Claims on finished runs, so that of many workers exactly one evaluates each.
+"""Claims on finished runs, so that exactly one of many workers evaluates each run.
 
 A claim is a lease: a worker that dies holds a run no longer than that. Each claim of a run has a
-higher token than the one before, and ``evaluations.complete`` accepts only the newest one. So a
-worker that was thought dead does no harm, and neither does a wrong clock: it can make a run change
-hands too early, but not count twice.
+higher token than the previous one, and ``evaluations.complete`` only accepts the newest. So a
+worker that was presumed dead does no harm, and neither does a wrong clock: it can pass a run on too
+early, but not make it count twice.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Claim:
 
     Attributes:
         run: The run.
-        worker: Who has it.
-        until_s: Until when nobody else can have it, seconds since the epoch.
-        token: How often the run was claimed, this time included.
-        run_id: The run's number in the store.
-        container_id: The container's number in the store.
+        worker: Worker that holds it.
+        until_s: End of the lease, seconds since the epoch.
+        token: Number of claims of the run, including this one.
+        run_id: ID of the run in the store.
+        container_id: ID of the container in the store.
     """
 
     run: runs.StoredRun
@@ -45,36 +45,36 @@ def claim(
     """Claim a run.
 
     Args:
-        store: Where the run is.
-        key: Which run.
-        worker: Who asks; different for each process.
-        now_s: Now, seconds since the epoch.
-        lease_s: For how long.
+        store: The store.
+        key: The run.
+        worker: Name of the worker; unique per process.
+        now_s: Current time, seconds since the epoch.
+        lease_s: Duration of the lease, seconds.
 
     Returns:
         The claim; ``None`` if the run is unknown, unfinished, evaluated, or claimed by another.
     """
     same = (containers.is_key(key.container), _TABLE.c.pod_uid == key.pod_uid)
-    wanted = sa.select(_TABLE.c.id).select_from(_TABLE.join(schema.containers_table)).where(*same)
+    query = sa.select(_TABLE.c.id).select_from(_TABLE.join(schema.containers_table)).where(*same)
     with store.writing() as connection:
-        number = connection.scalar(wanted)
+        number = connection.scalar(query)
         return None if number is None else _take(connection, number, worker, now_s, lease_s)
 
 
 def claim_next(store: Store, worker: str, now_s: float, lease_s: float) -> Claim | None:
-    """Claim the run that has waited longest, as ``claim`` does; ``None`` if none waits."""
-    wanted = sa.select(_TABLE.c.id).where(_is_free(now_s)).order_by(_TABLE.c.ended_s, _TABLE.c.id)
+    """Claim the run that ended first, as ``claim`` does; ``None`` if none is waiting."""
+    query = sa.select(_TABLE.c.id).where(_is_free(now_s)).order_by(_TABLE.c.ended_s, _TABLE.c.id)
     with store.writing() as connection:
-        # PostgreSQL passes over runs that others are taking; SQLite lets one writer in at a time.
-        number = connection.scalar(wanted.limit(1).with_for_update(skip_locked=True))
+        # PostgreSQL skips runs that others are claiming; SQLite allows one writer at a time.
+        number = connection.scalar(query.limit(1).with_for_update(skip_locked=True))
         return None if number is None else _take(connection, number, worker, now_s, lease_s)
 
 
 def renew(store: Store, held: Claim, now_s: float, lease_s: float) -> Claim:
-    """Hold a claim for longer.
+    """Extend a claim.
 
     Raises:
-        ClaimLostError: Another one has it.
+        ClaimLostError: If another worker holds the run.
     """
     with store.writing() as connection:
         change(connection, held, {"claimed_until_s": now_s + lease_s})
@@ -82,22 +82,22 @@ def renew(store: Store, held: Claim, now_s: float, lease_s: float) -> Claim:
 
 
 def release(store: Store, held: Claim) -> None:
-    """Give a run back at once, for others to evaluate.
+    """Release a run at once, for others to evaluate.
 
     Raises:
-        ClaimLostError: Another one has it.
+        ClaimLostError: If another worker holds the run.
     """
     with store.writing() as connection:
         change(connection, held, {"claimed_by": None, "claimed_until_s": None})
 
 
 def change(connection: sa.Connection, held: Claim, values: dict[str, float | None]) -> None:
-    """Change a run under a claim, and refuse that to all but its holder."""
+    """Update a run under a claim; raises unless the claim still holds."""
     mine = (_TABLE.c.id == held.run_id, _TABLE.c.token == held.token)
     holds = (_TABLE.c.claimed_by == held.worker, _TABLE.c.evaluated_at_s.is_(None))
     if connection.execute(_TABLE.update().where(*mine, *holds).values(values)).rowcount != 1:
         pod = held.run.key.pod_uid
-        raise faults.ClaimLostError(f"run of pod {pod}: {held.worker} does not hold it any more")
+        raise faults.ClaimLostError(f"run of pod {pod}: {held.worker} no longer holds it")
 
 
 def _is_free(now_s: float) -> sa.ColumnElement[bool]:
@@ -109,7 +109,7 @@ def _is_free(now_s: float) -> sa.ColumnElement[bool]:
 def _take(
     connection: sa.Connection, number: int, worker: str, now_s: float, lease_s: float
 ) -> Claim | None:
-    # Whoever waits here for another's update sees its result, and then the run is not free.
+    # A transaction that waits here for another's update sees its result: the run is not free.
     taken = connection.execute(
         _TABLE.update()
         .where(_TABLE.c.id == number, _is_free(now_s))

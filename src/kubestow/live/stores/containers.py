@@ -1,4 +1,4 @@
-"""Containers by the identity of their workload, and the numbers the store knows them by."""
+"""Containers by the identity of their workload, and their IDs in the store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONTAINER_COLUMNS = (_TABLE.c.namespace, _TABLE.c.kind, _TABLE.c.workload, _TABL
 
 
 def read(store: Store) -> tuple[ContainerKey, ...]:
-    """Return all containers that are known, in order."""
+    """Return all known containers, sorted."""
     with store.reading() as connection:
         return tuple(
             sorted(ContainerKey(*row) for row in connection.execute(sa.select(*CONTAINER_COLUMNS)))
@@ -23,19 +23,19 @@ def read(store: Store) -> tuple[ContainerKey, ...]:
 
 
 def number(connection: sa.Connection, key: ContainerKey) -> int | None:
-    """Return a container's number, or ``None`` if it is not known."""
+    """Return the ID of a container; ``None`` if it is not known."""
     return connection.scalar(sa.select(_TABLE.c.id).where(is_key(key)))
 
 
 def container_numbers(
     connection: sa.Connection, keys: Iterable[ContainerKey]
 ) -> dict[ContainerKey, int]:
-    """Return the numbers of containers; those not known yet are added."""
-    found: dict[ContainerKey, int] = {}
-    for key in sorted(set(keys)):  # in one order everywhere, so that no two wait for each other
+    """Return the IDs of containers; unknown ones are added."""
+    numbers: dict[ContainerKey, int] = {}
+    for key in sorted(set(keys)):  # always in the same order, to avoid deadlocks
         known = number(connection, key)
-        found[key] = _add(connection, key) if known is None else known
-    return found
+        numbers[key] = _add(connection, key) if known is None else known
+    return numbers
 
 
 def is_key(key: ContainerKey) -> sa.ColumnElement[bool]:
@@ -48,5 +48,5 @@ def _add(connection: sa.Connection, key: ContainerKey) -> int:
     connection.execute(engines.insert(connection, _TABLE).values(values).on_conflict_do_nothing())
     made = number(connection, key)
     if made is None:
-        raise RuntimeError(f"{key} was added and is not there")
+        raise RuntimeError(f"{key}: cannot be read after it was added")
     return made

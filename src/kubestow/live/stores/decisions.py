@@ -1,4 +1,4 @@
-"""Records of decisions, found again by what was decided upon."""
+"""Decision records, indexed by subject."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _PARAMETER: Final = "rows"
 
 
 def insert(store: Store, records: Iterable[DecisionRecord], now_s: float) -> None:
-    """Keep records.
+    """Store records.
 
     Args:
-        store: Where to.
-        records: What was decided. Numbers that are not finite are read back as NaN.
+        store: The store.
+        records: The records. Numbers that are not finite are read back as NaN.
         now_s: The time of records that have none, seconds since the epoch.
     """
     with store.writing() as connection:
@@ -33,29 +33,29 @@ def insert(store: Store, records: Iterable[DecisionRecord], now_s: float) -> Non
 def put_decisions(
     connection: sa.Connection, records: Iterable[DecisionRecord], now_s: float
 ) -> None:
-    """Keep records inside a transaction, as ``insert`` does.
+    """Store records inside a transaction, as ``insert`` does.
 
-    All go to the database as one text, which it takes apart: to bind the values of every row takes
-    this process longer, and those who wait for answers of it wait meanwhile.
+    They are sent as one JSON text that the database splits into rows: binding the values of every
+    row takes longer in this process, and delays its responses.
     """
     rows = [_values(record, now_s) for record in records]
     if rows:
         source = _ROWS[connection.dialect.name]
-        wanted = _TABLE.insert().from_select(_NAMES, source)
-        connection.execute(wanted, {_PARAMETER: documents.encode(rows)})
+        statement = _TABLE.insert().from_select(_NAMES, source)
+        connection.execute(statement, {_PARAMETER: documents.encode(rows)})
 
 
 def _rows_of_postgresql() -> sa.Select[Any]:
     types = [sa.column(name, _TABLE.c[name].type) for name in _NAMES]
     text = sa.cast(sa.bindparam(_PARAMETER, type_=sa.Text), sa.JSON)
-    found = sa.func.json_to_recordset(text).table_valued(*types).render_derived(with_types=True)
-    return sa.select(*(found.c[name] for name in _NAMES))
+    rows = sa.func.json_to_recordset(text).table_valued(*types).render_derived(with_types=True)
+    return sa.select(*(rows.c[name] for name in _NAMES))
 
 
 def _rows_of_sqlite() -> sa.Select[Any]:
     text = sa.bindparam(_PARAMETER, type_=sa.Text)
-    found = sa.func.json_each(text).table_valued("value")
-    return sa.select(*(sa.func.json_extract(found.c.value, f"$.{name}") for name in _NAMES))
+    rows = sa.func.json_each(text).table_valued("value")
+    return sa.select(*(sa.func.json_extract(rows.c.value, f"$.{name}") for name in _NAMES))
 
 
 def newest_decisions(
@@ -64,9 +64,9 @@ def newest_decisions(
     """Return the decisions on a subject, newest first.
 
     Args:
-        store: Where they are.
-        subject: What was decided upon, e.g. ``pod/shop/web-0``.
-        limit: How many at most.
+        store: The store.
+        subject: The subject, e.g. ``pod/shop/web-0``.
+        limit: Maximum number of records.
         kind: Only those of one kind, e.g. ``sizing``.
     """
     return _newest(store, _TABLE.c.subject == subject, limit, kind)
@@ -75,19 +75,19 @@ def newest_decisions(
 def newest_decisions_below(
     store: Store, prefix: str, limit: int = 20, kind: str | None = None
 ) -> tuple[DecisionRecord, ...]:
-    """Return the decisions on subjects that begin with a text, newest first, as ``newest`` does."""
+    """Return the decisions on subjects with a prefix, newest first."""
     return _newest(store, _TABLE.c.subject.startswith(prefix, autoescape=True), limit, kind)
 
 
 def _newest(
     store: Store, chosen: sa.ColumnElement[bool], limit: int, kind: str | None
 ) -> tuple[DecisionRecord, ...]:
-    wanted = sa.select(_TABLE.c.record).where(chosen)
+    query = sa.select(_TABLE.c.record).where(chosen)
     if kind is not None:
-        wanted = wanted.where(_TABLE.c.kind == kind)
-    wanted = wanted.order_by(_TABLE.c.time_s.desc(), _TABLE.c.id.desc()).limit(limit)
+        query = query.where(_TABLE.c.kind == kind)
+    query = query.order_by(_TABLE.c.time_s.desc(), _TABLE.c.id.desc()).limit(limit)
     with store.reading() as connection:
-        return tuple(_read(found) for found in connection.scalars(wanted))
+        return tuple(_read(document) for document in connection.scalars(query))
 
 
 def _values(record: DecisionRecord, now_s: float) -> dict[str, object]:
@@ -101,11 +101,11 @@ def _values(record: DecisionRecord, now_s: float) -> dict[str, object]:
     }
 
 
-def _read(found: dict[str, Any]) -> DecisionRecord:
-    candidates = [c | {"terms": documents.numbers(c["terms"])} for c in found["candidates"]]
-    measured = {name: documents.numbers(found[name]) for name in ("numbers", "backtest")}
-    return msgspec.convert(found | measured | {"candidates": candidates}, DecisionRecord)
+def _read(document: dict[str, Any]) -> DecisionRecord:
+    candidates = [c | {"terms": documents.numbers(c["terms"])} for c in document["candidates"]]
+    measured = {name: documents.numbers(document[name]) for name in ("numbers", "backtest")}
+    return msgspec.convert(document | measured | {"candidates": candidates}, DecisionRecord)
 
 
 _ROWS: Final = {"postgresql": _rows_of_postgresql(), "sqlite": _rows_of_sqlite()}
-"""Where the rows of a text come from, by database."""
+"""Query that splits the JSON text into rows, by database."""

@@ -1,7 +1,7 @@
-"""A store for servers that start without it: opened when it answers, swept while they run.
+"""A store for servers that may start before it is available, with periodic removal of old rows.
 
-Servers add decisions all the time. Whoever writes also removes what is older than it is kept, once
-an hour; several replicas may do so at once.
+Servers keep adding decisions. Each writer also removes rows past their retention once an hour;
+several replicas may do so at once.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _LOG = logging.getLogger(__name__)
 
 
 class DeferredStore:
-    """A store that is opened when it is first needed, and tried again until that works.
+    """A store that is opened on first use, and retried until that succeeds.
 
     Args:
-        url: Where it is.
+        url: URL of the database.
         retention: How long each table keeps its rows.
-        clock: Returns the time in seconds since the epoch.
+        clock: Seconds since the epoch.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class DeferredStore:
         """Return the store.
 
         Raises:
-            InputError: If the address or the database is of no use.
-            StoreUnavailableError: If it does not answer.
+            InputError: If the URL is invalid or the database cannot be used.
+            StoreUnavailableError: If the database is not available.
         """
         with self._lock:
             if self._store is None:
@@ -53,7 +53,7 @@ class DeferredStore:
             return self._store
 
     def close(self) -> None:
-        """Close it, unless someone hangs in opening it."""
+        """Close it, unless a thread hangs in opening it."""
         if not self._lock.acquire(timeout=_CLOSE_S):
             return
         try:
@@ -63,7 +63,7 @@ class DeferredStore:
             self._lock.release()
 
     def write(self, records: Sequence[DecisionRecord]) -> None:
-        """Keep decisions, and remove what is older than it is kept, once an hour."""
+        """Store decisions; once an hour, also remove rows past their retention."""
         store, now_s = self.open(), self._clock()
         decisions.insert(store, records, now_s)
         if now_s - self._swept_s >= SWEEP_EVERY_S:
@@ -71,22 +71,22 @@ class DeferredStore:
             self._sweep(store, now_s)
 
     def _sweep(self, store: engines.Store, now_s: float) -> None:
-        """Remove old rows; decisions that are written already must not seem to have failed."""
+        """Remove old rows; only logs errors, because the decisions have been written."""
         try:
             removed = retentions.sweep(store, now_s, self._retention)
         except faults.StoreUnavailableError as err:
-            _LOG.warning("old rows stay in the store for now: %s", err)
+            _LOG.warning("cannot remove old rows from the store: %s", err)
             return
         _LOG.debug("removed from the store: %s", removed)
 
 
 def try_opening(store: DeferredStore, warn: Callable[[str], None]) -> None:
-    """Open a store now if that is possible; one that does not answer is waited for.
+    """Open a store now if it is available; otherwise warn.
 
     Raises:
-        InputError: If the address or the database is of no use.
+        InputError: If the URL is invalid or the database cannot be used.
     """
     try:
         store.open()
     except faults.StoreUnavailableError as err:
-        warn(f"the store does not answer yet: {err}")
+        warn(f"the store is not available yet: {err}")

@@ -1,7 +1,7 @@
-"""JSON in the store: what is written, what is refused, and how it is read.
+"""Encoding and decoding of JSON documents in the store.
 
-Only JSON goes in and out, never pickled objects: whoever can write to the database must not be
-able to run code in those who read it.
+Documents are JSON, never pickled objects: write access to the database must not allow code
+execution in its readers.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ decode = msgspec.json.decode
 
 
 def encode(value: object) -> str:
-    """Write a value as JSON; numbers that are not finite become null."""
+    """Encode a value as JSON; numbers that are not finite become null."""
     return msgspec.json.encode(value, enc_hook=_plain).decode()
 
 
 def check(place: str, value: object) -> None:
-    """Refuse a value that would not be the same when it is read back.
+    """Refuse a value that would differ when read back from JSON.
 
     Args:
-        place: Where the value belongs, for the message.
-        value: Plain values with text as keys and finite numbers.
+        place: Name of the value, for the message.
+        value: Plain values with strings as keys and finite numbers.
     """
     try:
         same = decode(encode(value)) == value
     except (TypeError, ValueError, NotImplementedError):
         same = False
     if not same:
-        expected = "expected dicts with text as keys, lists, text and finite numbers"
-        raise errors.InputError(place, f"is not the same when read back from JSON; {expected}")
+        expected = "expected dicts with string keys, lists, strings and finite numbers"
+        raise errors.InputError(place, f"differs when read back from JSON; {expected}")
 
 
-def numbers(found: Mapping[str, float | None]) -> dict[str, float]:
-    """Return numbers as they were before ``encode``: null stands for what is no number."""
-    return {name: math.nan if value is None else value for name, value in found.items()}
+def numbers(encoded: Mapping[str, float | None]) -> dict[str, float]:
+    """Return numbers as before ``encode``: null becomes NaN."""
+    return {name: math.nan if value is None else value for name, value in encoded.items()}
 
 
 def _plain(value: object) -> Any:

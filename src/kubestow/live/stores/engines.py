@@ -1,7 +1,7 @@
-"""The door to the database: one URL, transactions, and errors without secrets.
+"""Database connections: one URL, transactions, and errors without secrets.
 
-SQLite is the default and serves one machine; PostgreSQL serves several replicas. Everything above
-this module is the same for both.
+SQLite is the default, for one machine; PostgreSQL serves several replicas. All other modules are
+independent of the database.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from kubestow.live.stores import documents, faults, schema
 from kubestow.model import errors
 
-if TYPE_CHECKING:  # an extra
+if TYPE_CHECKING:  # an optional dependency
     import psycopg
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql+psycopg"
 _EXPECTED = f"expected {SQLITE}:///FILE or {POSTGRESQL}://USER:PASSWORD@HOST/DATABASE"
 _WRITES = "kubestow_writes"
 
-_PATIENCE_S = 30  # for a lock that someone else holds
-_IDLE_S = 60  # after which PostgreSQL ends a transaction whose client has vanished
+_PATIENCE_S = 30  # maximum wait for a lock
+_IDLE_S = 60  # PostgreSQL ends a transaction whose client is idle for this long
 _CONNECT_S = 5
 _WAL_TRIES, _WAL_PAUSE_S = 200, 0.05
 
@@ -40,8 +40,8 @@ class Store:
     """An open database.
 
     Attributes:
-        place: Its address without password, for messages.
-        engine: Its connections.
+        place: Its URL without password, for messages.
+        engine: Its connection pool.
     """
 
     place: str
@@ -49,13 +49,13 @@ class Store:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Open a transaction that reads."""
+        """Open a read transaction."""
         with _plain_errors(self.place, self.engine.url), self.engine.begin() as connection:
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """Open a transaction that writes; all of it is kept, or nothing."""
+        """Open a write transaction; it is committed as a whole or not at all."""
         engine = self.engine.execution_options(**{_WRITES: True})
         with _plain_errors(self.place, self.engine.url), engine.begin() as connection:
             yield connection
@@ -77,20 +77,20 @@ class Store:
 
 
 def open_store(url: str) -> Store:
-    """Open a database, and bring its tables to the newest schema.
+    """Open a database, and migrate it to the newest schema.
 
     Args:
         url: ``sqlite:///FILE`` or ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``.
 
     Raises:
-        InputError: The URL or the database is of no use; the password is never shown.
-        StoreUnavailableError: The database does not answer.
+        InputError: If the URL is invalid or the database cannot be used; never shows the password.
+        StoreUnavailableError: If the database is not available.
     """
     address = _read(url)
     store = Store(_show(address), _make(address))
     try:
         if address.drivername == SQLITE:
-            _keep_a_log(store)
+            _enable_wal(store)
         with store.writing() as connection:
             schema.migrate(connection, store.place)
     except BaseException:
@@ -101,7 +101,7 @@ def open_store(url: str) -> Store:
 
 def _read(url: str) -> sa.URL:
     scheme, separator, _ = url.partition("://")
-    # Nothing of a URL that is not understood is shown: who knows where its password is.
+    # An invalid URL is never shown: its password may be anywhere.
     if not separator:
         raise errors.InputError("store", f"not a URL; {_EXPECTED}")
     if scheme not in (SQLITE, POSTGRESQL):
@@ -124,7 +124,7 @@ def _check_file(address: sa.URL) -> None:
 
 
 def _show(address: sa.URL) -> str:
-    """Return an address without anything that could be a secret."""
+    """Return a URL without anything that could be a secret."""
     if address.drivername == SQLITE:
         return f"{SQLITE}:///{address.database or ''}"
     return address.set(query={}).render_as_string(hide_password=True).replace(":***@", "@")
@@ -140,7 +140,7 @@ def _make(address: sa.URL) -> sa.Engine:
     if "connect_timeout" not in address.query:
         address = address.update_query_dict({"connect_timeout": str(_CONNECT_S)})
     try:
-        # A connection is tried before it is used: servers restart, and networks forget.
+        # Pre-ping, because servers restart and networks drop idle connections.
         engine = sa.create_engine(address, hide_parameters=True, pool_pre_ping=True, **options)
     except ModuleNotFoundError:
         needs = "needs the package psycopg: pip install 'kubestow[postgres]'"
@@ -150,15 +150,15 @@ def _make(address: sa.URL) -> sa.Engine:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
-    connection.isolation_level = None  # transactions begin where ``_begin_sqlite`` says
+    connection.isolation_level = None  # ``_begin_sqlite`` begins transactions
     connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_S * 1000}")
     connection.execute("PRAGMA foreign_keys = ON")
-    # With a write-ahead log a power failure may undo the last transactions, but never half of one.
+    # With a write-ahead log a power failure may undo the last transactions, but never parts of one.
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    # A transaction that first reads and then writes would fail if another one wrote in between.
+    # A transaction that reads before it writes would fail if another one wrote in between.
     writes = connection.get_execution_options().get(_WRITES)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -169,10 +169,10 @@ def _prepare_postgresql(connection: psycopg.Connection, _: ConnectionPoolEntry) 
     connection.commit()
 
 
-def _keep_a_log(store: Store) -> None:
-    """Switch a file to write-ahead logging, so that readers and the writer do not wait.
+def _enable_wal(store: Store) -> None:
+    """Switch a file to write-ahead logging, so that readers and the writer do not block each other.
 
-    The switch needs the file for itself and does not wait for its turn; the file remembers it.
+    The switch needs exclusive access and does not wait for it, so it is retried; it persists.
     """
     with _plain_errors(store.place, store.engine.url):
         raw = store.engine.raw_connection()
@@ -196,7 +196,7 @@ def _switch(cursor: sa.engine.interfaces.DBAPICursor) -> None:
 
 @contextlib.contextmanager
 def _plain_errors(place: str, address: sa.URL) -> Iterator[None]:
-    """Turn errors of drivers into one kind, without statements, parameters and secrets."""
+    """Convert errors of drivers, without statements, parameters and secrets."""
     try:
         yield
     except (sa.exc.OperationalError, sa.exc.InterfaceError) as err:
@@ -212,7 +212,7 @@ def _plain_errors(place: str, address: sa.URL) -> Iterator[None]:
 
 
 def _is_mistake(err: sa.exc.DatabaseError) -> bool:
-    """Return whether an error is ours, not the file's: a constraint, a statement, a value."""
+    """Return whether an error is a bug, not the file's fault: constraint, statement or value."""
     return isinstance(err, sa.exc.IntegrityError | sa.exc.ProgrammingError | sa.exc.DataError)
 
 
@@ -228,7 +228,7 @@ Insert = postgresql.Insert | sqlite.Insert
 
 
 def insert(connection: sa.Connection, table: sa.Table) -> Insert:
-    """Return an insert that knows ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
+    """Return an insert with ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
     if connection.dialect.name == "postgresql":
         return postgresql.insert(table)
     return sqlite.insert(table)

@@ -1,4 +1,4 @@
-"""What comes of evaluating a run, written as one: nobody ever sees half of it."""
+"""Results of evaluating a run, written in one transaction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubestow.live.stores.engines import Store
 from kubestow.live.stores.recommendations import StoredRecommendation
 from kubestow.model.decisions import DecisionRecord
 
-_ATTEMPTS = 100  # in each round one of those who conflict succeeds
+_ATTEMPTS = 100  # in each round of conflicts one worker succeeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class StoredEvaluation:
 
     Attributes:
         states: New states by resource, each with the version it was computed from.
-        recommendations: What is recommended now.
-        decisions: Why.
+        recommendations: New recommendations.
+        decisions: Decision records that explain them.
     """
 
     states: Mapping[str, AgentState] = field(default_factory=dict)
@@ -33,8 +33,8 @@ def complete(store: Store, held: claims.Claim, results: StoredEvaluation, now_s:
     """Write the results of a run and mark it as evaluated, all or nothing.
 
     Raises:
-        ClaimLostError: The run was evaluated, or claimed by another; nothing is written.
-        StateConflictError: Another run of this container changed a state; nothing is written,
+        ClaimLostError: If the run was evaluated, or claimed by another; nothing is written.
+        StateConflictError: If another run of this container changed a state; nothing is written,
             and the claim still holds.
     """
     with store.writing() as connection:
@@ -52,18 +52,18 @@ def evaluate(
     decide: Callable[[Mapping[str, AgentState]], StoredEvaluation],
     now_s: float,
 ) -> StoredEvaluation:
-    """Evaluate a run from the newest states, and anew if they change meanwhile.
+    """Evaluate a run from the newest states; retry if they change meanwhile.
 
     So two runs of one container that are evaluated at the same time both count.
 
     Args:
-        store: Where all of it is.
+        store: The store.
         held: The claim on the run.
         decide: Computes the results from the states by resource; called again after a conflict.
-        now_s: Now, seconds since the epoch.
+        now_s: Current time, seconds since the epoch.
 
     Raises:
-        ClaimLostError: The run was evaluated, or claimed by another; nothing is written.
+        ClaimLostError: If the run was evaluated, or claimed by another; nothing is written.
     """
     attempts_left = _ATTEMPTS
     while True:

@@ -1,4 +1,4 @@
-"""What can go wrong in the store at run time; bad input is a ``model.errors.InputError``."""
+"""Run-time errors of the store; bad input is a ``model.errors.InputError``."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from kubestow.model import errors
 
 
 class StoreUnavailableError(errors.UnavailableError):
-    """The database does not answer, or not in time; the same call may work later.
+    """The database is not available, or too slow; a retry may succeed.
 
     Args:
-        place: The database's address, without secrets.
-        problem: What it or its driver said.
+        place: URL of the database, without secrets.
+        problem: Message of the database or its driver.
     """
 
 
 class ClaimLostError(RuntimeError):
-    """A run was evaluated, or taken over, by someone else; the result must be thrown away."""
+    """Another worker evaluated or claimed a run; the result must be dropped."""
 
 
 class StateConflictError(RuntimeError):
-    """A state was changed since it was read; read it again and compute anew."""
+    """A state was changed since it was read; read it again and recompute."""

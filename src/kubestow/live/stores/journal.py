@@ -1,4 +1,4 @@
-"""Decisions on their way to the store: a bounded queue that nobody ever waits for."""
+"""Decisions on their way to the store: a bounded queue that never blocks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 from kubestow.live.stores import faults
 from kubestow.model.decisions import DecisionRecord
 
-if TYPE_CHECKING:  # the store works without the extra that servers need
+if TYPE_CHECKING:  # the store works without the optional dependencies of servers
     from kubestow.live import servers
 
 MOST: Final = 10_000
 _BATCH: Final = 250
-_GATHER_S: Final = 1.0  # one transaction for many decisions
+_GATHER_S: Final = 1.0  # batches decisions into one transaction
 _PAUSE_S: Final = 1.0  # after a failure, doubled with each further one
 _LONGEST_PAUSE_S: Final = 30.0
 _LOG = logging.getLogger(__name__)
@@ -27,9 +27,9 @@ class Journal:
     """Writes decisions in the background.
 
     Args:
-        write: Keeps some decisions; may take its time, or fail. Then they are kept for later.
-        metrics: Where to count.
-        most: How many may wait; further ones are dropped and counted.
+        write: Stores some decisions; may be slow or fail. After a failure they are retried.
+        metrics: Metrics to update.
+        most: Capacity of the queue; further decisions are dropped and counted.
     """
 
     def __init__(
@@ -44,13 +44,11 @@ class Journal:
         self._ending = threading.Event()
         self._woken = threading.Event()
         self._thread: threading.Thread | None = None
-        self._counts = metrics.counter(
-            "decisions", "Decisions by what became of them.", ("result",)
-        )
-        metrics.watch("decisions_waiting", "Decisions that are not in the store yet.", self._size)
+        self._counts = metrics.counter("decisions", "Decisions by result.", ("result",))
+        metrics.watch("decisions_waiting", "Decisions not yet in the store.", self._size)
 
     def put(self, decision: Callable[[], DecisionRecord]) -> None:
-        """Take what makes a decision's record; if too many wait already it is dropped."""
+        """Queue a function that makes a decision record; dropped if the queue is full."""
         try:
             self._queue.put_nowait(decision)
         except queue.Full:
@@ -58,12 +56,12 @@ class Journal:
         self._woken.set()
 
     def start(self) -> None:
-        """Begin to write in a thread of its own."""
+        """Start writing in a thread."""
         self._thread = threading.Thread(target=self._keep, name="journal", daemon=True)
         self._thread.start()
 
     def stop(self, wait_s: float = 5.0) -> int:
-        """Write what waits and end; return how many decisions were lost."""
+        """Write pending decisions and stop; return the number of lost decisions."""
         until_s = time.monotonic() + wait_s
         self._ending.set()
         self._woken.set()
@@ -96,7 +94,7 @@ class Journal:
                 self._woken.wait()
                 self._ending.wait(_GATHER_S)
                 self._woken.clear()
-            else:  # many have waited; whoever answers questions gets as much time as this
+            else:  # under load, give request threads as much time as writing took
                 self._ending.wait(time.monotonic() - began_s)
 
     def _fill(self) -> None:
@@ -107,20 +105,20 @@ class Journal:
                 return
             try:
                 self._held.append(make())
-            except Exception:  # noqa: BLE001 - nor one that cannot be told
+            except Exception:  # noqa: BLE001 - nor one whose record cannot be made
                 self._counts.labels("lost").inc()
-                _LOG.exception("a decision cannot be told")
+                _LOG.exception("cannot make a decision record")
 
     def _try(self) -> bool:
         try:
             self._write(tuple(self._held))
         except faults.StoreUnavailableError as err:
             self._counts.labels("failed").inc(len(self._held))
-            _LOG.warning("%d decisions wait: %s", len(self._held), err)
+            _LOG.warning("%d decisions are waiting for the store: %s", len(self._held), err)
             return False
-        except Exception:  # noqa: BLE001 - one that cannot be written must not hold up the rest
+        except Exception:  # noqa: BLE001 - one that cannot be written must not block the rest
             self._counts.labels("lost").inc(len(self._held))
-            _LOG.exception("%d decisions cannot be written", len(self._held))
+            _LOG.exception("cannot write %d decisions", len(self._held))
             self._held = []
             return True
         self._counts.labels("written").inc(len(self._held))

@@ -1,4 +1,4 @@
-"""Recommendations over time; the newest one of a container is what admission applies."""
+"""Recommendations over time; admission applies the newest one of a container."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _RESOURCES: Final = (resources.CPU, resources.MEMORY)
 
 @dataclass(frozen=True, slots=True)
 class StoredRecommendation:
-    """What the store keeps of a recommendation.
+    """A recommendation in the store.
 
     Attributes:
         time_s: When it was made, seconds since the epoch.
-        strategy: Who made it.
-        requests: CPU, memory, or one of them; quantities keep their notation.
-        limits: As above.
+        strategy: Name of the recommender.
+        requests: Requests for CPU, memory or both; quantities keep their notation.
+        limits: Limits, likewise.
         why: The reasons in one line.
         version: Version of the document.
     """
@@ -42,7 +42,7 @@ class StoredRecommendation:
 
 
 def encode(made: StoredRecommendation) -> dict[str, Any]:
-    """Return the document that the store keeps."""
+    """Return the document for the store."""
     return {
         "version": made.version,
         "requests": {name: str(amount) for name, amount in made.requests.items()},
@@ -54,16 +54,16 @@ def encode(made: StoredRecommendation) -> dict[str, Any]:
 def decode(
     key: ContainerKey, time_s: float, strategy: str, content: object
 ) -> StoredRecommendation:
-    """Read a document that the store has kept.
+    """Decode a document of the store.
 
     Args:
         key: The container, for messages.
-        time_s: When the recommendation was made.
-        strategy: Who made it.
+        time_s: When the recommendation was made, seconds since the epoch.
+        strategy: Name of the recommender.
         content: The document.
 
     Raises:
-        InputError: If its version is not known, or an amount is no quantity above 0.
+        InputError: If its version is not known, or an amount is not a quantity above 0.
     """
     document = upgrade(decoding.Field(content, f"recommendation for {key}"))
     if document["version"].integer() != VERSION:
@@ -78,7 +78,7 @@ def decode(
 
 
 def upgrade(document: decoding.Field) -> decoding.Field:
-    """Return a document of the present version; those before version 1 state requests and no more.
+    """Return a document of the current version; before version 1, documents had only requests.
 
     Raises:
         InputError: If a document without a version has no requests.
@@ -92,15 +92,15 @@ def upgrade(document: decoding.Field) -> decoding.Field:
 
 def _amounts(stated: decoding.Field) -> dict[str, quantities.Quantity]:
     """Return CPU and memory of a list; other resources are not recommended."""
-    found = {name: stated[name].quantity() for name in _RESOURCES if not stated[name].missing}
-    for name, amount in found.items():
+    amounts = {name: stated[name].quantity() for name in _RESOURCES if not stated[name].missing}
+    for name, amount in amounts.items():
         if not amount.nano:
             raise stated[name].refuse("must be > 0")
-    return found
+    return amounts
 
 
 def insert(store: Store, container: ContainerKey, made: Iterable[StoredRecommendation]) -> None:
-    """Keep recommendations for a container."""
+    """Store recommendations for a container."""
     with store.writing() as connection:
         number = containers.container_numbers(connection, [container])[container]
         put_recommendations(connection, number, made)
@@ -109,11 +109,15 @@ def insert(store: Store, container: ContainerKey, made: Iterable[StoredRecommend
 def put_recommendations(
     connection: sa.Connection, container_id: int, made: Iterable[StoredRecommendation]
 ) -> None:
-    """Keep recommendations inside a transaction."""
-    for one in made:
-        content = encode(one)
-        documents.check(f"recommendation of {one.strategy}", content)
-        values = {"time_s": one.time_s, "strategy": one.strategy, "content": content}
+    """Store recommendations inside a transaction."""
+    for recommendation in made:
+        content = encode(recommendation)
+        documents.check(f"recommendation of {recommendation.strategy}", content)
+        values = {
+            "time_s": recommendation.time_s,
+            "strategy": recommendation.strategy,
+            "content": content,
+        }
         connection.execute(_TABLE.insert().values(container_id=container_id, **values))
 
 
@@ -123,16 +127,16 @@ def newest(
     """Return the recommendations for a container, newest first.
 
     Raises:
-        InputError: If one of them is not understood.
+        InputError: If one of them is malformed.
     """
-    wanted = (
+    query = (
         sa.select(_TABLE.c.time_s, _TABLE.c.strategy, _TABLE.c.content)
         .select_from(_TABLE.join(schema.containers_table))
         .where(containers.is_key(container))
         .order_by(_TABLE.c.time_s.desc(), _TABLE.c.id.desc())
     )
     with store.reading() as connection:
-        rows = connection.execute(wanted.limit(limit)).all()
+        rows = connection.execute(query.limit(limit)).all()
     return tuple(decode(container, *row) for row in rows)
 
 
@@ -140,18 +144,18 @@ def newest_of_all(store: Store) -> dict[ContainerKey, StoredRecommendation]:
     """Return the newest recommendation for each container.
 
     Raises:
-        InputError: If one of them is not understood.
+        InputError: If one of them is malformed.
     """
     facts = (_TABLE.c.time_s, _TABLE.c.strategy, _TABLE.c.content)
-    wanted = (
+    query = (
         sa.select(*containers.CONTAINER_COLUMNS, *facts)
         .select_from(_TABLE.join(schema.containers_table))
         .where(is_newest())
     )
     with store.reading() as connection:
-        rows = connection.execute(wanted).all()
-    found = ((ContainerKey(*row[:4]), row[4:]) for row in rows)
-    return {key: decode(key, *facts) for key, facts in found}
+        rows = connection.execute(query).all()
+    keyed = ((ContainerKey(*row[:4]), row[4:]) for row in rows)
+    return {key: decode(key, *facts) for key, facts in keyed}
 
 
 def is_newest() -> sa.ColumnElement[bool]:

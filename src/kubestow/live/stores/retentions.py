@@ -1,7 +1,7 @@
-"""How long things are kept, and the sweep that removes what is older.
+"""Retention of rows, and the sweep that removes older ones.
 
-Each batch is a transaction of its own, so that nobody waits long for a sweep, and one that is
-interrupted has done its part. Several replicas may sweep at once.
+Each batch is its own transaction, so that no one waits long for a sweep, and an interrupted sweep
+keeps its progress. Several replicas may sweep at once.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ _DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """For how many seconds rows are kept; ``None`` keeps them for good.
+    """Retention of rows in seconds; ``None`` keeps them forever.
 
     Attributes:
-        samples: By their time. Those of runs that wait for evaluation stay. The default is the
+        samples: Age of samples. Those of runs waiting for evaluation are kept. The default is the
             history that a VerticalPodAutoscaler reads (``--history-length``, 8 days).
-        runs: By their end. Those that wait for evaluation stay. Longer than finished pods stay
-            listed in the cluster makes sense; if shorter, such pods are not evaluated again.
-        recommendations: By their time. The newest of each container stays.
-        decisions: By their time.
+        runs: Time since the end of runs. Those waiting for evaluation are kept. Should be longer
+            than finished pods stay listed in the cluster; if shorter, such pods are not evaluated
+            again.
+        recommendations: Age of recommendations. The newest of each container is kept.
+        decisions: Age of decisions.
     """
 
     samples: float | None = 8 * _DAY_S
@@ -37,7 +38,7 @@ class Retention:
     decisions: float | None = 30 * _DAY_S
 
     def __post_init__(self) -> None:
-        """Refuse times that are negative or no numbers."""
+        """Refuse negative times and NaN."""
         for each in fields(self):
             value = getattr(self, each.name)
             if value is not None and not value >= 0.0:
@@ -46,7 +47,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """How many rows a sweep removed from each table."""
+    """Number of rows that a sweep removed from each table."""
 
     samples: int = 0
     runs: int = 0
@@ -55,13 +56,13 @@ class Swept:
 
 
 def sweep(store: Store, now_s: float, keep: Retention, batch: int = 5_000) -> Swept:
-    """Remove what is older than it is kept.
+    """Remove rows past their retention.
 
     Args:
-        store: Where from.
-        now_s: Now, seconds since the epoch.
+        store: The store.
+        now_s: Current time, seconds since the epoch.
         keep: How long each table keeps its rows.
-        batch: How many rows one transaction removes at most.
+        batch: Maximum number of rows removed by one transaction.
     """
     if batch < 1:
         raise errors.InputError("batch", f"{batch}: must be >= 1")
@@ -81,7 +82,7 @@ def _limit(now_s: float, keep_s: float | None) -> float:
 
 
 def _mark(store: Store, until_s: float) -> None:
-    """Say that runs which ended before are gone, before they go (``runs.record``)."""
+    """Move the mark before removing runs that ended earlier (``runs.record`` checks it)."""
     marks = schema.retention_marks_table
     later = (marks.c.name == "runs", marks.c.until_s < until_s)
     with store.writing() as connection:

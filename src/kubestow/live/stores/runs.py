@@ -1,7 +1,7 @@
-"""Runs: one container in one pod from its begin to its end.
+"""Runs: one container in one pod, from its start to its end.
 
-A pod counts once, whoever records it and how often: the key is its uid, not a flag on its identity
-as in Böttcher 2023 (8.1.5), so that two pods of one identity are two runs.
+A pod counts once, however often it is recorded: the key is its uid, not a flag on its identity as
+in Böttcher 2023 (8.1.5), so that two pods of one identity are two runs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FACTS = (
 
 @dataclass(frozen=True, slots=True, order=True)
 class RunKey:
-    """Which run: a container of a workload in one pod, by the pod's ``metadata.uid``."""
+    """Key of a run: a container of a workload, and the pod's ``metadata.uid``."""
 
     container: ContainerKey
     pod_uid: str
@@ -38,19 +38,19 @@ class RunKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """What is known of a run.
+    """A run.
 
     Attributes:
-        key: Which run.
-        began_s: When the container began, seconds since the epoch.
+        key: Its key.
+        began_s: When the container started, seconds since the epoch.
         ended_s: When it ended; ``None`` while it runs. Only finished runs are evaluated.
-        cpu_mean_m: Mean CPU, thousandths of a core.
-        cpu_max_m: Highest CPU.
-        memory_max_bytes: Highest memory.
+        cpu_mean_m: Mean CPU usage, millicores.
+        cpu_max_m: Maximum CPU usage, millicores.
+        memory_max_bytes: Maximum memory usage, bytes.
         oom: Whether it was OOM-killed.
-        throttled_share: Share of its time that it was throttled.
+        throttled_share: Fraction of its time that it was throttled.
         image: Fingerprint of its image, as in ``model.identities.Identity``.
-        evaluated_at_s: When it was evaluated; ``None`` if it was not yet.
+        evaluated_at_s: When it was evaluated; ``None`` if not yet.
     """
 
     key: RunKey
@@ -66,18 +66,18 @@ class StoredRun:
 
 
 def record(store: Store, run: StoredRun) -> bool:
-    """Keep a run. One that has ended already stays as it is.
+    """Store a run. A stored run that has ended is not changed.
 
-    A run may be recorded when it begins and again when it ends; until it is evaluated its samples
-    are kept. Pods that run for good should not be recorded at their begin.
+    A run may be recorded when it starts and again when it ends; its samples are kept until it is
+    evaluated. Pods that run forever should not be recorded at their start.
 
     Returns:
         Whether the run is in the store. It is not if it ended before the mark of ``retentions``:
-        then it was evaluated and forgotten, and must not be evaluated again.
+        then it was evaluated and removed, and must not be evaluated again.
     """
     with store.writing() as connection:
         number = containers.container_numbers(connection, [run.key.container])[run.key.container]
-        if _is_forgotten(connection, number, run):
+        if _was_removed(connection, number, run):
             return False
         values = {name: getattr(run, name) for name in _FACTS}
         statement = engines.insert(connection, _TABLE).values(
@@ -99,13 +99,13 @@ def read(
     """Return the runs of a container, oldest first.
 
     Args:
-        store: Where they are.
-        container: Whose runs.
-        newest: How many at most, from the end.
+        store: The store.
+        container: The container.
+        newest: Return only this many of the newest runs; ``None`` for all.
     """
-    wanted = select().where(containers.is_key(container)).order_by(_TABLE.c.began_s.desc())
+    query = select().where(containers.is_key(container)).order_by(_TABLE.c.began_s.desc())
     with store.reading() as connection:
-        rows = connection.execute(wanted.limit(newest)).mappings().all()
+        rows = connection.execute(query.limit(newest)).mappings().all()
     return tuple(from_row(row) for row in reversed(rows))
 
 
@@ -123,8 +123,8 @@ def from_row(row: sa.RowMapping) -> StoredRun:
     return StoredRun(RunKey(container, row[_TABLE.c.pod_uid]), **facts)
 
 
-def _is_forgotten(connection: sa.Connection, container_id: int, run: StoredRun) -> bool:
-    """Return whether a run was swept away; the mark is held, so that it cannot move meanwhile."""
+def _was_removed(connection: sa.Connection, container_id: int, run: StoredRun) -> bool:
+    """Return whether a run was removed by a sweep; locks the mark against concurrent changes."""
     marks = schema.retention_marks_table
     mark = sa.select(marks.c.until_s).where(marks.c.name == "runs").with_for_update(read=True)
     until_s = connection.scalar(mark)

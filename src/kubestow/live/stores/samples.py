@@ -1,7 +1,8 @@
-"""Samples of usage, each of one container in one pod at one time.
+"""Usage samples, each of one container in one pod at one time.
 
-They are kept by pod and are not deleted when they were read: Böttcher 2023 did both otherwise, and
-concurrent pods of one identity mixed and deleted each other's data (8.2). ``retentions`` ends them.
+They are stored by pod and are not deleted after reading: Böttcher 2023 stored them by identity and
+deleted them, and concurrent pods of one identity mixed and deleted each other's data (8.2).
+``retentions`` removes them.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from kubestow.model.keys import ContainerKey
 
 _TABLE = schema.samples_table
 _MEASURES = ("cpu_m", "memory_bytes", "memory_peak_bytes")
-_BATCH = 5_000  # rows a statement
+_BATCH = 5_000  # rows per statement
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSample:
-    """Usage at one time; what was not measured is ``None``, the rest still counts.
+    """Usage at one time; values that were not measured are ``None``.
 
     Attributes:
         container: The container.
         pod_uid: The pod, by ``metadata.uid``.
-        time_s: When, seconds since the epoch.
-        cpu_m: CPU in thousandths of a core.
-        memory_bytes: Working set.
-        memory_peak_bytes: Highest memory so far.
+        time_s: Time, seconds since the epoch.
+        cpu_m: CPU usage, millicores.
+        memory_bytes: Working set, bytes.
+        memory_peak_bytes: Maximum memory so far, bytes.
     """
 
     container: ContainerKey
@@ -47,13 +48,13 @@ class StoredSample:
 
 @dataclass(frozen=True, slots=True)
 class StoredUsage:
-    """What the samples of one run say together; ``None`` where none has a value.
+    """Summary of the samples of one run; ``None`` where no sample has a value.
 
     Attributes:
         count: Number of samples.
-        cpu_mean_m: Mean CPU of the samples that have one.
-        cpu_max_m: Highest CPU.
-        memory_max_bytes: Highest working set or peak.
+        cpu_mean_m: Mean CPU usage of the samples that have one, millicores.
+        cpu_max_m: Maximum CPU usage, millicores.
+        memory_max_bytes: Maximum working set or peak, bytes.
     """
 
     count: int
@@ -63,14 +64,14 @@ class StoredUsage:
 
 
 def insert(store: Store, samples: Iterable[StoredSample]) -> None:
-    """Keep samples. One that is there already stays; values it lacks are filled in."""
+    """Store samples. Existing values are kept; missing ones are filled in."""
     given = list(samples)
     for sample in given:
         _check(sample)
     with store.writing() as connection:
         numbers = containers.container_numbers(connection, {sample.container for sample in given})
         rows = [_values(sample, numbers) for sample in given]
-        # In one order everywhere, so that no two writers of the same samples wait for each other.
+        # Always in the same order, to avoid deadlocks between writers of the same samples.
         rows.sort(key=operator.itemgetter("container_id", "pod_uid", "time_s"))
         statement = _statement(connection)
         for start in range(0, len(rows), _BATCH):
@@ -81,13 +82,13 @@ def read(store: Store, container: ContainerKey, pod_uid: str) -> tuple[StoredSam
     """Return the samples of one run, oldest first."""
     columns = (_TABLE.c.time_s, *(_TABLE.c[name] for name in _MEASURES))
     with store.reading() as connection:
-        wanted = _of_run(sa.select(*columns), container, pod_uid).order_by(_TABLE.c.time_s)
-        return tuple(StoredSample(container, pod_uid, *row) for row in connection.execute(wanted))
+        query = _of_run(sa.select(*columns), container, pod_uid).order_by(_TABLE.c.time_s)
+        return tuple(StoredSample(container, pod_uid, *row) for row in connection.execute(query))
 
 
 def summarise(store: Store, container: ContainerKey, pod_uid: str) -> StoredUsage:
-    """Return what the samples of one run say together."""
-    wanted = sa.select(
+    """Return the summary of the samples of one run."""
+    query = sa.select(
         sa.func.count(),
         sa.func.avg(_TABLE.c.cpu_m),
         sa.func.max(_TABLE.c.cpu_m),
@@ -95,14 +96,14 @@ def summarise(store: Store, container: ContainerKey, pod_uid: str) -> StoredUsag
         sa.func.max(_TABLE.c.memory_peak_bytes),
     )
     with store.reading() as connection:
-        count, mean, most, *memory = connection.execute(_of_run(wanted, container, pod_uid)).one()
+        count, mean, most, *memory = connection.execute(_of_run(query, container, pod_uid)).one()
     return StoredUsage(count, mean, most, max((m for m in memory if m is not None), default=None))
 
 
 def _of_run(
-    wanted: sa.Select[tuple[Any, ...]], container: ContainerKey, pod_uid: str
+    query: sa.Select[tuple[Any, ...]], container: ContainerKey, pod_uid: str
 ) -> sa.Select[tuple[Any, ...]]:
-    return wanted.select_from(_TABLE.join(schema.containers_table)).where(
+    return query.select_from(_TABLE.join(schema.containers_table)).where(
         containers.is_key(container), _TABLE.c.pod_uid == pod_uid
     )
 
@@ -114,7 +115,7 @@ def _statement(connection: sa.Connection) -> engines.Insert:
     return statement.on_conflict_do_update(
         index_elements=[_TABLE.c.container_id, _TABLE.c.pod_uid, _TABLE.c.time_s],
         set_={name: sa.func.coalesce(_TABLE.c[name], new[name]) for name in _MEASURES},
-        where=sa.or_(*gaps),  # nothing is written if nothing is new
+        where=sa.or_(*gaps),  # write only if there is a new value
     )
 
 

@@ -1,4 +1,4 @@
-"""The tables as they are now: those of version 1 and what later versions added.
+"""The current tables: those of version 1 and the additions of later versions.
 
 A change is made in three places: here, as a step in ``migrations.py``, and in ``VERSION``. A test
 compares a migrated database with these tables.
@@ -24,9 +24,9 @@ agents_table = metadata.tables["agents"]
 recommendations_table = metadata.tables["recommendations"]
 decisions_table = metadata.tables["decisions"]
 
-# Version 2. The image's fingerprint tells runs of new code from those of the old
-# (``model.identities``); the mark says up to when runs were forgotten, so that none of them is
-# taken for new; the indexes serve the sweeps that retention makes.
+# Version 2. The image's fingerprint distinguishes runs of new code from old ones
+# (``model.identities``); the mark is the time up to which runs were removed, so that none of them
+# is recorded again as new; the indexes serve the retention sweeps.
 runs_table.append_column(sa.Column("image", sa.Text, nullable=False, server_default=""))
 retention_marks_table = sa.Table(
     "retention_marks",

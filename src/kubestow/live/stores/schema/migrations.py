@@ -1,8 +1,8 @@
-"""Steps that bring a database to the schema this program knows.
+"""Migrations of a database to the current schema.
 
 All missing steps run in one transaction under a lock, so that several replicas may start at once:
-one does the work, the others wait and find it done. Both databases roll back changes of tables, so
-that a failed step leaves the old version intact.
+one migrates, the others wait. Both databases roll back changes of tables, so a failed step leaves
+the old version intact.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kubestow.model import errors
 
 Step = Callable[[sa.Connection], None]
 
-# Any number will do as long as nothing else in the database locks the same one: "kubestow" in hex.
+# Any number that nothing else in the database uses as a lock: "kubestow" in hex.
 _LOCK = 0x6B756265_73746F77
 
 
@@ -33,40 +33,40 @@ def _add_marks_and_images(connection: sa.Connection) -> None:
 
 
 STEPS: tuple[Step, ...] = (_make_base, _add_marks_and_images)
-"""Step number n leads to schema version n + 1; a step that was released is never changed."""
+"""Step n migrates to schema version n + 1; a released step is never changed."""
 
 
 def migrate(connection: sa.Connection, place: str, steps: Sequence[Step] = STEPS) -> int:
-    """Bring a database to the newest schema.
+    """Migrate a database to the newest schema.
 
     Args:
-        connection: In a transaction that may write; on SQLite it holds the only write lock.
-        place: The database's address, for messages.
-        steps: What leads from one version to the next.
+        connection: In a write transaction; on SQLite it holds the only write lock.
+        place: URL of the database, for messages.
+        steps: The migration steps.
 
     Returns:
-        The version that was found; 0 for an empty database.
+        The version before the migration; 0 for an empty database.
     """
     if connection.dialect.name == "postgresql":  # until the transaction ends
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
     current.schema_version.create(connection, checkfirst=True)
-    found = connection.scalar(sa.select(sa.func.max(current.schema_version.c.version))) or 0
-    if found > len(steps):
+    present = connection.scalar(sa.select(sa.func.max(current.schema_version.c.version))) or 0
+    if present > len(steps):
         raise errors.InputError(
             place,
-            f"schema version {found} is newer than this program; "
+            f"schema version {present} is newer than this program; "
             f"expected at most {len(steps)}: install a newer kubestow",
         )
-    for version, step in enumerate(steps[found:], start=found + 1):
+    for version, step in enumerate(steps[present:], start=present + 1):
         step(connection)
         connection.execute(current.schema_version.insert().values(version=version))
     if len(steps) == current.VERSION:
         _complete(connection)
-    return int(found)
+    return int(present)
 
 
 def _complete(connection: sa.Connection) -> None:
-    """Make tables that somebody dropped, and the mark that runs are recorded against."""
+    """Create tables that were dropped, and the retention mark of runs."""
     if set(current.metadata.tables) - set(sa.inspect(connection).get_table_names()):
         current.metadata.create_all(connection)
     marks = current.retention_marks_table

@@ -1,9 +1,8 @@
-"""The tables of schema version 1, frozen: databases in the field were made from them.
+"""The tables of schema version 1, frozen: existing databases were created from them.
 
-Later additions stand in ``schemas.py`` and are made by the steps of ``migrations.py``. Times are
-seconds since the epoch, as callers hand them in. Not kept after reading as in Böttcher 2023 (3.6)
-are
-samples: there concurrent pods of one identity mixed and deleted each other's data (8.2). Here a
+Later additions are in ``current.py``, and the steps of ``migrations.py`` create them. Times are
+seconds since the epoch, as given by callers. Samples are not deleted after reading as in Böttcher
+2023 (3.6), where concurrent pods of one identity mixed and deleted each other's data (8.2): a
 sample belongs to one pod and stays until ``retentions.sweep`` removes it.
 """
 
@@ -13,7 +12,7 @@ import sqlalchemy as sa
 
 metadata = sa.MetaData()
 
-# SQLite numbers rows by itself only in a column of type INTEGER.
+# SQLite assigns row IDs only in a column of type INTEGER.
 _NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
@@ -48,7 +47,7 @@ samples = sa.Table(
     sa.Column("memory_bytes", sa.BigInteger),
     sa.Column("memory_peak_bytes", sa.BigInteger),
     sa.PrimaryKeyConstraint("container_id", "pod_uid", "time_s", name="samples_key"),
-    sqlite_with_rowid=False,  # rows lie in order of their key, so that a run is read in one go
+    sqlite_with_rowid=False,  # rows are stored in key order, so that a run is read sequentially
 )
 
 runs = sa.Table(
@@ -65,7 +64,7 @@ runs = sa.Table(
     sa.Column("oom", sa.Boolean, nullable=False),
     sa.Column("throttled_share", sa.Double),
     sa.Column("evaluated_at_s", sa.Double),
-    # Who evaluates the run, until when nobody else may, and how often it was taken.
+    # Worker that evaluates the run, end of its lease, and number of claims.
     sa.Column("claimed_by", sa.Text),
     sa.Column("claimed_until_s", sa.Double),
     sa.Column("token", sa.BigInteger, nullable=False, server_default="0"),
