@@ -44,7 +44,7 @@ def data(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
 
 def test_missing_data_is_named(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBESTOW_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(errors.InputError, match=r"vbp_mommessin/.* is needed .* KUBESTOW_DATA"):
+    with pytest.raises(errors.InputError, match=r"vbp_mommessin/.* is missing.* KUBESTOW_DATA"):
         vector_packing.find_data()
 
 

@@ -83,7 +83,7 @@ def test_windows_of_a_series_count_as_one() -> None:
         "made-up", "memory", 60.0, ("a", "b"), np.array([0, 0, 1]), np.array([0, 1, 0]),
         np.full((3, 120), 10.0), np.array([8.0, 14.0, 9.0]),
     )  # fmt: skip
-    result = curves.judge(windows, methods.MethodAnswers("m", (1.0,), np.full((3, 1), 10.0)))
+    result = curves.measure(windows, methods.MethodAnswers("m", (1.0,), np.full((3, 1), 10.0)))
     # a: beyond by 2 and short by 4; b: beyond by 1.
     assert result.short[:, 0].tolist() == [0.5, 0.0]
     assert result.over[:, 0].tolist() == [1.0, 1.0]

@@ -85,8 +85,8 @@ def test_memory_that_was_let_go_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_load_offers_itself_to_the_kernel(tmp_path: Path) -> None:
     path = tmp_path / "oom_score_adj"
-    background_load.offer_to_go_first(path)
+    background_load.prefer_oom_kill(path)
     assert not path.exists()
     path.write_text("0")
-    background_load.offer_to_go_first(path)
+    background_load.prefer_oom_kill(path)
     assert path.read_text() == "1000"

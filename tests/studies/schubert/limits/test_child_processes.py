@@ -51,4 +51,4 @@ def test_a_child_that_dies_is_told() -> None:
     with child_processes.start_server() as server:
         server.process.kill()
         with pytest.raises(child_processes.ChildError, match="code -9"):
-            server.hear()
+            server.receive()

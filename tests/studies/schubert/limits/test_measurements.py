@@ -95,7 +95,7 @@ def test_a_task_is_left_out_when_memory_has_become_scarce(
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Measure a tiny plan on this machine, two blocks of the CPU task and one of memory."""
     folder = tmp_path_factory.mktemp("blocks")
-    machine = dataclasses.replace(measurements.look_at_machine(), cores=1, parent="none")
+    machine = dataclasses.replace(measurements.inspect_machine(), cores=1, parent="none")
     for block, record in measurements.run_blocks(TINY, machine, folder, ignore):
         assert len(record.values) == 2
         assert min(record.values) > 0.0
@@ -110,7 +110,7 @@ def test_a_finished_block_is_not_measured_again(
     def refuse(*_: object) -> None:
         raise AssertionError("measured again")
 
-    machine = dataclasses.replace(measurements.look_at_machine(), cores=1, parent="none")
+    machine = dataclasses.replace(measurements.inspect_machine(), cores=1, parent="none")
     monkeypatch.setattr(measurements, "measure", refuse)
     kept = measurements.run_blocks(TINY, machine, measured, ignore)
     assert len(kept) == 3

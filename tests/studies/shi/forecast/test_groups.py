@@ -16,7 +16,7 @@ needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data"
 
 
 def test_made_up_rows_have_the_schema_of_the_trace() -> None:
-    table = groups.make_up(1, 0, 2000)
+    table = groups.synthesize(1, 0, 2000)
     assert tuple(table.columns) == alibaba.ALIBABA_COLUMNS
     assert len(table.columns) == 11
     assert table["time_stamp"].to_list()[:3] == [0, 10, 20]
@@ -30,9 +30,9 @@ def test_made_up_rows_have_the_schema_of_the_trace() -> None:
 
 
 def test_groups_are_cleaned_as_the_trace_would_be() -> None:
-    (group,) = groups.made_up_groups(1, 1, 2000)
-    table = groups.make_up(1, 0, 2000)
-    assert (group.kind, group.name) == (groups.MADE_UP, "group 1")
+    (group,) = groups.synthetic_groups(1, 1, 2000)
+    table = groups.synthesize(1, 0, 2000)
+    assert (group.kind, group.name) == (groups.SYNTHETIC, "group 1")
     assert group.grid.names == alibaba.MEASURES
     assert group.grid.values.shape == (2, 2000)
     cpu = table["cpu_util_percent"].to_numpy()
@@ -46,19 +46,19 @@ def test_groups_are_cleaned_as_the_trace_would_be() -> None:
 
 
 def test_a_seed_makes_the_same_groups_and_another_makes_others() -> None:
-    first, again = (groups.made_up_groups(7, 2, 500) for _ in range(2))
+    first, again = (groups.synthetic_groups(7, 2, 500) for _ in range(2))
     for one, two in zip(first, again, strict=True):
         np.testing.assert_array_equal(one.grid.values, two.grid.values)
-    other = groups.made_up_groups(8, 2, 500)
+    other = groups.synthetic_groups(8, 2, 500)
     assert not np.array_equal(first[0].grid.values, other[0].grid.values)
     assert not np.array_equal(first[0].grid.values, first[1].grid.values)
     # The number of groups does not change the first ones.
-    (alone,) = groups.made_up_groups(7, 1, 500)
+    (alone,) = groups.synthetic_groups(7, 1, 500)
     np.testing.assert_array_equal(alone.grid.values, first[0].grid.values)
 
 
 def test_made_up_series_have_memory_and_a_day() -> None:
-    (group,) = groups.made_up_groups(3, 1)
+    (group,) = groups.synthetic_groups(3, 1)
     cpu = group.grid.values[0]
     assert np.corrcoef(cpu[:-1], cpu[1:])[0, 1] > 0.9
     # 8640 steps of 10 s are a day: means of quarters of it differ by more than the noise.

@@ -26,7 +26,7 @@ DATA = Path(__file__).parents[5] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data")
 
 
-def score(errors: Mapping[str, float], kind: str = forecast_groups.MADE_UP) -> dict[str, Any]:
+def score(errors: Mapping[str, float], kind: str = forecast_groups.SYNTHETIC) -> dict[str, Any]:
     """Return what the study keeps of a group, with one error for all metrics of a model."""
     models = {
         name: {
@@ -145,10 +145,10 @@ def test_windows_go_by_the_figure_asked_for(mase: float, verdict: str) -> None:
 
 def test_without_data_the_report_says_so() -> None:
     scored = groups(SIX, arima=1.0)
-    result = shi_forecast.make_report(scored, [], [], found_data=False)
+    result = shi_forecast.make_report(scored, [], [], has_data=False)
     assert result["rows"][-1]["verdict"] == "not measured"
     assert "KUBESTOW_DATA" in result["rows"][-1]["found"]
-    whole = shi_forecast.make_report(scored, [], [], found_data=True)
+    whole = shi_forecast.make_report(scored, [], [], has_data=True)
     assert len(whole["rows"]) == len(result["rows"]) - 1
 
 
@@ -191,7 +191,7 @@ def test_a_tiny_run_without_data_writes_its_files(
     )
     assert seen == [(1, 2), (2, 2)]
     assert [row["group"] for row in report["groups"]] == ["group 1", "group 2"]
-    assert {row["kind"] for row in report["groups"]} == {forecast_groups.MADE_UP}
+    assert {row["kind"] for row in report["groups"]} == {forecast_groups.SYNTHETIC}
     assert len(report["rows"]) == 2 * 3 * 3 + 1 + 1
     written = json.loads((out / "results.json").read_text())
     assert written["rows"][0] == json.loads(json.dumps(report["rows"][0]))
@@ -226,7 +226,7 @@ def test_values_without_a_scale_are_not_drawn() -> None:
 
 @browsers.needs_browser
 def test_a_browser_draws_the_page(tmp_path: Path) -> None:
-    report = shi_forecast.make_report(groups(SIX, arima=1.0), [], [], found_data=False)
+    report = shi_forecast.make_report(groups(SIX, arima=1.0), [], [], has_data=False)
     page = tmp_path / "report.html"
     page.write_text(forecast_page.make_page(report), encoding="utf-8")
     drawn = browsers.open_page(page, tmp_path / "profile")

@@ -82,11 +82,11 @@ def test_the_control_reserves_its_requests() -> None:
         shi_limits.compute(shi_limits.LimitTask(shi_limits.VARIANTS[0], 1)),
         type=shi_limits.LimitRun,
     )
-    assert set(result.course["limit"]) == {0.6}
-    assert result.course["time_s"][0] == 5.0
-    assert result.course["time_s"][-1] == 600.0
+    assert set(result.timeline["limit"]) == {0.6}
+    assert result.timeline["time_s"][0] == 5.0
+    assert result.timeline["time_s"][-1] == 600.0
     # Three pods of 600 m for 600 s, less what they used
-    used = 3 * 5.0 * sum(result.course["used"])
+    used = 3 * 5.0 * sum(result.timeline["used"])
     assert result.numbers["reserved_unused"] == pytest.approx(3 * 0.6 * 600.0 - used, rel=1e-3)
 
 

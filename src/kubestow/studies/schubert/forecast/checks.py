@@ -1,4 +1,4 @@
-"""What the models of the forecast study rest on: dependence, fit, and normal residuals.
+"""Checks of the model assumptions of the forecast study: dependence, fit, normal residuals.
 
 Schubert 2023, E7 to E9: autocorrelations beyond +-1.96/sqrt(T), R squared of the regressions, and a
 chi-square test of residuals. The thesis does not state its bins: ten of equal probability under the
@@ -28,8 +28,8 @@ LEVEL: Final = 0.05
 
 def outside(values: Floats, lags: int = LAGS) -> Floats:
     """Return the share of lags whose autocorrelation is beyond +-1.96/sqrt(T), by row."""
-    found = autocorrelation.correlate(values, lags)[:, 1:]
-    share: Floats = (np.abs(found) > 1.96 / np.sqrt(values.shape[1])).mean(axis=1)
+    correlations = autocorrelation.correlate(values, lags)[:, 1:]
+    share: Floats = (np.abs(correlations) > 1.96 / np.sqrt(values.shape[1])).mean(axis=1)
     return share
 
 

@@ -1,11 +1,11 @@
-"""Shortages against over-reservation: curves, comparisons at equal shortages, intervals.
+"""Shortages and over-reservation: curves, comparisons at equal shortages, intervals.
 
-Schubert 2023, 2.11: an estimate is short if a later point exceeds it; what it has beyond the
-largest later point is reserved for nothing. Windows of a series are averaged first, so that a
-series is one unit however many windows it has, and resampled as one for intervals (bootstrap).
+Schubert 2023, 2.11: an estimate is short if a later point exceeds it; the part above the largest
+later point is over-reserved. Windows of a series are averaged first, so that every series counts
+once however many windows it has, and series are resampled for intervals (bootstrap).
 
-Two methods are compared at a point of the second: the least over-reservation the first needs, at
-any of its settings, for as few shortages.
+Two methods are compared at a setting of the second: the minimum over-reservation of the first, over
+all its settings, with at most as many shortages.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class ShortageCurve:
     Attributes:
         settings: The settings, ascending in safety.
         short: Share of windows with a shortage.
-        over: What was reserved beyond need; 0 where it was short.
+        over: Amount reserved beyond the need; 0 where it was short.
         net: The same with shortages deducted.
-        lack: What was missing.
-        loss: Over-reservation in units of the window's largest past value.
+        lack: Amount that was missing.
+        loss: Over-reservation relative to the largest past value of the window.
     """
 
     settings: tuple[float, ...]
@@ -57,8 +57,8 @@ class ShortageCurve:
 Curves = Mapping[str, ShortageCurve]
 
 
-def judge(windows: windows.Windows, answers: methods.MethodAnswers) -> ShortageCurve:
-    """Return how the answers of a method came out, by series that has windows."""
+def measure(windows: windows.Windows, answers: methods.MethodAnswers) -> ShortageCurve:
+    """Return shortages and over-reservation of a method, by series with windows."""
     _, series = np.unique(windows.series, return_inverse=True)
     counts = np.bincount(series).astype(np.float64)
     beyond = answers.amounts - windows.real[:, np.newaxis]
@@ -81,7 +81,7 @@ def judge(windows: windows.Windows, answers: methods.MethodAnswers) -> ShortageC
 
 
 def join(parts: Sequence[Curves]) -> dict[str, ShortageCurve]:
-    """Return the series of several sets as one set; methods that all of them have."""
+    """Join the series of several sets; only methods that all of them have."""
     first = parts[0]
     shared = [name for name in first if all(name in part for part in parts)]
     return {
@@ -98,16 +98,16 @@ def join(parts: Sequence[Curves]) -> dict[str, ShortageCurve]:
 
 def resample(series: int, draws: int, rng: np.random.Generator) -> Floats:
     """Return how often each series is drawn; the first row is the sample itself."""
-    found = rng.multinomial(series, np.full(series, 1.0 / series), size=draws)
-    return np.concatenate([np.ones((1, series)), found.astype(np.float64)])
+    counts = rng.multinomial(series, np.full(series, 1.0 / series), size=draws)
+    return np.concatenate([np.ones((1, series)), counts.astype(np.float64)])
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A ratio with its interval; infinite where so few shortages are never reached.
+    """A ratio with its interval; infinite where no setting has so few shortages.
 
     Attributes:
-        value: Of the sample.
+        value: Ratio of the sample.
         low: Lower end.
         high: Upper end.
     """
@@ -120,7 +120,7 @@ class Ratio:
 def summarise(draws: Floats) -> Ratio:
     """Return the first draw, which is the sample, with percentiles of the others."""
     tail = (1.0 - CONFIDENCE) / 2.0
-    # Infinite draws are draws too: ranks are taken, nothing is interpolated.
+    # Draws may be infinite: quantiles are ranks, without interpolation.
     low, high = np.quantile(draws[1:], [tail, 1.0 - tail], method="inverted_cdf")
     return Ratio(float(draws[0]), float(low), float(high))
 
@@ -133,36 +133,36 @@ def compare(
     axis: Axis = "short",
     unused: Unused = "over",
 ) -> Floats:
-    """Return over-reservation of one method by another's, by draw and setting of the other.
+    """Return the over-reservation ratio of two methods, by draw and setting of the second.
 
     Args:
-        ours: The method that may choose its setting.
-        theirs: The method that is met at given settings.
-        settings: Those.
+        ours: The first method, free to choose its setting.
+        theirs: The second method.
+        settings: Settings of the second method.
         weights: How often each series is drawn, by draw.
-        axis: Whether the number of shortages or their amount is to be met.
-        unused: Whether shortages are deducted from what was reserved beyond need.
+        axis: Whether to match the number of shortages or their amount.
+        unused: Whether shortages are deducted from over-reservation.
     """
     mine, costs = weights @ getattr(ours, axis), weights @ getattr(ours, unused)
-    # Sums in another order differ in the last digits.
+    # Sums in a different order differ in the last digits.
     slack = 1.0 + 1e-9
-    found = []
+    ratios = []
     for setting in settings:
         place = theirs.settings.index(setting)
         met = weights @ getattr(theirs, axis)[:, place]
         base = weights @ getattr(theirs, unused)[:, place]
         allowed = np.where(mine <= met[:, np.newaxis] * slack, costs, np.inf)
-        found.append(allowed.min(axis=1) / base)
-    return np.stack(found, axis=1)
+        ratios.append(allowed.min(axis=1) / base)
+    return np.stack(ratios, axis=1)
 
 
 def cheapest_within(curve: ShortageCurve, short: float) -> int:
-    """Return the place of the least over-reservation at so many shortages, or at the fewest."""
+    """Return the index of the least over-reservation with at most ``short`` shortages."""
     shortages, over = curve.short.sum(axis=0), curve.over.sum(axis=0)
     allowed = shortages <= max(short, float(shortages.min())) + 1e-9  # sums differ in last digits
     return int(np.where(allowed, over, np.inf).argmin())
 
 
 def cheapest(curve: ShortageCurve, price: float) -> int:
-    """Return the place of the setting with the least loss: unused shares, a price per shortage."""
+    """Return the index of the setting with the least loss: unused share + price x shortages."""
     return int((curve.loss + price * curve.short).mean(axis=0).argmin())

@@ -1,8 +1,8 @@
-"""Methods of the forecast study by name: amounts of many windows at many settings.
+"""Methods of the forecast study by name: amounts for many windows at many settings.
 
-Those of Schubert 2023, 2.11 with the settings of the thesis and a finer row of them, so that
-methods can be compared at the same number of shortages: the safety n is a real number, nothing in
-the formulas asks for halves. Beside them stand baselines without a model, and ``short-margin``.
+The methods of Schubert 2023, 2.11 run with the settings of the thesis and a finer grid, so that
+they can be compared at the same number of shortages: the safety n is a real number in the formulas.
+Added are baselines without a model, and ``short-margin``.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ CPU_N: Final = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
 LAST: Final = (1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 15.0, 20.0, 30.0, 40.0, 60.0, 90.0, 120.0)
 _FINE: Final = tuple(float(n) for n in np.round(np.geomspace(0.05, 60.0, 60), 4))
 CAPS: Final = (*np.linspace(1.03, 1.15, 13).round(2).tolist(), 1.2, 1.3, 1.5, 2.0, 0.0)
-"""Caps of ``short-margin``, as factors on the largest past value, 0 for none: a second knob.
+"""Caps of ``short-margin`` as factors on the largest past value, 0 for none: a second knob.
 
-As fine as the factors of VPA, which go from 1.03 to 1.15 as well: between coarser ones it would
-have to meet VPA's shortages with a larger factor.
+As fine as the factors of VPA, which also go from 1.03 to 1.15: with a coarser grid, matching the
+shortages of VPA would need a larger factor.
 """
 
 _PRICES: Final = tuple(float(n) for n in np.geomspace(0.003, 10_000.0, 90))
@@ -41,7 +41,7 @@ _PRICES: Final = tuple(float(n) for n in np.geomspace(0.003, 10_000.0, 90))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodAnswers:
-    """What one method answers.
+    """Amounts of one method.
 
     Attributes:
         method: Its name.
@@ -78,11 +78,11 @@ def thesis_settings(resource: str) -> tuple[float, ...]:
 
 
 def answer(windows: windows.Windows, fits: margins.Fits) -> Iterator[MethodAnswers]:
-    """Yield the answers of all methods.
+    """Yield the amounts of all methods.
 
     Args:
-        windows: What is known.
-        fits: The models of ``arima-margin`` on them.
+        windows: The windows.
+        fits: Models of ``arima-margin`` fitted on them.
     """
     memory = windows.resource == "memory"
     margin = margins.memory_margin if memory else margins.cpu_margin
@@ -103,7 +103,7 @@ def answer(windows: windows.Windows, fits: margins.Fits) -> Iterator[MethodAnswe
     means, deviations = level_sigma.moments(windows.past)
     changes = np.diff(windows.past, axis=1).std(axis=1)
     last = windows.past[:, -1]
-    # The additive terms of 5.13 and 5.16, so that only forecast and deviation differ.
+    # The additive terms of 5.13 and 5.16: only forecast and deviation differ.
     yield ask(SIGMA, lambda n: means + n * deviations + margin(n)[1])
     yield ask(PERSISTENCE, lambda n: last + n * changes + margin(n)[1])
     peaks = [windows.past[:, -int(k) :].max(axis=1) for k in LAST]
@@ -112,7 +112,7 @@ def answer(windows: windows.Windows, fits: margins.Fits) -> Iterator[MethodAnswe
 
 
 def _answer_ours(windows: windows.Windows) -> Iterator[MethodAnswers]:
-    """Yield ours; its batch is one half's windows of the same time, so nothing later is seen."""
+    """Yield ours; a batch has the windows of one half at the same time, so no future is used."""
     fleet = np.empty((len(windows.real), len(_PRICES)))
     own = np.empty_like(fleet)
     few = _PRICES[::2]
@@ -121,13 +121,13 @@ def _answer_ours(windows: windows.Windows) -> Iterator[MethodAnswers]:
     groups = windows.places * 2 + halves[windows.series]
     for group in np.unique(groups):
         rows = np.flatnonzero(groups == group)
-        found = margins.forecast_amounts(windows.past[rows], margins.ShortMarginParameters())
+        forecast = margins.forecast_amounts(windows.past[rows], margins.ShortMarginParameters())
         for place, price in enumerate(_PRICES):
-            fleet[rows, place] = found.amounts(price, "fleet")
-            own[rows, place] = found.amounts(price, "own")
+            fleet[rows, place] = forecast.amounts(price, "fleet")
+            own[rows, place] = forecast.amounts(price, "own")
         for place, (cap, price) in enumerate(itertools.product(CAPS, few)):
-            capped[rows, place] = found.amounts(price, "fleet", cap)
+            capped[rows, place] = forecast.amounts(price, "fleet", cap)
     yield MethodAnswers(OURS, _PRICES, fleet)
     yield MethodAnswers(EVEN, _PRICES, own)
-    # Settings of two knobs have no order of safety; they are numbered.
+    # Settings of two knobs have no order of safety, so they are numbered.
     yield MethodAnswers(CAPPED, tuple(float(k) for k in range(capped.shape[1])), capped)

@@ -1,4 +1,4 @@
-"""The report of the forecast study: shortages against over-reservation, fits, verdicts."""
+"""The report of the forecast study: shortages and over-reservation, fits, verdicts."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def make_page(report: Mapping[str, Any]) -> str:
     lines, checks = report["curves"], report["checks"]
     blocks: list[pages.Block] = [
         pages.Paragraph(
-            "120 points are known; an amount is wanted that holds for the next five. Lines lead "
-            "from careless to careful settings; points are the settings of the thesis (Schubert "
-            "2023). Sums over series, whose windows were averaged first. Shown are the series that "
-            "were not used to choose the weights of short-margin."
+            "From 120 known points, each method recommends an amount for the next five. Lines go "
+            "from risky to safe settings; points are the settings of the thesis (Schubert 2023). "
+            "Sums over series, after averaging the windows of each series. Only series that were "
+            "not used to choose the weights of short-margin are shown."
         )
     ]
     for resource, title in (("memory", "Memory"), ("cpu", "CPU")):
@@ -46,34 +46,34 @@ def make_page(report: Mapping[str, Any]) -> str:
             pages.Heading(title),
             pages.make_figure(
                 curve_chart(mine, "short", "series with a shortage"),
-                "Over-reservation by the number of shortages. Further down and left is better.",
+                "Over-reservation over the number of shortages. Lower left is better.",
             ),
         ]
         if resource == "cpu":
             blocks.append(
                 pages.make_figure(
                     curve_chart(mine, "lack", "missing cores, summed"),
-                    "Over-reservation by the amount that was missing.",
+                    "Over-reservation over the missing amount.",
                 )
             )
     blocks += [
-        pages.Heading("What the models rest on"),
+        pages.Heading("Model assumptions"),
         pages.make_figure(
             fit_chart(checks),
-            "R squared of the chosen models: quartiles, and whiskers of 1.5 times their distance. "
-            "The dashed line is the thesis' bound for the third quartile.",
+            "R squared of the chosen models: quartiles, and whiskers of 1.5 times the "
+            "interquartile range. Dashed: the bound of the thesis for the third quartile.",
         ),
         check_table(checks),
         pages.Heading("Verdicts"),
         verdicts.make(report["rows"], "series"),
     ]
-    return pages.render("ARIMA with a margin against VPA: Schubert 2023, run again", blocks)
+    return pages.render("ARIMA with a margin, and VPA: Schubert 2023, repeated", blocks)
 
 
 def curve_chart(lines: Sequence[Row], axis: str, title: str) -> alt.TopLevelMixin:
-    """Return over-reservation by shortages, one panel per set."""
-    unit, name = UNITS[lines[0]["resource"]]
-    shown = [point for line in lines for point in _points(line, axis, unit)]
+    """Return over-reservation over shortages, one panel per set."""
+    size, name = UNITS[lines[0]["resource"]]
+    shown = [point for line in lines for point in _points(line, axis, size)]
     colour = alt.Color(
         "method:N",
         title=None,
@@ -84,7 +84,7 @@ def curve_chart(lines: Sequence[Row], axis: str, title: str) -> alt.TopLevelMixi
     for family in dict.fromkeys(line["set"] for line in lines):
         mine = [line for line in shown if line["set"] == family]
         points = [line for line in mine if line["of_thesis"]]
-        # Settings far beyond those of the thesis would leave no room for the rest.
+        # Settings far beyond those of the thesis would compress the rest.
         shape = _limits(points)
         base = alt.Chart(alt.InlineData([line for line in mine if _within(line, shape)])).encode(
             x=alt.X("x:Q", title=title, scale=alt.Scale(type="log", nice=False, padding=6)),
@@ -107,16 +107,16 @@ def curve_chart(lines: Sequence[Row], axis: str, title: str) -> alt.TopLevelMixi
                 width=300, height=250, title=family
             )
         )
-    found: alt.TopLevelMixin = (
+    chart: alt.TopLevelMixin = (
         alt.concat(*panels, columns=3)
         .configure_view(stroke="#d9dee6")
         .configure_axis(gridColor="#eceff3", titleFontWeight="normal")
     )
-    return found
+    return chart
 
 
-def _points(line: Row, axis: str, unit: float) -> list[dict[str, Any]]:
-    """Return a curve point by point; a logarithmic axis has no place for nothing."""
+def _points(line: Row, axis: str, size: float) -> list[dict[str, Any]]:
+    """Return the points of a curve without zeros, which a logarithmic axis cannot show."""
     if line["method"] not in COLOURS:
         return []
     columns = (
@@ -125,7 +125,7 @@ def _points(line: Row, axis: str, unit: float) -> list[dict[str, Any]]:
     return [
         {
             "set": line["set"], "method": line["method"], "setting": setting, "x": x,
-            "over": over / unit, "of_thesis": marked,
+            "over": over / size, "of_thesis": marked,
         }
         for setting, x, over, marked in zip(*columns, strict=True)
         if x > 0.0 and over > 0.0
@@ -133,7 +133,7 @@ def _points(line: Row, axis: str, unit: float) -> list[dict[str, Any]]:
 
 
 def _limits(points: Sequence[Row]) -> tuple[float, float, float, float]:
-    """Return the corners of the settings of the thesis, with some room below."""
+    """Return the range of the settings of the thesis, extended downwards."""
     xs, ys = [line["x"] for line in points], [line["over"] for line in points]
     if not xs:
         return 0.0, float("inf"), 0.0, float("inf")
@@ -162,10 +162,10 @@ def fit_chart(checks: Sequence[Row]) -> alt.TopLevelMixin:
         .mark_rule(strokeDash=[5, 4], color=figures.PALETTE[1])
         .encode(x="x:Q")
     )
-    found: alt.TopLevelMixin = alt.layer(whiskers, boxes, middles, bound).properties(
+    chart: alt.TopLevelMixin = alt.layer(whiskers, boxes, middles, bound).properties(
         width=520, height=220
     )
-    return found
+    return chart
 
 
 def check_table(checks: Sequence[Row]) -> pages.PageTable:

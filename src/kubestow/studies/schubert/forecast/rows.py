@@ -1,7 +1,7 @@
 """Statements of the forecast study with their verdicts (Schubert 2023, E7 to E9, section 7).
 
-Everything about methods of the thesis rests on all series; what is said about ``short-margin`` on
-the half that was not used to choose its weights.
+Statements about methods of the thesis use all series; those about ``short-margin`` use the half
+that was not used to choose its weights.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Row = dict[str, Any]
 ALL: Final = "all"
 NO_CLAIM: Final = "no claim"
 TOO_FEW: Final = "too few series"
-# Resampling fewer series says little about others.
+# Resampling fewer series says little about other series.
 LEAST_SERIES: Final = 20
 # VPA's factor of 1.15 is n = 4 for memory (5.15) and n = 1 for CPU (5.17).
 VPA_DEFAULT: Final = {"memory": 4.0, "cpu": 1.0}
@@ -31,7 +31,7 @@ MOST_R_SQUARED: Final = 0.5
 CLAIMED_REJECTED: Final = 1499 / 1664
 REJECTED_WITHIN: Final = 0.1
 LOSS_PRICES: Final = (1.0, 5.0, 20.0)
-RIVALS: Final = (methods.PRINTED, methods.EXACT, methods.VPA, methods.BARE_VPA)
+THESIS_METHODS: Final = (methods.PRINTED, methods.EXACT, methods.VPA, methods.BARE_VPA)
 
 RULES: Final = {
     "saving": "over-reservation at as many or fewer shortages as vpa with its factor of 1.15, any "
@@ -62,11 +62,11 @@ class SeriesGroup:
 
     Attributes:
         name: The set.
-        resource: What was measured.
+        resource: The resource.
         by_method: The curves.
-        reported: Series that are not used for choosing anything.
+        reported: Which series were not used for choosing anything.
         draws: How often each series is drawn, by draw.
-        reported_draws: The same for the reported series alone.
+        reported_draws: The same for the reported series only.
     """
 
     name: str
@@ -78,11 +78,11 @@ class SeriesGroup:
 
     @property
     def label(self) -> str:
-        """What the group is called in statements."""
+        """Name of the group in statements."""
         return f"{self.resource}, {self.name}"
 
     def half(self, part: int) -> curves.Curves:
-        """Return the curves of one half: 0 to tune, 1 to report."""
+        """Return the curves of one half: 0 for tuning, 1 for reporting."""
         kept = self.reported == bool(part)
         return {name: curve.where(kept) for name, curve in self.by_method.items()}
 
@@ -95,23 +95,23 @@ def make_rows(groups: Sequence[SeriesGroup], checks: Sequence[Mapping[str, Any]]
     rows += [worst_row(group) for group in groups if methods.BARE_VPA in group.by_method]
     rows += [winner_row(group) for group in groups if group.resource == "cpu"]
     rows += [sigma_row(group) for group in groups]
-    for found in checks:
-        rows += check_rows(found)
+    for check in checks:
+        rows += check_rows(check)
     for group in groups:
-        rivals = [name for name in RIVALS if name in group.by_method]
+        others = [name for name in THESIS_METHODS if name in group.by_method]
         for ours in (methods.OURS, methods.EVEN, methods.CAPPED):
-            rows += [dominance_row(group, name, ours) for name in rivals]
+            rows += [dominance_row(group, name, ours) for name in others]
             if group.resource == "cpu":
-                rows += [dominance_row(group, name, ours, "lack") for name in rivals]
-        rows += [transfer_row(group, name) for name in rivals]
+                rows += [dominance_row(group, name, ours, "lack") for name in others]
+        rows += [transfer_row(group, name) for name in others]
     for group in groups:
         rows += [loss_row(group, price) for price in LOSS_PRICES]
     return rows
 
 
-def _row(kind: str, statement: str, thesis: str, found: str, n: int, verdict: str) -> Row:
+def _row(kind: str, statement: str, thesis: str, result: str, n: int, verdict: str) -> Row:
     return {
-        "statement": statement, "thesis": thesis, "found": found, "n": n, "verdict": verdict,
+        "statement": statement, "thesis": thesis, "found": result, "n": n, "verdict": verdict,
         "rule": kind,
     }  # fmt: skip
 
@@ -126,7 +126,7 @@ def _of(curve: curves.ShortageCurve, setting: float) -> tuple[float, float]:
 
 
 def saving_row(group: SeriesGroup, name: str) -> Row:
-    """Return how much less is reserved than by VPA's default at as many or fewer shortages."""
+    """Return the saving over the VPA default at as many or fewer shortages."""
     setting = VPA_DEFAULT[group.resource]
     vpa, mine = group.by_method[methods.VPA], group.by_method[name]
     kinds: tuple[curves.Unused, ...] = ("over", "net")
@@ -150,16 +150,16 @@ def saving_row(group: SeriesGroup, name: str) -> Row:
 
 
 def _saving(ratios: Floats) -> curves.Ratio:
-    found = curves.summarise(ratios[:, 0])
-    return curves.Ratio(1.0 - found.value, 1.0 - found.high, 1.0 - found.low)
+    ratio = curves.summarise(ratios[:, 0])
+    return curves.Ratio(1.0 - ratio.value, 1.0 - ratio.high, 1.0 - ratio.low)
 
 
-def _interval(found: curves.Ratio) -> str:
-    return f"{_percent(found.value)} ({_percent(found.low)} to {_percent(found.high)})"
+def _interval(ratio: curves.Ratio) -> str:
+    return f"{_percent(ratio.value)} ({_percent(ratio.low)} to {_percent(ratio.high)})"
 
 
-def _three(found: curves.Ratio) -> list[float | None]:
-    return [_finite(value) for value in (found.value, found.low, found.high)]
+def _three(ratio: curves.Ratio) -> list[float | None]:
+    return [_finite(value) for value in (ratio.value, ratio.low, ratio.high)]
 
 
 def _finite(value: float) -> float | None:
@@ -192,8 +192,8 @@ def _below(ratios: Floats) -> str:
 
 
 def winner_row(group: SeriesGroup) -> Row:
-    """Return ARIMA by VPA for CPU, at equal counts and at equal amounts of shortage."""
-    found = {
+    """Return ARIMA relative to VPA for CPU, at equal counts and at equal amounts of shortage."""
+    ratio = {
         axis: curves.summarise(
             np.median(
                 curves.compare(
@@ -205,11 +205,11 @@ def winner_row(group: SeriesGroup) -> Row:
         )
         for axis in ("short", "lack")
     }  # fmt: skip
-    clear = all(one.high < 1.0 for one in found.values()) or all(
-        one.low > 1.0 for one in found.values()
+    clear = all(one.high < 1.0 for one in ratio.values()) or all(
+        one.low > 1.0 for one in ratio.values()
     )
     texts = [
-        f"at equal {what} {found[axis].value:.2f} ({found[axis].low:.2f} to {found[axis].high:.2f})"
+        f"at equal {what} {ratio[axis].value:.2f} ({ratio[axis].low:.2f} to {ratio[axis].high:.2f})"
         for axis, what in (("short", "counts"), ("lack", "amounts"))
     ]
     return _row(
@@ -220,8 +220,8 @@ def winner_row(group: SeriesGroup) -> Row:
 
 
 def sigma_row(group: SeriesGroup) -> Row:
-    """Return the estimate without time by ARIMA: interpretation a of E8."""
-    found = curves.summarise(
+    """Return level-sigma, which ignores time, relative to ARIMA: interpretation a of E8."""
+    median = curves.summarise(
         np.median(
             curves.compare(
                 group.by_method[methods.SIGMA], group.by_method[methods.PRINTED],
@@ -232,25 +232,25 @@ def sigma_row(group: SeriesGroup) -> Row:
     )  # fmt: skip
     return _row(
         "sigma", f"level-sigma would do as well as arima-margin: {group.label}",
-        "supposed, not tested", f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})",
-        len(group.reported), "reproduced" if found.low <= 1.0 else "not reproduced",
+        "supposed, not tested", f"{median.value:.2f} ({median.low:.2f} to {median.high:.2f})",
+        len(group.reported), "reproduced" if median.low <= 1.0 else "not reproduced",
     )  # fmt: skip
 
 
-def check_rows(found: Mapping[str, Any]) -> list[Row]:
+def check_rows(check: Mapping[str, Any]) -> list[Row]:
     """Return dependence, fit and normality of one set."""
-    label, n = f"{found['resource']}, {found['set']}", found["series"]
+    label, n = f"{check['resource']}, {check['set']}", check["series"]
 
     def verdict(*, good: bool) -> str:
         return "reproduced" if good else "not reproduced"
 
-    quartile, rejected = found["r_squared"]["p75"], found["not_normal"]
+    quartile, rejected = check["r_squared"]["p75"], check["not_normal"]
     near = abs(rejected - CLAIMED_REJECTED) <= REJECTED_WITHIN
     return [
         _row(
             "dependent", f"samples depend on each other: {label}", "shown for one container",
-            f"{_percent(found['lags_outside'])} of lags outside, {_percent(found['dependent'])} of "
-            "series with more than 5 %", n, verdict(good=found["dependent"] > 0.5),
+            f"{_percent(check['lags_outside'])} of lags outside, {_percent(check['dependent'])} of "
+            "series with more than 5 %", n, verdict(good=check["dependent"] > 0.5),
         ),
         _row(
             "r squared", f"third quartile of R squared: {label}", "below 0.5", f"{quartile:.2f}",
@@ -264,40 +264,40 @@ def check_rows(found: Mapping[str, Any]) -> list[Row]:
 
 
 def dominance_row(
-    group: SeriesGroup, rival: str, ours: str = methods.OURS, axis: curves.Axis = "short"
+    group: SeriesGroup, other: str, ours: str = methods.OURS, axis: curves.Axis = "short"
 ) -> Row:
-    """Return ours against a method of the thesis, at each of its settings."""
+    """Return ours compared with a method of the thesis, at each of its settings."""
     reported = group.half(1)
     draws = group.reported_draws
     settings = methods.thesis_settings(group.resource)
-    found = [
+    intervals = [
         curves.summarise(ratios)
-        for ratios in curves.compare(reported[ours], reported[rival], settings, draws, axis).T
+        for ratios in curves.compare(reported[ours], reported[other], settings, draws, axis).T
     ]
-    values = np.array([one.value for one in found])
-    sure = sum(one.high < 1.0 for one in found)
+    values = np.array([one.value for one in intervals])
+    sure = sum(one.high < 1.0 for one in intervals)
     met = "few shortages" if axis == "short" else "small a missing amount"
     n = int(group.reported.sum())
     return _row(
-        "dominates", f"{ours} against {rival} for as {met}: {group.label}", "-",
+        "dominates", f"{ours} against {other} for as {met}: {group.label}", "-",
         f"needs {_span(values)} times as much, less at {_below(values)}, surely at {sure}", n,
-        _verdict("beaten", n, good=sure == len(found)),
-    ) | {"ratios": [_three(one) for one in found]}  # fmt: skip
+        _verdict("beaten", n, good=sure == len(intervals)),
+    ) | {"ratios": [_three(one) for one in intervals]}  # fmt: skip
 
 
-def transfer_row(group: SeriesGroup, rival: str, ours: str = methods.CAPPED) -> Row:
-    """Return how ours does with settings that meet a rival's shortages on the other half."""
+def transfer_row(group: SeriesGroup, other: str, ours: str = methods.CAPPED) -> Row:
+    """Return ours with settings that match the shortages of another method on the tuning half."""
     tuned, reported = group.half(0), group.half(1)
     draws = group.reported_draws
     over, short = [], []
     for setting in methods.thesis_settings(group.resource):
-        theirs = reported[rival].settings.index(setting)
-        place = curves.cheapest_within(tuned[ours], float(tuned[rival].short[:, theirs].sum()))
+        theirs = reported[other].settings.index(setting)
+        place = curves.cheapest_within(tuned[ours], float(tuned[other].short[:, theirs].sum()))
         needed = [
-            draws @ reported[name].over[:, at] for name, at in ((ours, place), (rival, theirs))
+            draws @ reported[name].over[:, at] for name, at in ((ours, place), (other, theirs))
         ]
         missed = [
-            draws @ reported[name].short[:, at] for name, at in ((ours, place), (rival, theirs))
+            draws @ reported[name].short[:, at] for name, at in ((ours, place), (other, theirs))
         ]
         over.append(curves.summarise(needed[0] / needed[1]))
         short.append(float(missed[0][0] / missed[1][0]) if missed[1][0] else np.inf)
@@ -305,7 +305,7 @@ def transfer_row(group: SeriesGroup, rival: str, ours: str = methods.CAPPED) -> 
     both = int(((values < 1.0) & (misses <= 1.0)).sum())
     n = int(group.reported.sum())
     return _row(
-        "transfer", f"{ours}, set on other series, against {rival}: {group.label}", "-",
+        "transfer", f"{ours}, set on other series, against {other}: {group.label}", "-",
         f"needs {_span(values)} times as much with {_span(misses)} times as many shortages, better "
         f"in both at {both} of {len(values)} settings", n,
         _verdict("beaten", n, good=both == len(values)),
@@ -322,7 +322,7 @@ def _verdict(word: str, series: int, *, good: bool) -> str:
 
 
 def loss_row(group: SeriesGroup, price: float) -> Row:
-    """Return the loss of every method at the setting that was best on the other half."""
+    """Return the loss of every method at the setting that was best on the tuning half."""
     tuned, reported = group.half(0), group.half(1)
     draws = group.reported_draws
     losses, settings, training = {}, {}, {}
@@ -334,7 +334,7 @@ def loss_row(group: SeriesGroup, price: float) -> Row:
         training[name] = float((curve.loss + price * curve.short).mean(axis=0)[place])
     mine = (methods.OURS, methods.EVEN, methods.CAPPED)
     ours = min((name for name in mine if name in losses), key=training.__getitem__)
-    best = min((name for name in RIVALS if name in losses), key=training.__getitem__)
+    best = min((name for name in THESIS_METHODS if name in losses), key=training.__getitem__)
     ratio = curves.summarise(losses[ours] / losses[best])
     text = ", ".join(
         f"{name} {loss[0]:.3f} ({settings[name]:.3g})" for name, loss in losses.items()

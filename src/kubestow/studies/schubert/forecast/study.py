@@ -2,8 +2,8 @@
 
 The thesis compared ARIMA forecasts and a margin with the Vertical Pod Autoscaler's rules on 1664
 memory and 1719 CPU series of a cluster: how many containers would have been short within the next
-five points, and how much would have been reserved for nothing. Its data were not published; more
-than a thousand public series of each kind take their place (``forecast_series``).
+five points, and how much would have been over-reserved. Its data are not published; more than a
+thousand public series of each kind replace them (``windows``).
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ MOST_MS: Final = 10.0  # Schubert 2023, E8: about 10 ms per series on an Apple M
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredMethod:
-    """One set and resource.
+    """Results of one set and resource.
 
     Attributes:
         family: The set.
-        resource: What was measured.
-        curves: How every method came out.
-        reported: Series that are not used for choosing anything.
-        checks: What the models rest on.
-        fit_ms: Time to fit and forecast, per window.
+        resource: The resource.
+        curves: The curves of all methods.
+        reported: Which series were not used for choosing anything.
+        checks: Checks of the model assumptions.
+        fit_ms: CPU time to fit and forecast one window, in milliseconds.
     """
 
     family: str
@@ -55,8 +55,8 @@ class MeasuredMethod:
 
 def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json, timings.json and report.html."""
-    wanted = sorted({family for family, _ in forecast_windows.MOST_WINDOWS})
-    folder = public_data.find(wanted)
+    families = sorted({family for family, _ in forecast_windows.MOST_WINDOWS})
+    folder = public_data.find(families)
     total = len(forecast_windows.MOST_WINDOWS)
     measured = []
     for windows in forecast_windows.read(folder, quick=options.quick):
@@ -72,15 +72,15 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
 
 
 def measure(windows: forecast_windows.Windows) -> MeasuredMethod:
-    """Ask every method for every window of a set."""
+    """Run all methods on all windows of a set."""
     parameters = margins.ArimaMarginParameters()
-    # Compiled code is loaded before the clock starts.
+    # Load compiled code before the timing starts.
     margins.fit(windows.past[:1], parameters)
     begin_s = time.process_time()
     fits = margins.fit(windows.past, parameters)
     fit_ms = 1000.0 * (time.process_time() - begin_s) / len(windows.real)
-    found = {
-        answers.method: forecast_curves.judge(windows, answers)
+    curves = {
+        answers.method: forecast_curves.measure(windows, answers)
         for answers in methods.answer(windows, fits)
     }
     reported = np.array(
@@ -88,13 +88,13 @@ def measure(windows: forecast_windows.Windows) -> MeasuredMethod:
         dtype=np.bool_,
     )
     checks = forecast_checks.check(windows, fits)
-    return MeasuredMethod(windows.family, windows.resource, found, reported, checks, fit_ms)
+    return MeasuredMethod(windows.family, windows.resource, curves, reported, checks, fit_ms)
 
 
-def group_up(
+def make_groups(
     measured: Sequence[MeasuredMethod], seed: int, draws: int
 ) -> list[forecast_rows.SeriesGroup]:
-    """Return every set and, for each resource, all sets together, with their draws of series."""
+    """Return every set and, per resource, all sets together, with their draws of series."""
     rng = np.random.default_rng(seed)
     groups = []
     for resource in ("memory", "cpu"):
@@ -104,20 +104,20 @@ def group_up(
             joined = forecast_curves.join([one.curves for one in mine])
             reported = np.concatenate([one.reported for one in mine])
             parts.append((forecast_rows.ALL, joined, reported))
-        for name, found, kept in parts:
+        for name, curves, kept in parts:
             drawn, drawn_reported = (
                 forecast_curves.resample(count, draws, rng)
                 for count in (len(kept), int(kept.sum()))
             )
             groups.append(
-                forecast_rows.SeriesGroup(name, resource, found, kept, drawn, drawn_reported)
+                forecast_rows.SeriesGroup(name, resource, curves, kept, drawn, drawn_reported)
             )
     return groups
 
 
 def make_report(measured: Sequence[MeasuredMethod], seed: int, draws: int) -> dict[str, Any]:
-    """Return what goes into results.json."""
-    groups = group_up(measured, seed, draws)
+    """Return the content of results.json."""
+    groups = make_groups(measured, seed, draws)
     checks = [one.checks for one in measured]
     rows = [*forecast_rows.make_rows(groups, checks), time_row(measured)]
     return {
@@ -146,14 +146,14 @@ def time_row(measured: Sequence[MeasuredMethod]) -> dict[str, Any]:
 
 
 def make_lines(group: forecast_rows.SeriesGroup) -> list[dict[str, Any]]:
-    """Return the curves of a group: sums over its series, and over those that are reported."""
+    """Return the curves of a group: sums over all series and over the reported ones."""
     thesis = methods.thesis_settings(group.resource)
     lines = []
     for name, curve in group.by_method.items():
         if name == methods.CAPPED:
-            continue  # settings of two knobs are no line
-        marked = thesis if name in forecast_rows.RIVALS else ()
-        # Every other setting is enough to draw a line.
+            continue  # settings of two knobs are not a line
+        marked = thesis if name in forecast_rows.THESIS_METHODS else ()
+        # Every second setting is enough to draw a line.
         kept = [k for k, n in enumerate(curve.settings) if k % 2 == 0 or n in marked]
         line: dict[str, Any] = {
             "set": group.name,

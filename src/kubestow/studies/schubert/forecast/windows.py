@@ -1,9 +1,9 @@
-"""Windows of public usage series in the manner of Schubert 2023: 120 points and the next five.
+"""Windows of public usage series as in Schubert 2023: 120 points and the next five.
 
-Schubert 2023, E8 and E9 used two hours by the minute of a cluster that was not published. Here the
-series of ``sizing_data`` take its place; sets by five minutes keep the number of points, so that
-windows last ten hours. Windows of a series do not overlap and end with its last point. One counts
-if all its points were measured and its past is not constant, as in the thesis.
+Schubert 2023, E8 and E9 used two hours of one-minute data of an unpublished cluster. The series of
+``usage_batches`` replace it; sets with a step of five minutes keep the number of points, so their
+windows last ten hours. Windows of a series do not overlap, and the last one ends with the series. A
+window counts if all its points were measured and its past is not constant, as in the thesis.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_WINDOWS: Final[Mapping[tuple[str, Resource], int]] = MappingProxyType(
         ("crane_dsp", "cpu"): 40,
     }
 )
-"""How many windows are taken of a series at most, by set and resource."""
+"""Maximum number of windows per series, by set and resource."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,13 +46,13 @@ class Windows:
 
     Attributes:
         family: The set.
-        resource: What was measured.
-        step_s: Distance of two points.
+        resource: The resource.
+        step_s: Time between two points in seconds.
         names: Names of the series.
-        series: Which series each window belongs to.
-        places: Number of the window within its series, 0 for the last one in time.
-        past: The points that are known, by window.
-        real: The largest of the points to come, by window.
+        series: Index of the series of each window.
+        places: Number of the window in its series, 0 for the latest.
+        past: Known points, by window.
+        real: Maximum of the next points, by window.
     """
 
     family: str
@@ -65,12 +65,12 @@ class Windows:
     real: Floats
 
     def of_half(self, part: int) -> Windows:
-        """Return the windows of the series of one half: 0 to tune, 1 to report."""
+        """Return the windows of one half of the series: 0 for tuning, 1 for reporting."""
         keep = np.array([usage_batches.half(name) == part for name in self.names], dtype=np.bool_)
         return self.where(keep[self.series])
 
     def where(self, kept: NDArray[np.bool_]) -> Windows:
-        """Return some of the windows; names stay as they are."""
+        """Return some of the windows, with the same names."""
         return Windows(
             self.family, self.resource, self.step_s, self.names,
             self.series[kept], self.places[kept], self.past[kept], self.real[kept],
@@ -78,23 +78,23 @@ class Windows:
 
 
 def read(folder: Path, *, quick: bool) -> Iterator[Windows]:
-    """Read all sets that are there, one set and resource after the other.
+    """Read all available sets, one set and resource at a time.
 
     Args:
-        folder: Public data.
-        quick: Take only a few series of each set.
+        folder: Folder of public data.
+        quick: Whether to use only a few series of each set.
     """
     for (family, resource), most in MOST_WINDOWS.items():
         if (folder / family).is_dir():
-            found = cut(family, resource, usage_batches.READERS[family](folder), most)
-            yield found.where(found.series < 60) if quick else found
+            windows = cut(family, resource, usage_batches.READERS[family](folder), most)
+            yield windows.where(windows.series < 60) if quick else windows
 
 
 def cut(family: str, resource: Resource, batch: Usage, most: int) -> Windows:
     """Cut the series of a set into windows; each container of the batch is one series."""
     values = batch.cpu_cores if resource == "cpu" else batch.memory_bytes
     if family == "crane_dsp":
-        # Their unit is not told; a median of one core makes sums over them mean something.
+        # Their unit is unknown; scaling to a median of one core makes sums meaningful.
         values = values / np.nanmedian(values, axis=1, keepdims=True)
     length = PAST + AHEAD
     series, places, blocks = [], [], []

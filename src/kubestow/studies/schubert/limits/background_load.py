@@ -1,9 +1,9 @@
 """Background load: processes that keep a share of a core busy, or hold memory and touch it.
 
-They stand for the ``stress-ng`` pod of Schubert 2023, 5.4. ``child_processes`` starts
-this module once per core or once for the memory. A load ends when its standard input does, so none
-outlives the study. Loads offer themselves to the kernel as the first to go when memory runs out,
-and a memory load frees its memory before that.
+They replace the ``stress-ng`` pod of Schubert 2023, 5.4. ``child_processes`` starts this module
+once per core or once for the memory. A load ends when its standard input closes, so none outlives
+the study. Loads set the highest OOM score, so the kernel kills them first; a memory load frees its
+memory before that.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from kubestow.policies.compiling import compiled
 from kubestow.studies.schubert.limits import machine_state
 
 PERIOD_S: Final = 0.05
-"""One turn of busy and idle; short against a task, long against the scheduler's slices."""
+"""Period of busy and idle; shorter than a task, longer than a time slice of the scheduler."""
 
 CHUNK_BYTES: Final = 128 * 2**20
 PAGE_BYTES: Final = 4096
 _TOUCH_PAUSE_S: Final = 0.02
-_GOES_FIRST: Final = "1000"  # largest oom_score_adj
+_KILLED_FIRST: Final = "1000"  # largest oom_score_adj
 
 Stop = Callable[[], bool]
 
 
 def spin(duty: float, period_s: float, stopped: Stop) -> None:
-    """Be busy for a share of every period, by the wall clock as stress-ng does it."""
+    """Be busy for a share of every period of wall-clock time, as stress-ng does."""
     turn_s = time.perf_counter()
     while not stopped():
         busy_until_s = turn_s + duty * period_s
@@ -54,13 +54,13 @@ def touch(chunk: Bytes, step: int) -> None:
         chunk[index] += 1
 
 
-def allocate(wanted_bytes: int, floor_bytes: int, available: Callable[[], int]) -> list[Bytes]:
-    """Return chunks of so much memory, fewer if less than a floor would be left to others.
+def allocate(size_bytes: int, floor_bytes: int, available: Callable[[], int]) -> list[Bytes]:
+    """Allocate memory in chunks; stop when less than a floor would be left to others.
 
-    What is available is looked up before every chunk.
+    Available memory is checked before every chunk.
     """
     chunks: list[Bytes] = []
-    left = wanted_bytes
+    left = size_bytes
     while left > 0:
         size = min(left, CHUNK_BYTES)
         if available() - size < floor_bytes:
@@ -75,7 +75,7 @@ def allocate(wanted_bytes: int, floor_bytes: int, available: Callable[[], int]) 
 def keep(
     chunks: list[Bytes], floor_bytes: int, available: Callable[[], int], stopped: Stop
 ) -> bool:
-    """Touch memory chunk by chunk; let go of all if others need it. Tell whether it was kept."""
+    """Touch memory chunk by chunk; free all if others need it. Return whether it was kept."""
     position = 0
     while chunks and not stopped():
         if available() < floor_bytes // 2:
@@ -88,47 +88,47 @@ def keep(
 
 
 def hold(order: Mapping[str, Any], answers: TextIO, stopped: Stop) -> None:
-    """Allocate, tell how much it came to, keep it; tell if it had to be let go."""
+    """Allocate memory, report how much, keep it; report again if it had to be freed."""
     floor = int(order["floor_bytes"])
     chunks = allocate(int(order["bytes"]), floor, machine_state.available_bytes)
-    say(answers, {"held_bytes": sum(map(len, chunks))})
+    send(answers, {"held_bytes": sum(map(len, chunks))})
     if not keep(chunks, floor, machine_state.available_bytes, stopped):
-        say(answers, {"held_bytes": 0})
+        send(answers, {"held_bytes": 0})
 
 
-def say(answers: TextIO, value: Mapping[str, Any]) -> None:
+def send(answers: TextIO, value: Mapping[str, Any]) -> None:
     """Write one line."""
     print(json.dumps(value), file=answers, flush=True)
 
 
 def perform(orders: TextIO, answers: TextIO, stopped: Stop) -> None:
-    """Carry out the one order of this process, until it is stopped."""
+    """Carry out the order of this process until it is stopped."""
     order = json.loads(orders.readline())
     if order["load"] == "memory":
         hold(order, answers, stopped)
     else:
-        say(answers, {"duty": order["duty"]})
+        send(answers, {"duty": order["duty"]})
         spin(float(order["duty"]), PERIOD_S, stopped)
 
 
-def offer_to_go_first(path: Path = Path("/proc/self/oom_score_adj")) -> None:
-    """Ask the kernel to end this process before any other when memory runs out."""
+def prefer_oom_kill(path: Path = Path("/proc/self/oom_score_adj")) -> None:
+    """Make this process the first that the kernel kills when memory runs out."""
     if path.exists():
-        path.write_text(_GOES_FIRST, encoding="ascii")
+        path.write_text(_KILLED_FIRST, encoding="ascii")
 
 
 def main() -> None:
-    """Run as a process of its own; end with its standard input."""
-    offer_to_go_first()
+    """Run as a child process; exit when standard input closes."""
+    prefer_oom_kill()
     order = sys.stdin.readline()
 
-    def leave_with_input() -> None:
+    def exit_with_input() -> None:
         sys.stdin.read()
         os._exit(0)
 
-    threading.Thread(target=leave_with_input, daemon=True).start()
+    threading.Thread(target=exit_with_input, daemon=True).start()
     perform(_one_line(order), sys.stdout, lambda: False)
-    threading.Event().wait()  # a load that has let go stays until it is told to leave
+    threading.Event().wait()  # a load that freed its memory stays until its input closes
 
 
 def _one_line(text: str) -> TextIO:

@@ -2,8 +2,8 @@
 
 A request of R mCPU becomes ``cpu.shares`` R x 1024 / 1000 in version 1, and in version 2
 ``cpu.weight`` 1 + (shares - 2) x 9999 / 262142; a limit becomes a quota per 100 ms (Schubert 2023,
-equations 1.16 to 1.18; ``pkg/kubelet/cm/helpers_linux.go``, 1.27). Only groups made here are
-touched, below the group this process is in, and they are removed afterwards.
+equations 1.16 to 1.18; ``pkg/kubelet/cm/helpers_linux.go``, 1.27). Only groups
+created here are changed, below the group of this process, and they are removed afterwards.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LEAST_QUOTA_US: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """Where groups can be made: a folder, and which version of control groups it is."""
+    """Where groups can be created: a folder, and the version of control groups."""
 
     folder: Path
     version: int
@@ -32,20 +32,20 @@ class Parent:
 
 @dataclass(frozen=True, slots=True)
 class ControlGroup:
-    """A group that was made here."""
+    """A group created by this study."""
 
     folder: Path
     version: int
 
     def request(self, cpu_m: int) -> None:
-        """Give the group the weight of a CPU request."""
+        """Set the weight of the group from a CPU request."""
         if self.version == 1:
             self._write("cpu.shares", str(shares(cpu_m)))
         else:
             self._write("cpu.weight", str(weight(cpu_m)))
 
     def limit(self, cpu_m: int) -> None:
-        """Let the group have no more than so much."""
+        """Set the quota of the group from a CPU limit."""
         quota_us = max(cpu_m * PERIOD_US // 1000, _LEAST_QUOTA_US)
         if self.version == 1:
             self._write("cpu.cfs_period_us", str(PERIOD_US))
@@ -54,7 +54,7 @@ class ControlGroup:
             self._write("cpu.max", f"{quota_us} {PERIOD_US}")
 
     def add(self, pid: int) -> None:
-        """Put a process into the group."""
+        """Move a process into the group."""
         self._write("cgroup.procs", str(pid))
 
     def _write(self, name: str, text: str) -> None:
@@ -82,7 +82,7 @@ def weight(cpu_m: int) -> int:
 def find_parent(
     proc: Path = machine_state.PROC, groups: Path = machine_state.GROUPS
 ) -> Parent | str:
-    """Return where groups can be made, or why they cannot."""
+    """Return where groups can be created, or the reason why they cannot."""
     unified = machine_state.own_group("", proc)
     if unified is not None and (groups / "cgroup.controllers").exists():
         folder = groups / unified
@@ -107,7 +107,7 @@ def _writable(parent: Parent) -> Parent | str:
 
 @contextlib.contextmanager
 def make(parent: Parent, name: str) -> Iterator[ControlGroup]:
-    """Make a group and remove it in the end; its processes must be gone by then."""
+    """Create a group and remove it at the end; its processes must have ended by then."""
     folder = parent.folder / f"kubestow-{os.getpid()}-{name}"
     folder.mkdir()
     try:

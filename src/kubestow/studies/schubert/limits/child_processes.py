@@ -1,7 +1,7 @@
-"""Child processes of the limit study: started, spoken to by lines of JSON, ended by their ids.
+"""Child processes of the limit study, controlled by lines of JSON.
 
-Children are sessions of their own, so that Ctrl-C reaches the study first, which then ends them.
-They also end with their standard input, should the study itself be ended without a chance.
+Children run in their own sessions, so that Ctrl-C reaches only the study, which then ends them.
+They also exit when their standard input closes, in case the study is killed.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Child:
         """Its process id."""
         return self.process.pid
 
-    def say(self, value: Mapping[str, Any]) -> None:
+    def send(self, value: Mapping[str, Any]) -> None:
         """Send one line."""
         print(json.dumps(value), file=self.orders, flush=True)
 
-    def hear(self) -> dict[str, Any]:
+    def receive(self) -> dict[str, Any]:
         """Wait for one line."""
         line = self.answers.readline()
         if not line:
@@ -53,11 +53,11 @@ class Child:
 
     def ask(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """Send one line and wait for the answer."""
-        self.say(value)
-        return self.hear()
+        self.send(value)
+        return self.receive()
 
     def end(self) -> None:
-        """Close its input, wait, and kill it if it does not go."""
+        """Close its input, wait, and kill it if it does not exit."""
         for stream in (self.orders, self.answers):
             with contextlib.suppress(BrokenPipeError):
                 stream.close()
@@ -71,15 +71,15 @@ class Child:
 
 @contextlib.contextmanager
 def start(module: str) -> Iterator[Child]:
-    """Start a module as a process of its own, and end it whatever happens."""
-    process = subprocess.Popen(  # noqa: S603 - our own module, no input of others
+    """Start a module as a child process and end it in any case."""
+    process = subprocess.Popen(  # noqa: S603 - our own module, no external input
         [sys.executable, "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
-    # Both are there, as pipes were asked for; the types cannot say so.
+    # Both exist because of PIPE; the types do not know that.
     child = Child(process, cast("TextIO", process.stdin), cast("TextIO", process.stdout))
     try:
         yield child
@@ -89,9 +89,9 @@ def start(module: str) -> Iterator[Child]:
 
 @contextlib.contextmanager
 def start_server() -> Iterator[Child]:
-    """Start the process under test; it has compiled its loops when this returns."""
+    """Start the process under test and wait until it has compiled its loops."""
     with start(TASKS) as child:
-        child.hear()
+        child.receive()
         yield child
 
 
@@ -99,17 +99,17 @@ def start_server() -> Iterator[Child]:
 def start_loads(
     orders: Sequence[Mapping[str, Any]],
 ) -> Iterator[list[tuple[Child, dict[str, Any]]]]:
-    """Start one load per order; returns when all have told what they do."""
+    """Start one load per order and wait until all have reported."""
     with contextlib.ExitStack() as stack:
         children = [stack.enter_context(start(LOADS)) for _ in orders]
         for child, order in zip(children, orders, strict=True):
-            child.say(order)
-        yield [(child, child.hear()) for child in children]
+            child.send(order)
+        yield [(child, child.receive()) for child in children]
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Processor time of children and of the machine since a moment."""
+    """CPU time of children and of the machine since the meter was started."""
 
     pids: tuple[int, ...]
     time_s: float
@@ -117,17 +117,17 @@ class Meter:
     ticks: machine_state.Ticks
 
     def read(self, cores: int) -> tuple[float, float]:
-        """Return the share of all cores that the children had, and that was busy in all."""
-        wall_s = max(time.perf_counter() - self.time_s, 1e-9)
+        """Return the share of all cores used by the children, and the total busy share."""
+        elapsed_s = max(time.perf_counter() - self.time_s, 1e-9)
         spent_s = _seconds(self.pids) - self.seconds
         busy = machine_state.busy_share(self.ticks, machine_state.read_ticks())
-        return spent_s / (wall_s * cores), busy
+        return spent_s / (elapsed_s * cores), busy
 
 
 def start_meter(pids: Sequence[int]) -> Meter:
-    """Begin to count."""
-    found = tuple(pids)
-    return Meter(found, time.perf_counter(), _seconds(found), machine_state.read_ticks())
+    """Start a meter."""
+    ids = tuple(pids)
+    return Meter(ids, time.perf_counter(), _seconds(ids), machine_state.read_ticks())
 
 
 def _seconds(pids: Sequence[int]) -> float:

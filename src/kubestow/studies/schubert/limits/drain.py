@@ -1,10 +1,10 @@
 """Before and after a packing profile, with a rolling drain of all nodes (Schubert 2023, 6.1, E12).
 
-The thesis changed the scheduler of a real cluster, restarted every node and compared node use and
-requests. Here the cluster is a scenario (``data/sap_like_cluster.yaml``); its small pods are drawn
-per seed, and every profile gets the same pods in the same order. A run keeps one profile from its
-start: "before" is the hour ahead of the drain, "after" the time since the last node came back.
-A finished run is kept on disk. ``drain_rows`` turns runs into verdicts, ``limit_pages`` into
+The thesis changed the scheduler of a real cluster, restarted every node and compared usage and
+requests of nodes. Here the cluster is a scenario (``data/sap_like_cluster.yaml``); its small pods
+are drawn per seed, and every profile gets the same pods in the same order. A run uses one profile
+from its start: "before" is the hour before the drain, "after" the time since the last node came
+back. Finished runs are stored on disk. ``drain_rows`` turns runs into verdicts, ``page`` into
 figures.
 """
 
@@ -31,7 +31,7 @@ from kubestow.simulation import scenarios as workload_spec
 from kubestow.workflows import comparing, scenario_files
 
 FORMAT: Final = 1
-"""Raise it when what a run keeps changes, so that kept runs are not reused."""
+"""Raise it when the record of a run changes, so that stored runs are not reused."""
 
 SPREADING: Final = "kube-scheduler"
 RECOMMENDED: Final = "schubert-85"
@@ -52,13 +52,13 @@ _DIGITS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class DrainSetting:
-    """How much runs beside DaemonSets and big pods, and how nodes are drained.
+    """Load besides DaemonSets and big pods, and how nodes are drained.
 
     Attributes:
-        name: What rows and figures call it.
-        services: Deployments of small pods, three pods each on average.
+        name: Its name in rows and figures.
+        services: Number of Deployments of small pods, three pods each on average.
         parallel: Nodes out of service at a time.
-        hold: How long an empty node is worked on.
+        hold: How long a drained node stays out of service.
     """
 
     name: str
@@ -71,10 +71,10 @@ LIGHT: Final = DrainSetting("light", 75)
 """A lightly loaded cluster, as the thesis calls its own (6.1)."""
 
 USUAL: Final = DrainSetting("usual", 150)
-"""Half of the cluster's memory requested, as in the clusters of the thesis (3.2)."""
+"""Half of the memory of the cluster requested, as in the clusters of the thesis (3.2)."""
 
 MAINTENANCE: Final = DrainSetting("maintenance", 150, parallel=4, hold="15m")
-"""The same pods; a tenth of the nodes is worked on at a time."""
+"""The same pods; a tenth of the nodes is out of service at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +88,20 @@ class DrainTask:
 
     @property
     def label(self) -> str:
-        """What progress reports and file names call it."""
+        """Its name in progress reports and file names."""
         return f"{self.profile}-{self.setting.name}-s{self.seed}"
 
 
 class NodeRow(msgspec.Struct, frozen=True):
-    """A node before or after: means over the looks of that time.
+    """A node before or after: means over the samples of that time.
 
     Attributes:
         requested_cpu: Cores requested by its pods.
         requested_memory: GiB requested.
         used_cpu: Cores in use.
         used_memory: GiB in use.
-        others: Pods that do not belong to a DaemonSet, at the last look.
-        big: Big pods, at the last look.
+        others: Pods that do not belong to a DaemonSet, at the last sample.
+        big: Big pods, at the last sample.
     """
 
     requested_cpu: float
@@ -113,22 +113,22 @@ class NodeRow(msgspec.Struct, frozen=True):
 
 
 class DrainRun(msgspec.Struct, frozen=True):
-    """What is kept of a run.
+    """The stored record of a run.
 
     Attributes:
         key: Digest of everything the numbers depend on.
-        profile: Name of the scheduler's profile.
+        profile: Name of the scheduler profile.
         setting: Name of the setting.
         seed: The seed.
-        before: Nodes ahead of the drain.
+        before: Nodes before the drain.
         after: Nodes since the last one came back.
-        pending_s: Pod-seconds that big pods waited for a node.
-        longest_s: The longest that one big pod waited.
-        unschedulable: How many times a big pod was found to fit nowhere.
-        pending_all_s: Pod-seconds that any pod waited.
-        pending_at_end: Pods that wait when the run ends.
-        drained: Nodes that were drained and given back.
-        drain_hours: From the first node's cordon to the last one's return.
+        pending_s: Pod-seconds that big pods were pending.
+        longest_s: Longest pending time of one big pod.
+        unschedulable: How often no node was feasible for a big pod.
+        pending_all_s: Pod-seconds that all pods were pending.
+        pending_at_end: Pods pending at the end of the run.
+        drained: Nodes that were drained and uncordoned.
+        drain_hours: Hours from the first cordon to the last uncordon.
     """
 
     key: str
@@ -147,7 +147,7 @@ class DrainRun(msgspec.Struct, frozen=True):
 
 
 def read_scenario() -> dict[str, Any]:
-    """Return the bundled scenario, its small pods still to be drawn."""
+    """Return the bundled scenario, without small pods."""
     text = (
         resources.files("kubestow.studies.schubert.limits")
         .joinpath("data/sap_like_cluster.yaml")
@@ -173,7 +173,7 @@ def make_tasks(
 def run_tasks(
     tasks: Sequence[DrainTask], folder: Path | None, progress: Progress
 ) -> list[DrainRun]:
-    """Return all runs in the order of the tasks; those kept on disk are not computed again."""
+    """Return all runs in the order of the tasks; those on disk are reused."""
     parts = [make_part(task) for task in tasks]
     return comparing.run_parts(parts, folder, DrainRun, compute, progress)
 
@@ -208,8 +208,8 @@ def fill_scenario(task: DrainTask) -> dict[str, Any]:
     rng = np.random.default_rng([task.seed, task.setting.services])
     drawn = [draw_service(rng, number) for number in range(task.setting.services)]
     kept = [one for one in spec["workloads"] if one["name"] != _SERVICES]
-    # Pods that are there from the start are placed in this order: big ones run before small ones
-    # come, else spreading leaves some of them without a node even before the drain.
+    # Initial pods are placed in this order, big ones first; otherwise spreading leaves some big
+    # pods without a node even before the drain.
     spec["workloads"] = kept + [drawn[index] for index in rng.permutation(len(drawn))]
     return value
 
@@ -218,7 +218,8 @@ def draw_service(rng: np.random.Generator, number: int) -> dict[str, Any]:
     """Return a Deployment of small pods.
 
     One to five replicas; CPU requests log-normal around 100 mCPU, memory around 1.2 GiB, both
-    clipped; use is well below requests, CPU more so than memory, as in the clusters of the thesis.
+    clipped; usage is well below requests, CPU more so than memory, as in the clusters of the
+    thesis.
     """
     cpu_m = int(np.clip(100.0 * math.exp(0.6 * rng.standard_normal()), 20, 500))
     memory_mi = int(np.clip(1200.0 * math.exp(0.7 * rng.standard_normal()), 128, 6144))
@@ -240,7 +241,7 @@ def draw_service(rng: np.random.Generator, number: int) -> dict[str, Any]:
 
 
 def summarise(task: DrainTask, key: str, outcome: outcomes.RunOutcome) -> DrainRun:
-    """Return what is kept of a finished run."""
+    """Return the record of a finished run."""
     events = timelines.events(outcome)
     spec = outcome.spec
     start_s = spec.maintenance[0].start
@@ -271,7 +272,7 @@ def summarise(task: DrainTask, key: str, outcome: outcomes.RunOutcome) -> DrainR
 
 
 def waits_of(events: pl.DataFrame, prefix: str, end_s: float) -> list[float]:
-    """Return how long each pod of a name waited for a node, every time it was made anew."""
+    """Return the pending time of each pod with a name prefix, for every time it was created."""
     made: dict[str, float] = {}
     waits = []
     for time_s, event, subject in events.select("time_s", "event", "subject").iter_rows():
@@ -285,7 +286,7 @@ def waits_of(events: pl.DataFrame, prefix: str, end_s: float) -> list[float]:
 
 
 def homes_of(events: pl.DataFrame, until_s: float) -> dict[str, int]:
-    """Return how many big pods every node has at a time."""
+    """Return the number of big pods on every node at a time."""
     homes: dict[str, str | None] = {}
     for time_s, event, subject, node in events.iter_rows():
         if time_s < until_s and subject.startswith(f"default/{BIG}-"):
@@ -293,15 +294,15 @@ def homes_of(events: pl.DataFrame, until_s: float) -> dict[str, int]:
                 homes[subject] = node
             elif event == "gone":
                 homes[subject] = None
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for node in filter(None, homes.values()):
-        found[node] = found.get(node, 0) + 1
-    return found
+        counts[node] = counts.get(node, 0) + 1
+    return counts
 
 
-def node_rows(looks: pl.DataFrame, homes: Mapping[str, int]) -> list[NodeRow]:
-    """Return the nodes with means over the looks, in the order of their names in the cluster."""
-    means = looks.group_by("node", maintain_order=True).agg(
+def node_rows(samples: pl.DataFrame, homes: Mapping[str, int]) -> list[NodeRow]:
+    """Return the nodes with means over the samples, in the order of the cluster."""
+    means = samples.group_by("node", maintain_order=True).agg(
         pl.col("requested_cpu", "used_cpu").mean(),
         (pl.col("requested_memory", "used_memory") / GIB).mean(),
         pl.col("others").last(),

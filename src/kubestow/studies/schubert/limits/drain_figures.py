@@ -1,6 +1,6 @@
-"""Tables behind the figures of the demonstration (Figs 6.2 to 6.4): histograms, scatter, waiting.
+"""Data of the figures on the drain (Figs 6.2 to 6.4): histograms, scatter plot, pending time.
 
-They are part of results.json; ``limit_pages`` draws them.
+They are part of results.json; ``page`` draws them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ SHOWN: Final = (
     (RECOMMENDED, "after"),
     (FIXED, "after"),
 )
-"""Before, the drain alone as a control, and both packing profiles."""
+"""Before; the drain alone, as a control; and both packing profiles."""
 
 
-def make_runs(found: Sequence[DrainRun]) -> list[Row]:
-    """Return every run in a few numbers."""
+def make_runs(records: Sequence[DrainRun]) -> list[Row]:
+    """Return the main numbers of every run."""
     return [
         {
             "setting": run.setting,
@@ -50,15 +50,15 @@ def make_runs(found: Sequence[DrainRun]) -> list[Row]:
             "nodes_drained": run.drained,
             "drain_hours": run.drain_hours,
         }
-        for run in found
+        for run in records
     ]
 
 
-def make_histograms(found: Sequence[DrainRun]) -> list[Row]:
+def make_histograms(records: Sequence[DrainRun]) -> list[Row]:
     """Return mean numbers of nodes per bin, for every quantity, setting and state shown."""
     rows = []
-    for setting in dict.fromkeys(run.setting for run in found):
-        runs = drain_rows.by_profile(found, setting)
+    for setting in dict.fromkeys(run.setting for run in records):
+        runs = drain_rows.by_profile(records, setting)
         for profile, state in SHOWN:
             if profile in runs:
                 sides = [getattr(run, state) for run in runs[profile]]
@@ -70,7 +70,7 @@ def make_histograms(found: Sequence[DrainRun]) -> list[Row]:
 def bins(sides: Sequence[Sequence[NodeRow]], name: str) -> Row:
     """Return the histogram of one quantity over the nodes of several runs.
 
-    What lies on an edge belongs to the bin below, so that a full node is in the last one.
+    A value on an edge belongs to the bin below, so that a full node is in the last bin.
     """
     _, width, end = QUANTITIES[name]
     counts = np.zeros(round(end / width))
@@ -85,8 +85,8 @@ def bins(sides: Sequence[Sequence[NodeRow]], name: str) -> Row:
     }
 
 
-def make_nodes(found: Sequence[DrainRun], seed: int) -> list[Row]:
-    """Return the single nodes of one seed, for the scatter of use over requests."""
+def make_nodes(records: Sequence[DrainRun], seed: int) -> list[Row]:
+    """Return the nodes of one seed, for the scatter plot of usage over requests."""
     return [
         {
             "setting": run.setting,
@@ -95,7 +95,7 @@ def make_nodes(found: Sequence[DrainRun], seed: int) -> list[Row]:
             **{name: getattr(node, name) for name in QUANTITIES},
             "big": node.big,
         }
-        for run in found
+        for run in records
         for profile, state in SHOWN
         if run.profile == profile and run.seed == seed
         for node in getattr(run, state)

@@ -1,8 +1,8 @@
-"""What Schubert 2023 says about its demonstration (6.1, E12), checked on simulated runs.
+"""Statements of Schubert 2023 about its demonstration (6.1, E12), checked on simulated runs.
 
-Every statement becomes a row per setting and profile. Seeds are replicates: profiles share their
-pods seed by seed, so differences are paired (``statistics.compare``). The thesis gives no numbers
-for its histograms; limits of 40.8 GiB and 6.8 cores and the 13 pods of 4 cores are its own.
+Every statement is a row per setting and profile. Seeds are the replicates: profiles have the same
+pods per seed, so differences are paired. The thesis gives no numbers for its histograms; the limits
+of 40.8 GiB and 6.8 cores and the 13 pods of 4 cores are from the thesis.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MEMORY_GIB: Final = 48.0
 CORES: Final = 8.0
 LIMIT: Final = 0.85
 ENFORCED: Final = 0.86
-"""kube-scheduler takes whole percents, rounded down: 85.99 % is still 85 to the shape."""
+"""kube-scheduler rounds down to whole percents: 85.99 % counts as 85 in its score function."""
 
 BIG_PODS: Final = 13
 
@@ -47,11 +47,11 @@ RULES: Final = {
 }
 
 
-def make_rows(found: Sequence[DrainRun]) -> list[Row]:
+def make_rows(records: Sequence[DrainRun]) -> list[Row]:
     """Return all statements with verdicts, setting by setting."""
     rows = []
-    for setting in dict.fromkeys(run.setting for run in found):
-        runs = by_profile(found, setting)
+    for setting in dict.fromkeys(run.setting for run in records):
+        runs = by_profile(records, setting)
         if setting == MAINTENANCE.name:
             packing = [profile for profile in runs if profile != SPREADING]
             rows += [pending_row(runs, profile, setting) for profile in packing]
@@ -61,10 +61,10 @@ def make_rows(found: Sequence[DrainRun]) -> list[Row]:
     return rows
 
 
-def by_profile(found: Sequence[DrainRun], setting: str) -> dict[str, list[DrainRun]]:
+def by_profile(records: Sequence[DrainRun], setting: str) -> dict[str, list[DrainRun]]:
     """Return the runs of a setting by profile, in the order of seeds."""
     runs: dict[str, list[DrainRun]] = {}
-    for run in found:
+    for run in records:
         if run.setting == setting:
             runs.setdefault(run.profile, []).append(run)
     return {name: sorted(some, key=lambda run: run.seed) for name, some in runs.items()}
@@ -92,12 +92,15 @@ def _head(setting: str, profile: str, statement: str, thesis: Any, rule: str) ->
 
 
 def _summary(values: Sequence[float]) -> Row:
-    found = comparing.summarise_pairs(np.array(values, dtype=np.float64))
-    half = found.half_width or 0.0
+    summary = comparing.summarise_pairs(np.array(values, dtype=np.float64))
+    half = summary.half_width or 0.0
     return {
-        "mean": comparing.rounded(found.mean),
-        "interval": [comparing.rounded(found.mean - half), comparing.rounded(found.mean + half)],
-        "n": found.n,
+        "mean": comparing.rounded(summary.mean),
+        "interval": [
+            comparing.rounded(summary.mean - half),
+            comparing.rounded(summary.mean + half),
+        ],
+        "n": summary.n,
     }
 
 
@@ -157,7 +160,7 @@ def floor_row(runs: Runs, profile: str, setting: str) -> Row:
 
 
 def memory_row(runs: Runs, profile: str, setting: str, what: str) -> Row:
-    """Return "the memory limit of 40.8 GiB is respected", by requests or by use."""
+    """Return "the memory limit of 40.8 GiB is respected", by requests or by usage."""
     name = f"{what}_memory"
     values = [[getattr(node, name) / MEMORY_GIB for node in run.after] for run in runs[profile]]
     over = [float(sum(value > LIMIT for value in some)) for some in values]
@@ -182,7 +185,7 @@ def cpu_row(runs: Runs, profile: str, setting: str) -> Row:
     limit = LIMIT * CORES
     over = [[node for node in run.after if node.requested_cpu > limit] for run in runs[profile]]
     unexplained = [float(count(some, lambda node: node.big == 0)) for some in over]
-    seen = [
+    enforced = [
         float(count(some, lambda node: node.big == 0 and node.requested_cpu >= ENFORCED * CORES))
         for some in over
     ]
@@ -198,10 +201,10 @@ def cpu_row(runs: Runs, profile: str, setting: str) -> Row:
         ),
         **_summary(counts),
         "without_big_pod": _summary(unexplained),
-        "within_whole_percent": max(seen) == 0.0,
+        "within_whole_percent": max(enforced) == 0.0,
         "share_of_nodes": comparing.rounded(float(np.mean(counts)) / len(runs[profile][0].after)),
         "found": f"{np.mean(counts):.1f} nodes above 6.8 cores, {np.mean(unexplained):.1f} of them "
-        f"without a 4-core pod, {np.mean(seen):.1f} of these at 86 % or more",
+        f"without a 4-core pod, {np.mean(enforced):.1f} of these at 86 % or more",
         **_verdict(holds=holds),
     }
 

@@ -1,8 +1,8 @@
-"""What this machine has and does right now, from /proc and the own memory group.
+"""Size and current usage of this machine, from /proc and the memory control group.
 
-Used by the loads of the limit study (``machine_loads``, ``limit_measurements``). A container may
-have less memory than the machine; its limit is read beside ``MemAvailable`` (version 1 and 2 of
-control groups), and the smaller of both counts.
+Used by the limit study (``background_load``, ``measurements``). A container may have less memory
+than the machine: the limit of its control group (version 1 or 2) is read as well as
+``MemAvailable``, and the smaller one counts.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ GROUPS: Final = Path("/sys/fs/cgroup")
 
 _IDLE_FIELDS: Final = (3, 4)  # idle and iowait of a cpu line in /proc/stat
 _STEAL_FIELD: Final = 7
-_GUEST_FIELDS: Final = 8  # guest times are counted in user and nice already
-# Names of usage and limit of the memory group by version of control groups.
+_GUEST_FIELDS: Final = 8  # guest times are already included in user and nice
+# Usage and limit files of the memory group, by version of control groups.
 _MEMORY_FILES: Final = (
     ("memory", "memory.usage_in_bytes", "memory.limit_in_bytes"),
     ("", "memory.current", "memory.max"),
@@ -27,7 +27,7 @@ _MEMORY_FILES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """Processor time of the whole machine since it started, in clock ticks."""
+    """CPU time of the whole machine since boot, in clock ticks."""
 
     busy: int
     stolen: int
@@ -35,7 +35,7 @@ class Ticks:
 
 
 def read_ticks(proc: Path = PROC) -> Ticks:
-    """Return the processor time from the first line of /proc/stat."""
+    """Return the CPU time from the first line of /proc/stat."""
     line = (proc / "stat").read_text(encoding="ascii").splitlines()[0]
     fields = [int(field) for field in line.split()[1:]][:_GUEST_FIELDS]
     idle = sum(fields[index] for index in _IDLE_FIELDS)
@@ -43,31 +43,31 @@ def read_ticks(proc: Path = PROC) -> Ticks:
 
 
 def busy_share(before: Ticks, after: Ticks) -> float:
-    """Return the share of all cores that was busy between two readings; stolen time is busy."""
+    """Return the busy share of all cores between two readings; stolen time is busy."""
     total = after.total - before.total
     return (after.busy - before.busy) / total if total > 0 else 0.0
 
 
 def process_seconds(pid: int, proc: Path = PROC) -> float:
-    """Return the processor time of a process, in seconds."""
+    """Return the CPU time of a process, in seconds."""
     text = (proc / str(pid) / "stat").read_text(encoding="utf-8")
-    # The name in parentheses may hold spaces; what follows it begins with field 3.
+    # The name in parentheses may contain spaces; field 3 follows it.
     fields = text.rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def read_memory(proc: Path = PROC) -> dict[str, int]:
     """Return /proc/meminfo in bytes."""
-    found = {}
+    amounts = {}
     for line in (proc / "meminfo").read_text(encoding="ascii").splitlines():
         name, _, value = line.partition(":")
         fields = value.split()
-        found[name] = int(fields[0]) * (1024 if fields[-1] == "kB" else 1)
-    return found
+        amounts[name] = int(fields[0]) * (1024 if fields[-1] == "kB" else 1)
+    return amounts
 
 
 def available_bytes(proc: Path = PROC, groups: Path = GROUPS) -> int:
-    """Return how much memory can be taken without harm to others."""
+    """Return the available memory: of the machine or of the own group, whichever is less."""
     free = read_memory(proc)["MemAvailable"]
     own = group_headroom_bytes(proc, groups)
     return free if own is None else min(free, own)
@@ -75,15 +75,15 @@ def available_bytes(proc: Path = PROC, groups: Path = GROUPS) -> int:
 
 def total_bytes(proc: Path = PROC, groups: Path = GROUPS) -> int:
     """Return the memory of the machine, or the limit of the own group if that is less."""
-    found = _group_memory(proc, groups)
+    group = _group_memory(proc, groups)
     total = read_memory(proc)["MemTotal"]
-    return total if found is None else min(total, found[1])
+    return total if group is None else min(total, group[1])
 
 
 def group_headroom_bytes(proc: Path = PROC, groups: Path = GROUPS) -> int | None:
-    """Return what the own memory group may still take; ``None`` without a limit."""
-    found = _group_memory(proc, groups)
-    return None if found is None else max(found[1] - found[0], 0)
+    """Return the remaining memory of the own group; ``None`` without a limit."""
+    group = _group_memory(proc, groups)
+    return None if group is None else max(group[1] - group[0], 0)
 
 
 def _group_memory(proc: Path, groups: Path) -> tuple[int, int] | None:
@@ -113,12 +113,12 @@ def own_group(controller: str, proc: Path = PROC) -> str | None:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def describe() -> dict[str, Any]:
-    """Return what a reader needs to know of the machine; no name of it."""
+    """Return the size and load of the machine, without its name."""
     return {
         "cores": cores(),
         "memory_gib": round(total_bytes() / 2**30, 2),

@@ -1,14 +1,14 @@
-"""How full may this machine get before a task suffers? Measured, block by block (2.12, E10).
+"""How full may this machine get before a task slows down? Measured in blocks (2.12, E10).
 
-A block is one level of background load, held while the process under test does its task some times.
-Every level is visited in several rounds, each in a random order, so that a drift of the machine is
-not taken for an effect of the load; the thesis saw that its values depend on when they were
-measured. A finished block is kept on disk, and an interrupted study goes on with the next one.
+A block is one level of background load, held while the process under test repeats its task. Every
+level is measured in several rounds, each in random order, so that drift of the machine is not
+mistaken for an effect of the load; the thesis saw that its values depend on the time of
+measurement. Finished blocks are stored on disk, and an interrupted study resumes with the next one.
 
 Variants of the CPU part, as in the thesis: ``requests`` gives loads and task the weights of their
-requests, ``limits`` also quotas. Both need control groups; where none can be made only ``plain`` is
-measured, without groups. Requests of the loads are frozen where they would no longer fit beside the
-task's 900 mCPU, while the loads themselves go on rising.
+requests, ``limits`` also quotas. Both need control groups; where none can be created, only
+``plain`` is measured, without groups. Requests of the loads are capped where they would no longer
+fit next to the 900 mCPU of the task, while the loads themselves keep rising.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ TASK_CPU_M: Final = 900
 """Request of the process under test, measured by the thesis on an idle node."""
 
 SAFE_SHARE: Final = 0.9
-"""Of the memory available at the start, never more than this is taken, the task's included."""
+"""Maximum share of the memory available at the start that loads and task may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasurementPlan:
-    """What is measured.
+    """Plan of the measurements.
 
     Attributes:
         cpu_levels: Background load in percent of all cores; the lowest must be 0.
-        memory_levels: Memory held by the load in percent of the machine's; the lowest must be 0.
+        memory_levels: Memory held by the load in percent of the machine; the lowest must be 0.
         repeats: Measurements per level, over all rounds.
-        rounds: Visits per level.
-        pause_s: Between two measurements. The thesis waits 1 s; rounds in random order do what
-            that was for in a third of the time.
-        discarded: Measurements at the start of a block that do not count.
-        number: Of the CPU task.
-        task_bytes: Of the memory task.
-        seed: Of the order.
+        rounds: Number of rounds, each with one block per level.
+        pause_s: Pause between two measurements. The thesis waits 1 s; rounds in random order serve
+            the same purpose in a third of the time.
+        discarded: Measurements at the start of a block that are discarded.
+        number: Number that the CPU task tests.
+        task_bytes: Memory of the memory task.
+        seed: Seed of the random order.
     """
 
     cpu_levels: tuple[float, ...] = (0, 20, 40, 60, 70, 80, 85, 90, 95, 98, 100)
@@ -74,7 +74,7 @@ class MeasurementPlan:
 
 @dataclass(frozen=True, slots=True)
 class LoadBlock:
-    """One visit of a level."""
+    """One level in one round."""
 
     kind: str
     variant: str
@@ -84,7 +84,7 @@ class LoadBlock:
 
     @property
     def label(self) -> str:
-        """What progress reports and file names call it."""
+        """Its name in progress reports and file names."""
         return f"{self.kind}-{self.variant}-{self.level:g}-{self.visit}"
 
 
@@ -94,11 +94,11 @@ class LimitRecord(msgspec.Struct, frozen=True):
     Attributes:
         key: Digest of everything it depends on.
         values: Seconds of every measurement, in order.
-        load_reached: Share of all cores the loads had, from their own processor time.
-        busy: Share of all cores that was busy in all, from /proc/stat.
-        held_bytes: Memory the loads held.
-        available_bytes: Memory that was available beside them, before the task.
-        started: When, in universal time.
+        load_reached: Share of all cores used by the loads, from their CPU time.
+        busy: Busy share of all cores, from /proc/stat.
+        held_bytes: Memory held by the loads.
+        available_bytes: Memory available next to the loads, before the task.
+        started: Start time in UTC.
     """
 
     key: str
@@ -112,13 +112,13 @@ class LimitRecord(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the plan is carried out on.
+    """The machine under test.
 
     Attributes:
-        cores: Cores.
+        cores: Number of cores.
         total_bytes: Memory.
         available_bytes: Memory available at the start.
-        parent: Where control groups can be made, or why they cannot.
+        parent: Where control groups can be created, or the reason why they cannot.
     """
 
     cores: int
@@ -128,11 +128,11 @@ class Machine:
 
     @property
     def floor_bytes(self) -> int:
-        """Memory that must stay available whatever is measured."""
+        """Memory that must always stay available."""
         return self.available_bytes - int(SAFE_SHARE * self.available_bytes)
 
 
-def look_at_machine() -> Machine:
+def inspect_machine() -> Machine:
     """Return this machine."""
     return Machine(
         machine_state.cores(),
@@ -148,19 +148,19 @@ def cpu_variants(machine: Machine) -> tuple[str, ...]:
 
 
 def is_safe(plan: MeasurementPlan, machine: Machine, level: float) -> bool:
-    """Tell whether so much memory may be held beside the task."""
-    wanted = level / 100.0 * machine.total_bytes + plan.task_bytes
-    return wanted <= SAFE_SHARE * machine.available_bytes
+    """Return whether this level of memory may be held next to the task."""
+    needed = level / 100.0 * machine.total_bytes + plan.task_bytes
+    return needed <= SAFE_SHARE * machine.available_bytes
 
 
 def make_blocks(plan: MeasurementPlan, machine: Machine) -> list[LoadBlock]:
-    """Return all blocks in the order they are measured: levels in random order in every round."""
+    """Return all blocks in the order of measurement: levels in random order in every round."""
     levels = [(CPU, v, level) for v in cpu_variants(machine) for level in plan.cpu_levels]
     levels += [
         (MEMORY, PLAIN, level) for level in plan.memory_levels if is_safe(plan, machine, level)
     ]
     rng = np.random.default_rng(plan.seed)
-    # The first rounds take one measurement more where they cannot all have the same number.
+    # If repeats is not a multiple of rounds, the first rounds have one measurement more.
     counts = [len(range(visit, plan.repeats, plan.rounds)) for visit in range(plan.rounds)]
     return [
         LoadBlock(kind, variant, level, visit, counts[visit])
@@ -173,7 +173,7 @@ def make_blocks(plan: MeasurementPlan, machine: Machine) -> list[LoadBlock]:
 def run_blocks(
     plan: MeasurementPlan, machine: Machine, folder: Path | None, progress: Progress
 ) -> list[tuple[LoadBlock, LimitRecord]]:
-    """Measure all blocks, one after another; those kept on disk are not measured again."""
+    """Measure all blocks one after another; those on disk are reused."""
     blocks = make_blocks(plan, machine)
     keys = [digest(plan, machine, block) for block in blocks]
     parts = [
@@ -189,7 +189,7 @@ def run_blocks(
 
 
 def digest(plan: MeasurementPlan, machine: Machine, block: LoadBlock) -> str:
-    """Return a fingerprint of what a block depends on, the machine's size included."""
+    """Return a fingerprint of everything a block depends on, with the size of the machine."""
     size = (machine.cores, machine.total_bytes)
     terms = (plan.pause_s, plan.discarded, plan.number, plan.task_bytes)
     return hashlib.sha256(repr((FORMAT, size, terms, block)).encode()).hexdigest()
@@ -214,7 +214,7 @@ def measure(plan: MeasurementPlan, machine: Machine, block: LoadBlock, key: str)
         meter = child_processes.start_meter([child.pid for child in children])
         values = list(_repeat(server, order, machine, block.repeats, plan.pause_s))
         reached, busy = meter.read(machine.cores)
-        held = sum(told.get("held_bytes", 0) for _, told in loads)
+        held = sum(state.get("held_bytes", 0) for _, state in loads)
     return LimitRecord(key, values, reached, busy, held, available, started)
 
 
@@ -234,7 +234,7 @@ def _make_groups(
 
 
 def load_request_m(cores: int, level: float) -> int:
-    """Return the loads' request: their load, frozen where it no longer fits beside the task.
+    """Return the request of the loads: their load, capped to fit next to the task.
 
     >>> load_request_m(16, 50), load_request_m(16, 100)
     (8000, 15100)
@@ -243,17 +243,17 @@ def load_request_m(cores: int, level: float) -> int:
 
 
 def make_orders(machine: Machine, block: LoadBlock) -> list[dict[str, Any]]:
-    """Return what the loads are told: one per core, or one that holds all memory."""
+    """Return the orders of the loads: one per core, or one that holds all memory."""
     if block.level == 0.0:
         return []
     if block.kind == CPU:
         return [{"load": CPU, "duty": block.level / 100.0}] * machine.cores
-    wanted = int(block.level / 100.0 * machine.total_bytes)
-    return [{"load": MEMORY, "bytes": wanted, "floor_bytes": machine.floor_bytes}]
+    size_bytes = int(block.level / 100.0 * machine.total_bytes)
+    return [{"load": MEMORY, "bytes": size_bytes, "floor_bytes": machine.floor_bytes}]
 
 
 def make_order(plan: MeasurementPlan, block: LoadBlock) -> dict[str, Any]:
-    """Return what the process under test is told."""
+    """Return the order for the process under test."""
     if block.kind == CPU:
         return {"task": CPU, "number": plan.number}
     return {"task": MEMORY, "bytes": plan.task_bytes, "period": timed_tasks.PERIOD}
@@ -276,7 +276,7 @@ def _repeat(
 def ask_safely(
     server: child_processes.Child, order: dict[str, Any], machine: Machine
 ) -> float | None:
-    """Let the task run if there is memory for it beside the floor; return its seconds."""
+    """Run the task and return its seconds; ``None`` if it would leave too little memory."""
     needed = order.get("bytes", 0)
     if needed and machine_state.available_bytes() - needed < machine.floor_bytes // 2:
         return None

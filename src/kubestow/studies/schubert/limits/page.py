@@ -30,9 +30,9 @@ def make_page(report: dict[str, Any]) -> str:
     measured, simulated = report["measured"], report["simulated"]
     blocks: list[pages.Block] = [
         pages.Paragraph(
-            "How full may a node get before what runs on it suffers, and what happens to a cluster "
-            "when its scheduler begins to pack? The first was measured on this machine, the second "
-            "simulated; the statements are those of Schubert 2023, sections 5.4 and 6.1."
+            "How full may a node get before its workloads slow down, and what happens to a cluster "
+            "when its scheduler starts to pack? The first was measured on this machine, the second "
+            "was simulated; the statements are from Schubert 2023, sections 5.4 and 6.1."
         ),
         _verdicts(report["rows"]),
         pages.Heading("Measured on this machine"),
@@ -43,21 +43,20 @@ def make_page(report: dict[str, Any]) -> str:
         pages.Heading("Simulated: before and after"),
         pages.Paragraph(
             "40 nodes of 48 GiB and 8 schedulable cores, DaemonSets of 3 cores on each, 13 pods of "
-            "4 cores and small pods drawn anew for every seed. All nodes are drained one after "
-            "another. Grey is the default profile before and after the same drain; dashed lines "
-            f"are the limits of 85 %. Means over {len(simulated['seeds'])} seeds."
+            "4 cores, and small pods drawn per seed. All nodes are drained one after another. "
+            "Grey: the default profile before and after the same drain. Dashed lines: limits of "
+            f"85 %. Means over {len(simulated['seeds'])} seeds."
         ),
         *_node_figures(simulated),
         pages.Heading("Simulated: big pods during maintenance"),
         pages.make_figure(
             waiting_chart(simulated["runs"]),
-            "Time that pods of 4 cores wait for a node, all 13 together, while a tenth of the "
-            "nodes is out of service for 15 minutes at a time; one point per seed, the line is "
-            "the mean.",
+            "Total pending time of the 13 pods of 4 cores while a tenth of the nodes at a time is "
+            "out of service for 15 minutes. One point per seed; the line is the mean.",
         ),
         _runs(simulated["runs"]),
     ]
-    return pages.render("How full may a node get? Schubert 2023, run again", blocks)
+    return pages.render("How full may a node get? Schubert 2023, repeated", blocks)
 
 
 def _describe(measured: dict[str, Any]) -> str:
@@ -68,7 +67,8 @@ def _describe(measured: dict[str, Any]) -> str:
         f"{measured['measurements_per_level']} measurements per level in {measured['rounds']} "
         f"round(s) of random order; {measured['groups']}. The CPU task tries all divisors of "
         f"{measured['number']}; the memory task allocates {measured['task_gib']:g} GiB, fills it "
-        "and hashes it with XXH64 (the thesis: XXH3). Other work on the machine is in the numbers."
+        "and hashes it with XXH64 (the thesis: XXH3). The numbers include the effect of other work "
+        "on the machine."
     )
 
 
@@ -81,7 +81,7 @@ def _verdicts(rows: Sequence[Row]) -> pages.PageTable:
         (index, 3): "good" if row["verdict"] == "reproduced" else "bad"
         for index, row in enumerate(rows)
     }
-    columns = ("statement of the thesis", "found here", "n", "verdict", "rule")
+    columns = ("statement of the thesis", "measured here", "n", "verdict", "rule")
     return pages.PageTable(columns, shown, "Statements and verdicts.", marks)
 
 
@@ -92,7 +92,7 @@ def _boxes(levels: Sequence[Row], kind: str) -> pages.Block:
     what = "load on all cores" if kind == CPU else "memory held by the load"
     caption = (
         f"Processing time of the {kind} task over the {what}, percent: boxes are quartiles, "
-        "whiskers reach to 1.5 times their distance, points lie beyond."
+        "whiskers extend to 1.5 times the interquartile range, points are outliers."
     )
     return pages.make_figure(box_chart(chosen, kind), caption)
 
@@ -105,7 +105,7 @@ def box_chart(levels: Sequence[Row], kind: str) -> alt.TopLevelMixin:
         for value in row["values_s"]
     ]
     what = "background load (% of all cores)" if kind == CPU else "memory held (% of all)"
-    wanted = [title for title in TITLES.values() if any(one["variant"] == title for one in data)]
+    titles = [title for title in TITLES.values() if any(one["variant"] == title for one in data)]
     base = (
         alt.Chart(alt.InlineData(data))
         .mark_boxplot(size=16, color=figures.PALETTE[2], median={"color": figures.INK})
@@ -116,7 +116,7 @@ def box_chart(levels: Sequence[Row], kind: str) -> alt.TopLevelMixin:
         .properties(width=360, height=260)
     )
     chart: alt.TopLevelMixin = (
-        base.facet(column=alt.Column("variant:N", title=None, sort=wanted))
+        base.facet(column=alt.Column("variant:N", title=None, sort=titles))
         .configure_view(stroke="#d9dee6")
         .configure_axis(gridColor="#eceff3", titleFontWeight="normal")
     )
@@ -142,8 +142,8 @@ def _levels(measured: dict[str, Any]) -> pages.PageTable:
         "series",
         "level",
         "load reached",
-        "busy in all",
-        "others at least",
+        "total busy",
+        "other work, at least",
         "GiB held",
         "median (ms)",
         "quartiles (ms)",
@@ -161,11 +161,11 @@ def _node_figures(simulated: dict[str, Any]) -> list[pages.Block]:
         blocks += [
             pages.make_figure(
                 histogram_chart(histograms),
-                f"Nodes by requests and use, setting {setting} (Figs 6.2 and 6.3).",
+                f"Nodes by requests and usage, setting {setting} (Figs 6.2 and 6.3).",
             ),
             pages.make_figure(
                 scatter_chart(nodes),
-                f"Use over requests of single nodes, setting {setting}, one seed (Fig. 6.4).",
+                f"Usage over requests of nodes, setting {setting}, one seed (Fig. 6.4).",
             ),
         ]
     return blocks
@@ -218,7 +218,7 @@ def _panel(row: Row, title: str, colour: str) -> alt.LayerChart | alt.FacetChart
 
 
 def scatter_chart(nodes: Sequence[Row]) -> alt.TopLevelMixin:
-    """Return use over requests, one panel for memory and one for CPU."""
+    """Return usage over requests, one panel for memory and one for CPU."""
     panels = []
     for name, end in (("memory", 48.0), ("cpu", 8.0)):
         data = [
@@ -267,7 +267,7 @@ def scatter_chart(nodes: Sequence[Row]) -> alt.TopLevelMixin:
 
 
 def waiting_chart(runs: Sequence[Row]) -> alt.TopLevelMixin:
-    """Return the waiting of big pods by profile, a point per seed and a line for the mean."""
+    """Return the pending time of big pods by profile: a point per seed, a line for the mean."""
     data = [
         {"profile": run["profile"], "minutes": run["big_pods_pending_s"] / 60.0}
         for run in runs

@@ -1,8 +1,8 @@
-"""What Schubert 2023 says about full machines (5.4, E10, E11), beside what this machine says.
+"""Statements of Schubert 2023 about full machines (5.4, E10, E11), checked on this machine.
 
-Takes the blocks of ``limit_measurements``, puts the rounds of a level together, applies the rule of
-``limit_rules`` and gives every statement of the thesis a row with a verdict. The thesis publishes
-no times, only what it saw in its box plots, so that statements are all there is to compare with.
+Takes the blocks of ``measurements``, merges the rounds of a level, applies the rule of ``rules``
+and gives every statement of the thesis a row with a verdict. The thesis publishes no times, only
+observations from its box plots, so only statements can be compared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kubestow.workflows import comparing
 Row = dict[str, Any]
 
 THESIS_USE: Final = (27 / 32, 28 / 32)
-"""Largest tolerable use: 26 to 27 GiB of the load and 1 GiB of the task, of 32 GiB."""
+"""Maximum tolerable memory usage: 26 to 27 GiB of the load and 1 GiB of the task, of 32 GiB."""
 
 IMPROVES_FROM: Final = 98.0
 HIGH_FROM: Final = 90.0
@@ -58,34 +58,34 @@ RULES: Final = {
 def merge_levels(
     blocks: Sequence[tuple[LoadBlock, LimitRecord]], pause_s: float = 0.0, cores: int = 1
 ) -> list[Row]:
-    """Return one entry per series and level, the values of its rounds together.
+    """Return one entry per series and level, with the values of all rounds.
 
     Args:
-        blocks: What was measured.
-        pause_s: Time between two measurements.
+        blocks: The measured blocks.
+        pause_s: Pause between two measurements in seconds.
         cores: Cores of the machine.
     """
-    found: dict[tuple[str, str, float], list[LimitRecord]] = {}
+    by_level: dict[tuple[str, str, float], list[LimitRecord]] = {}
     for block, record in blocks:
-        found.setdefault((block.kind, block.variant, block.level), []).append(record)
+        by_level.setdefault((block.kind, block.variant, block.level), []).append(record)
     return [
         {
-            **_level(*key, found[key]),
-            "others": _mean([others_share(record, pause_s, cores) for record in found[key]]),
+            **_level(*key, by_level[key]),
+            "others": _mean([others_share(record, pause_s, cores) for record in by_level[key]]),
         }
-        for key in sorted(found)
-        if sum(len(record.values) for record in found[key])
+        for key in sorted(by_level)
+        if sum(len(record.values) for record in by_level[key])
     ]
 
 
 def others_share(record: LimitRecord, pause_s: float, cores: int) -> float:
-    """Return the least share of all cores that neither loads nor task can have had.
+    """Return the minimum share of all cores used by neither the loads nor the task.
 
-    The task has one core at most while it is timed, and none in a pause.
+    The task uses at most one core while it is timed, and none in a pause.
     """
     timed_s = sum(record.values)
-    wall_s = timed_s + pause_s * len(record.values)
-    task = timed_s / wall_s / cores if wall_s > 0.0 else 0.0
+    elapsed_s = timed_s + pause_s * len(record.values)
+    task = timed_s / elapsed_s / cores if elapsed_s > 0.0 else 0.0
     return max(record.busy - record.load_reached - task, 0.0)
 
 
@@ -113,7 +113,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def series_of(levels: Sequence[Row], kind: str, variant: str) -> list[rules.Level]:
-    """Return the levels of a series as the rule wants them; memory in bytes really held."""
+    """Return the levels of a series for the rule; for memory, the GiB actually held."""
     chosen = [row for row in levels if (row["kind"], row["variant"]) == (kind, variant)]
     return [
         rules.Level(
@@ -124,14 +124,14 @@ def series_of(levels: Sequence[Row], kind: str, variant: str) -> list[rules.Leve
 
 
 def make_series(levels: Sequence[Row]) -> list[Row]:
-    """Return what the rule finds in every series."""
-    found = []
+    """Return the result of the rule for every series."""
+    results = []
     for kind, variant in dict.fromkeys((row["kind"], row["variant"]) for row in levels):
         series = series_of(levels, kind, variant)
         if len(series) < 2:
             continue
         limit = rules.find_limit(series)
-        found.append(
+        results.append(
             {
                 "kind": kind,
                 "variant": variant,
@@ -141,7 +141,7 @@ def make_series(levels: Sequence[Row]) -> list[Row]:
                 "changes": [change.as_json() for change in limit.changes],
             }
         )
-    return found
+    return results
 
 
 def make_rows(levels: Sequence[Row], plan: MeasurementPlan, machine: Machine) -> list[Row]:
@@ -159,7 +159,7 @@ def make_rows(levels: Sequence[Row], plan: MeasurementPlan, machine: Machine) ->
 
 
 def demand_quiet(row: Row, levels: Sequence[Row], kind: str) -> Row:
-    """Take a good verdict away if other work on the machine may have made it."""
+    """Withdraw a positive verdict if other work on the machine may have caused it."""
     others = max((level["others"] for level in levels if level["kind"] == kind), default=0.0)
     if others < QUIET or row["rule"] == "not-measured":
         return row
@@ -190,7 +190,7 @@ def _verdict(*, holds: bool) -> str:
 
 
 def memory_row(levels: Sequence[Row], plan: MeasurementPlan, machine: Machine) -> Row:
-    """Return the limit of memory: the largest use, task included, that does not slow the task."""
+    """Return the memory limit: the largest usage, task included, that does not slow the task."""
     statement = "memory: times rise when 84 to 88 % of the memory is in use, so limit it to 85 %"
     series = series_of(levels, MEMORY, PLAIN)
     if len(series) < 2:
@@ -224,7 +224,7 @@ def _limit_text(series: Sequence[rules.Level]) -> tuple[rules.Limit, str]:
     return limit, f"limit between {limit.last_good:g} and {limit.first_bad:g} % of all cores"
 
 
-def _found(series: Sequence[rules.Level]) -> Row:
+def _limit_measures(series: Sequence[rules.Level]) -> Row:
     limit, text = _limit_text(series)
     return {
         "n": sum(len(level.values) for level in series),
@@ -242,7 +242,9 @@ def _cpu_rows(levels: Sequence[Row], variant: str, why: str) -> list[Row]:
     limit, _ = _limit_text(series)
     holds = limit.first_bad is None
     return [
-        _row("E10", first, None, "no-limit", **_found(series), verdict=_verdict(holds=holds)),
+        _row(
+            "E10", first, None, "no-limit", **_limit_measures(series), verdict=_verdict(holds=holds)
+        ),
         _shorter_row(second, series),
     ]
 
@@ -280,7 +282,14 @@ def _limit_rows(levels: Sequence[Row], why: str) -> list[Row]:
     limit, _ = _limit_text(limited)
     holds = any(change.risen for change in limit.changes)
     return [
-        _row("E10", first, None, "some-rise", **_found(limited), verdict=_verdict(holds=holds)),
+        _row(
+            "E10",
+            first,
+            None,
+            "some-rise",
+            **_limit_measures(limited),
+            verdict=_verdict(holds=holds),
+        ),
         _longer_row(second, limited, free),
     ]
 
@@ -308,11 +317,11 @@ def _longer_row(statement: str, limited: Sequence[rules.Level], free: Sequence[r
 
 
 def plain_row(levels: Sequence[Row]) -> Row:
-    """Return the CPU series without control groups, for machines that have none to give."""
+    """Return the CPU series without control groups, for machines where none can be created."""
     statement = "CPU, without control groups: no clear worsening up to 100 % load"
     series = series_of(levels, CPU, PLAIN)
     if len(series) < 2:
         return _row("E10", statement, None, "not-measured")
     limit, _ = _limit_text(series)
     verdict = _verdict(holds=limit.first_bad is None)
-    return _row("E10", statement, None, "no-limit", **_found(series), verdict=verdict)
+    return _row("E10", statement, None, "no-limit", **_limit_measures(series), verdict=verdict)

@@ -1,12 +1,12 @@
-"""From which load on does processing time suffer? A rule that was written down before measuring.
+"""The load from which processing time rises, by a rule fixed before measuring.
 
-Schubert 2023 looks at box plots for "the load just before median and dispersion rise" (5.4). Here:
-a level has *risen* if its median lies more than 10 % above that of the idle machine, or its
+Schubert 2023 reads box plots for "the load just before median and dispersion rise" (5.4). Here, a
+level has *risen* if its median lies more than 10 % above that of the idle machine, or its
 interquartile range has grown by more than 10 % of that median, each only if a one-sided
 Mann-Whitney test agrees (for the range: on distances from the own median) with p < 0.05 after
 Holm's correction for all levels and both questions. The limit lies between two neighbouring levels
 if every level from the upper one on has risen, and the lower one has not. Ranges are compared with
-the median, since a range of a millisecond that doubles hurts nobody.
+the median, since doubling a range of a millisecond does not matter.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class LoadChange:
-    """A level against the idle machine.
+    """A level compared with the idle machine.
 
     Attributes:
         load: The level.
-        median_ratio: Its median by the idle one.
+        median_ratio: Its median / the idle median.
         range_growth: Growth of the interquartile range, in idle medians.
         p_median: Corrected p of "times are longer".
         p_range: Corrected p of "times scatter more".
@@ -85,7 +85,7 @@ class LoadChange:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What the rule found.
+    """Result of the rule.
 
     Attributes:
         changes: Every level above idle.
@@ -98,11 +98,11 @@ class Limit:
     first_bad: float | None
 
     def free_shares(self, whole: float, task: float) -> tuple[float, float] | None:
-        """Return the least and the most that must stay free, as shares of the whole.
+        """Return the minimum and maximum share that must stay free.
 
         Args:
-            whole: What the machine has, in the unit of the levels.
-            task: What the task itself takes of it.
+            whole: Size of the machine, in the unit of the levels.
+            task: Usage of the task itself, in the same unit.
         """
         if self.first_bad is None:
             return None
@@ -137,7 +137,7 @@ def _compare(level: Level, idle: Level, p_median: float, p_range: float) -> Load
 
 
 def _one_sided(values: Floats, reference: Floats) -> float:
-    """Return the p of "values are larger"; 1 where there is nothing to tell apart."""
+    """Return the p of "values are larger"; 1 if all values are equal."""
     if np.ptp(np.concatenate([values, reference])) == 0.0:
         return 1.0
     return float(stats.mannwhitneyu(values, reference, alternative="greater").pvalue)
@@ -149,7 +149,7 @@ def longer(values: Floats, reference: Floats) -> float:
 
 
 def distances(values: Floats) -> Floats:
-    """Return distances from the own median."""
+    """Return distances from the median."""
     return np.abs(values - np.median(values))
 
 

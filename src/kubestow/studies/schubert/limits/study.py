@@ -1,10 +1,10 @@
 """How full may a node get, and what does packing do to a cluster?
 
-Two parts, after Schubert 2023, 5.4 and 6.1. The simulated one (E12) depends on the seed alone and
-is written to simulated.json as well, the same bytes on every machine. The measured one (E10, E11)
-loads *this* machine and times a task on it. Finished runs and blocks are kept in the output folder,
-so that an interrupted study goes on where it stopped. results.json holds both parts and one row per
-statement of the thesis.
+Two parts, after Schubert 2023, 5.4 and 6.1. The simulated part (E12) depends only on the seed and
+is also written to simulated.json, byte-identical on every machine. The measured part (E10, E11)
+loads *this* machine and times a task on it. Finished runs and blocks are stored in the output
+folder, so an interrupted study resumes where it stopped. results.json has both parts and one row
+per statement of the thesis.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SETTINGS: Final = (
 def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json, simulated.json and report.html."""
     plan = make_plan(options)
-    machine = measurements.look_at_machine()
+    machine = measurements.inspect_machine()
     tasks = make_tasks(options)
     blocks = measurements.make_blocks(plan, machine)
     total = len(tasks) + len(blocks)
@@ -63,7 +63,7 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
 
 
 def make_plan(options: StudyOptions) -> measurements.MeasurementPlan:
-    """Return what is measured on this machine; ``--lists`` sets the measurements per level."""
+    """Return the plan for this machine; ``lists`` sets the measurements per level."""
     if options.quick:
         return measurements.MeasurementPlan(
             cpu_levels=(0, 100),
@@ -80,7 +80,7 @@ def make_plan(options: StudyOptions) -> measurements.MeasurementPlan:
 
 
 def make_tasks(options: StudyOptions) -> list[drain.DrainTask]:
-    """Return what is simulated; seeds begin at the study's own."""
+    """Return the runs to simulate; seeds start at the seed of the study."""
     count = QUICK_SEEDS if options.quick else SEEDS
     seeds = range(options.seed, options.seed + count)
     settings = _SETTINGS[1:] if options.quick else _SETTINGS
@@ -88,17 +88,17 @@ def make_tasks(options: StudyOptions) -> list[drain.DrainTask]:
     return drain.make_tasks(settings, profiles, seeds)
 
 
-def make_simulated(found: Sequence[drain.DrainRun], seed: int) -> dict[str, Any]:
-    """Return the simulated part: it depends on the seed alone."""
+def make_simulated(records: Sequence[drain.DrainRun], seed: int) -> dict[str, Any]:
+    """Return the simulated part, which depends only on the seed."""
     return {
         "part": "simulated",
         "seed": seed,
-        "seeds": sorted({run.seed for run in found}),
+        "seeds": sorted({run.seed for run in records}),
         "rules": drain_rows.RULES,
-        "rows": drain_rows.make_rows(found),
-        "runs": drain_figures.make_runs(found),
-        "histograms": drain_figures.make_histograms(found),
-        "nodes": drain_figures.make_nodes(found, seed),
+        "rows": drain_rows.make_rows(records),
+        "runs": drain_figures.make_runs(records),
+        "histograms": drain_figures.make_histograms(records),
+        "nodes": drain_figures.make_nodes(records, seed),
     }
 
 
@@ -108,7 +108,7 @@ def measure(
     options: StudyOptions,
     watch: Progress,
 ) -> dict[str, Any]:
-    """Return the measured part: it belongs to this machine and this hour."""
+    """Return the measured part, which depends on this machine and its load."""
     described = machine_state.describe()
     blocks = measurements.run_blocks(plan, machine, options.out / "blocks", watch)
     levels = rows.merge_levels(blocks, plan.pause_s, machine.cores)
@@ -129,14 +129,14 @@ def measure(
 
 
 def describe_groups(machine: measurements.Machine) -> str:
-    """Return which control groups were used, or why none were."""
+    """Return the version of control groups, or why none were used."""
     if isinstance(machine.parent, str):
         return f"requests and limits not measured: {machine.parent}"
     return f"control groups, version {machine.parent.version}"
 
 
 def make_report(simulated: dict[str, Any], measured: dict[str, Any]) -> dict[str, Any]:
-    """Return what goes into results.json: rows of both parts first, then the parts."""
+    """Return the content of results.json: rows of both parts first, then the parts."""
     rows = [{"part": part["part"], **row} for part in (measured, simulated) for row in part["rows"]]
     kept = [
         {key: value for key, value in part.items() if key not in ("rows", "rules", "part")}

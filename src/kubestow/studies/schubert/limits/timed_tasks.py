@@ -1,11 +1,11 @@
-"""The process under test: a CPU task and a memory task, timed inside a process of its own.
+"""The process under test: a CPU task and a memory task, timed in a child process.
 
-Both tasks are those of Schubert 2023, 5.4: is 141464683 prime, by dividing by all smaller natural
-numbers; and allocate 1 GiB, fill its bytes with 0 to 112 again and again, compute a hash of it.
-The thesis hashes with XXH3; here it is XXH64, its predecessor of the same family, which also reads
-every byte once (github.com/Cyan4973/xxHash, doc/xxhash_spec.md). ``child_processes`` starts
-this module and sends orders, one JSON object per line, so that no parameter is known when the loops
-are compiled. Times leave out the pipe and the compiler.
+The tasks are those of Schubert 2023, 5.4: test whether 141464683 is prime by dividing by all
+smaller natural numbers; and allocate 1 GiB, fill it with the repeating bytes 0 to 112, and hash it.
+The thesis hashes with XXH3; here it is XXH64, its predecessor, which also reads every byte once
+(github.com/Cyan4973/xxHash, doc/xxhash_spec.md). ``child_processes`` starts this module and sends
+orders, one JSON object per line, so that no parameter is known when the loops are compiled. Times
+exclude the pipe and the compiler.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kubestow.policies.compiling import compiled
 
 PRIME: Final = 141464683
 PERIOD: Final = 113
-"""Bytes run from 0 to 112 and begin again."""
+"""Period of the repeating bytes 0 to 112."""
 
 _P1: Final = np.uint64(0x9E3779B185EBCA87)
 _P2: Final = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -35,17 +35,17 @@ _SIXTY_FOUR: Final = np.uint64(64)
 
 @compiled
 def count_divisors(number: int) -> int:
-    """Return how many numbers from 2 to below a number divide it; all of them are tried."""
-    found = 0
+    """Return the number of divisors from 2 to number - 1, by trying all of them."""
+    count = 0
     for divisor in range(2, number):
         if number % divisor == 0:
-            found += 1
-    return found
+            count += 1
+    return count
 
 
 @compiled
 def fill(buffer: Bytes, period: int) -> None:
-    """Fill bytes with 0, 1, ... period - 1, again and again."""
+    """Fill bytes with 0, 1, ... period - 1, repeated."""
     value = 0
     for index in range(len(buffer)):
         buffer[index] = value
@@ -102,7 +102,7 @@ def _little_endian(rest: Bytes, start: int, length: int) -> np.uint64:
 
 @compiled
 def _finish(state: np.uint64, rest: Bytes) -> np.uint64:
-    """Add the bytes behind the last stripe, then mix."""
+    """Add the bytes after the last stripe, then mix."""
     index, left = 0, len(rest)
     while left - index >= 8:
         state ^= _round(np.uint64(0), _little_endian(rest, index, 8))
@@ -125,7 +125,7 @@ def hash_bytes(buffer: Bytes) -> int:
     """Return XXH64 of bytes, seed 0."""
     stripes = len(buffer) // 32 * 32
     state = _digest_stripes(buffer[:stripes].view(np.uint64)) if stripes else _P5
-    with np.errstate(over="ignore"):  # the sum is meant to wrap
+    with np.errstate(over="ignore"):  # the sum wraps on purpose
         state = np.uint64(state) + np.uint64(len(buffer))
     return int(_finish(state, buffer[stripes:]))
 
@@ -136,7 +136,7 @@ def run_cpu(order: Mapping[str, Any]) -> int:
 
 
 def run_memory(order: Mapping[str, Any]) -> int:
-    """Allocate, fill and hash; the memory is given back before the answer."""
+    """Allocate, fill and hash; the memory is freed before the answer."""
     buffer = np.empty(int(order["bytes"]), dtype=np.uint8)
     fill(buffer, int(order["period"]))
     return hash_bytes(buffer)
@@ -150,7 +150,7 @@ _WARM_UP: Final = ({"task": "cpu", "number": 97}, {"task": "memory", "bytes": 99
 
 
 def perform(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Carry out an order; return its answer and the seconds it took."""
+    """Run an order; return its answer and the seconds it took."""
     task = TASKS[order["task"]]
     start_s = time.perf_counter()
     answer = task(order)
@@ -158,7 +158,7 @@ def perform(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def serve(orders: TextIO, answers: TextIO) -> None:
-    """Compile, say so, then answer one order per line until there are no more."""
+    """Compile, report ready, then answer one order per line until the input ends."""
     for order in _WARM_UP:
         perform(order)
     print(json.dumps({"ready": True}), file=answers, flush=True)

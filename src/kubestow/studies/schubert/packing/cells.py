@@ -1,8 +1,8 @@
-"""Running many packing cells on several threads, each finished cell kept on disk.
+"""Runs of many packing cells on several threads; finished cells are stored on disk.
 
 Compiled code releases the interpreter lock, so threads are enough. A cell is one setting and the
-heuristics that get its lists; its file holds the number of nodes of every list, so that an
-interrupted study goes on where it stopped, and any statistic can be taken later.
+heuristics that get its lists. Its file has the number of nodes of every list, so an interrupted
+study resumes where it stopped, and any statistic can be computed later.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from kubestow.studies.schubert.packing import demands
 from kubestow.workflows import comparing
 
 FORMAT = 1
-"""Raise it when generators or heuristics change, so that kept cells are not reused."""
+"""Raise it when generators or heuristics change, so that stored cells are not reused."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class PackingTask:
     """One cell to run.
 
     Attributes:
-        setting: Which lists.
+        setting: Setting of the lists.
         heuristics: Names of the heuristics that get these lists.
-        lists: How many lists.
+        lists: Number of lists.
         seed: Seed of the study.
     """
 
@@ -43,12 +43,12 @@ class PackingTask:
 
     @property
     def placements(self) -> int:
-        """How many items are placed in total."""
+        """Total number of items to place."""
         return self.setting.pods * self.lists * len(self.heuristics)
 
     @property
     def label(self) -> str:
-        """What the cell is called in progress reports and file names."""
+        """Name of the cell in progress reports and file names."""
         shape = f"-{self.setting.shape:g}" if self.setting.shape else ""
         head = f"{self.setting.generator}{shape}-d{self.setting.dimensions}-a{self.setting.a:g}"
         return f"{head}-s{self.seed}"
@@ -56,7 +56,7 @@ class PackingTask:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PackingCell:
-    """Nodes per list and heuristic, and the processor time it took per heuristic (seconds)."""
+    """Nodes per list and heuristic, and CPU time per heuristic in seconds."""
 
     task: PackingTask
     counts: dict[str, arrays.Ints]
@@ -64,7 +64,7 @@ class PackingCell:
 
 
 class PackingRecord(msgspec.Struct, frozen=True):
-    """A cell as it is kept on disk."""
+    """A cell as stored on disk."""
 
     key: str
     counts: dict[str, list[int]]
@@ -85,13 +85,13 @@ def run_cells(
 
     Args:
         tasks: The cells.
-        folder: Where finished cells are kept and looked for; ``None`` keeps nothing.
+        folder: Where finished cells are stored and reused; ``None`` stores nothing.
         jobs: Number of threads; results do not depend on it.
         progress: Called after every cell; done and total are placements.
     """
     packing.compile_heuristics()
     stop = threading.Event()
-    # The largest cells first, so that no thread is left alone with one at the end.
+    # Largest cells first, so that no thread is still busy with one at the end.
     order = sorted(range(len(tasks)), key=lambda index: -tasks[index].placements)
     parts = [make_part(tasks[index]) for index in order]
     try:
@@ -106,12 +106,12 @@ def run_cells(
         )
     finally:
         stop.set()
-    found = dict(zip(order, records, strict=True))
-    return [make_result(task, found[index]) for index, task in enumerate(tasks)]
+    by_index = dict(zip(order, records, strict=True))
+    return [make_result(task, by_index[index]) for index, task in enumerate(tasks)]
 
 
 def make_part(task: PackingTask) -> comparing.Part[PackingTask]:
-    """Return a cell as a part of a long study."""
+    """Return a cell as a resumable part of a study."""
     key = digest(task)
     return comparing.Part(task, key, f"{task.label}-{key[:8]}.json", task.label, task.placements)
 
@@ -120,7 +120,7 @@ def compute(task: PackingTask, stop: threading.Event) -> bytes:
     """Run one cell and return its record as JSON.
 
     Raises:
-        StoppedError: If the study was stopped meanwhile.
+        StoppedError: If the study was stopped.
     """
     counts: dict[str, list[int]] = {name: [] for name in task.heuristics}
     seconds = dict.fromkeys(task.heuristics, 0.0)
@@ -128,7 +128,7 @@ def compute(task: PackingTask, stop: threading.Event) -> bytes:
         for name in task.heuristics:
             if stop.is_set():
                 raise StoppedError
-            # Processor time of this thread, so that other work on the machine does not count.
+            # CPU time of this thread, so that other work on the machine does not count.
             start = time.thread_time()
             nodes = packing.count_nodes(lists, packing.HEURISTICS.get(name))
             seconds[name] += time.thread_time() - start
@@ -137,13 +137,13 @@ def compute(task: PackingTask, stop: threading.Event) -> bytes:
 
 
 def make_result(task: PackingTask, record: PackingRecord) -> PackingCell:
-    """Turn a record into arrays."""
+    """Convert a record to arrays."""
     counts = {name: np.array(record.counts[name], dtype=np.int64) for name in task.heuristics}
     return PackingCell(task, counts, record.seconds)
 
 
 def digest(task: PackingTask) -> str:
-    """Return a fingerprint of everything a cell's numbers depend on."""
+    """Return a fingerprint of everything the numbers of a cell depend on."""
     rules = [
         (chosen.rule, dataclasses.asdict(chosen.parameters))
         for chosen in map(packing.HEURISTICS.get, task.heuristics)
@@ -153,9 +153,9 @@ def digest(task: PackingTask) -> str:
 
 
 def timings(results: Sequence[PackingCell]) -> dict[str, object]:
-    """Return placements and processor seconds per heuristic and in total.
+    """Return placements and CPU seconds per heuristic and in total.
 
-    They are kept apart from results, which must not depend on the machine.
+    They are separate from results, which must not depend on the machine.
     """
     placed: dict[str, int] = {}
     spent: dict[str, float] = {}

@@ -1,13 +1,13 @@
 """Random lists of pod demands for packing studies, in shares of a node.
 
-Generators of Schubert 2023, section 5.1.2 (uniform, exponential, split, empirical), two that the
-thesis did not try (lognormal, correlated), and six that only served to tune `adaptive`. All aim at
-a mean demand of ``1/a`` per resource and ``100 a`` pods per list, so that about 100 nodes are
-needed whatever ``a`` is.
+The generators are those of Schubert 2023, section 5.1.2 (uniform, exponential, split, empirical),
+two more (lognormal, correlated), and six that only served to tune `adaptive`. All have a mean
+demand of ``1/a`` per resource and ``100 a`` pods per list, so that about 100 nodes are needed for
+any ``a``.
 
 Random numbers: every chunk of ``CHUNK`` lists has its own seed, derived from the generator, the
-number of resources and ``a``; in it every resource has its own PCG64 stream, as in the thesis, and
-so has everything that concerns whole pods. Results therefore do not depend on who draws what when.
+number of resources and ``a``. In a chunk every resource has its own PCG64 stream, as in the thesis,
+and so do values of whole pods. So results do not depend on the order of drawing.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ from kubestow.model import errors
 from kubestow.model.arrays import Floats
 
 CHUNK: Final = 50
-"""Lists per seed; a number that no one should need to change, since it changes all results."""
+"""Lists per seed. Changing it changes all results."""
 
 PODS_PER_WEIGHT: Final = 100
 """Pods per list divided by ``a`` (thesis, section 5.1.2)."""
@@ -31,13 +31,13 @@ PODS_PER_WEIGHT: Final = 100
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DemandSetting:
-    """One cell of a study: which demands to draw.
+    """The demands of one cell.
 
     Attributes:
         generator: A name in ``GENERATORS``.
         dimensions: Number of resources.
-        a: One over the mean demand; whole for ``split``.
-        shape: What the generator's last parameter is set to; see ``GENERATORS``.
+        a: 1 / mean demand; a whole number for ``split``.
+        shape: Last parameter of the generator; see ``GENERATORS``.
     """
 
     generator: str
@@ -68,10 +68,10 @@ def draw(setting: DemandSetting, lists: int, seed: int, chunk: int) -> Floats:
     """Draw the lists of one chunk.
 
     Args:
-        setting: What to draw.
-        lists: How many lists, at most ``CHUNK``.
-        seed: Seed of the whole study.
-        chunk: Which chunk.
+        setting: The demands to draw.
+        lists: Number of lists, at most ``CHUNK``.
+        seed: Seed of the study.
+        chunk: Index of the chunk.
 
     Returns:
         Demands, ``[lists, pods, dimensions]``, each between 0 and 1.
@@ -143,7 +143,7 @@ def draw_split(streams: Streams, lists: int, setting: DemandSetting) -> Floats:
 def draw_lognormal(streams: Streams, lists: int, setting: DemandSetting) -> Floats:
     """Draw every component from a lognormal distribution of mean 1/a, clipped to one node.
 
-    ``shape`` is the standard deviation of the logarithm, 1 when it is not given.
+    ``shape`` is the standard deviation of the logarithm, 1 by default.
     """
     size = (lists, setting.pods)
     sigma = setting.shape or 1.0
@@ -155,7 +155,7 @@ def draw_correlated(streams: Streams, lists: int, setting: DemandSetting) -> Flo
     """Draw exponential components (clipped) that rise and fall together.
 
     A Gaussian copula with one common factor: ``shape`` is the correlation of any two resources
-    before the transformation, 0.5 when it is not given.
+    before the transformation, 0.5 by default.
     """
     size = (lists, setting.pods)
     rho = setting.shape or 0.5
@@ -219,7 +219,7 @@ EMPIRICAL_PODS: Final = 6487
 """Pods of the cluster the thesis measured (section 5.1.4)."""
 
 EMPIRICAL_NODES: Final = (41.0, 44.5)
-"""Total demand of the stand-in for cpu and memory, in nodes: 0.63 % and 0.69 % per pod."""
+"""Total CPU and memory demand of the synthetic pods, in nodes: 0.63 % and 0.69 % per pod."""
 
 EMPIRICAL_SIGMA: Final = (2.2, 1.4)
 """Standard deviations of the logarithm."""
@@ -228,28 +228,28 @@ EMPIRICAL_CORRELATION: Final = 0.94
 """Correlation of the logarithms."""
 
 EMPIRICAL_LARGEST: Final = 0.1
-"""No pod of the stand-in demands more than this share of a node."""
+"""Maximum demand of a synthetic pod, as a share of a node."""
 
 EMPIRICAL_SEED: Final = 3
-"""Seed of the stand-in itself, which is the same whatever the seed of the study."""
+"""Seed of the synthetic pods, independent of the seed of the study."""
 
 
 @functools.cache
 def empirical_pods() -> Floats:
-    """Return the stand-in for the thesis' measured pods: cpu and memory in shares of a node.
+    """Return synthetic pods that replace the measured pods of the thesis, in shares of a node.
 
-    The thesis' data are not published. Known are the number of pods and, from its Table 5.1, that
-    the scarcer resource is demanded for about 45 nodes. The stand-in is lognormal and correlated,
-    clipped, and scaled to that; spread, correlation and seed were chosen among some 200 sets
-    so that the heuristics differ about as much as in Table 5.1. It shows what the heuristics do
-    with many small pods of very different size, and cannot confirm the thesis' numbers.
+    The data of the thesis are not published. Known are the number of pods and, from Table 5.1, that
+    the scarcer resource needs about 45 nodes. The synthetic pods are lognormal and correlated,
+    clipped, and scaled to that; spread, correlation and seed were chosen among about 200 sets so
+    that the heuristics differ about as much as in Table 5.1. They show how the heuristics treat
+    many small pods of very different size, and cannot confirm the numbers of the thesis.
     """
     stream = np.random.Generator(np.random.PCG64(EMPIRICAL_SEED))
     normal = stream.standard_normal((EMPIRICAL_PODS, 2))
     rest = math.sqrt(1.0 - EMPIRICAL_CORRELATION**2)
     normal[:, 1] = EMPIRICAL_CORRELATION * normal[:, 0] + rest * normal[:, 1]
     pods = np.exp(np.array(EMPIRICAL_SIGMA) * normal)
-    # Clipping lowers the total and scaling lifts pods over the limit again; this settles quickly.
+    # Clipping lowers the total, scaling lifts pods above the limit again; this converges quickly.
     for _ in range(30):
         pods = np.minimum(pods / pods.sum(axis=0) * np.array(EMPIRICAL_NODES), EMPIRICAL_LARGEST)
     pods.setflags(write=False)
@@ -257,7 +257,7 @@ def empirical_pods() -> Floats:
 
 
 def draw_empirical(streams: Streams, lists: int, setting: DemandSetting) -> Floats:
-    """Shuffle the fixed set of pods anew for every list."""
+    """Shuffle the fixed set of pods for every list."""
     if setting.dimensions != 2:
         raise errors.InputError(
             "dimensions", f"{setting.dimensions}: must be 2 for the empirical pods"

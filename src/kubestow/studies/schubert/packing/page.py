@@ -35,7 +35,7 @@ def make_page(report: dict[str, Any]) -> str:
     rows: list[Row] = report["rows"]
     blocks: list[pages.Block] = [
         pages.Paragraph(
-            "How many identical nodes does each placement heuristic need? All lists of pods need "
+            "How many identical nodes does each packing heuristic need? All lists of pods need "
             "about 100 nodes in every resource; pods arrive one by one and are never moved. "
             f"{report['lists']} lists per cell, seed {report['seed']}."
         ),
@@ -69,7 +69,7 @@ def make_page(report: dict[str, Any]) -> str:
         pages.Heading("All cells"),
         *_cell_tables(rows),
     ]
-    return pages.render("Packing heuristics of Schubert 2023, run again", blocks)
+    return pages.render("Packing heuristics of Schubert 2023, repeated", blocks)
 
 
 def make_chart(
@@ -124,14 +124,16 @@ def _statements(statements: Sequence[dict[str, Any]]) -> pages.PageTable:
         rows.append([one["statement"], thesis, here, one["verdict"]])
         marks[index, 3] = _mark(one["verdict"])
     return pages.PageTable(
-        ("statement", "cells in the thesis' tables", "cells here", "verdict"), rows, marks=marks
+        ("statement", "cells in the tables of the thesis", "cells here", "verdict"),
+        rows,
+        marks=marks,
     )
 
 
 def _empirical(rows: Sequence[Row]) -> pages.PageTable:
     chosen = [row for row in rows if row["experiment"] == "E6"]
     return pages.PageTable(
-        ("heuristic", "thesis", "saves vs k8s-least", "stand-in", "±", "saves vs k8s-least"),
+        ("heuristic", "thesis", "saves vs k8s-least", "synthetic", "±", "saves vs k8s-least"),
         [
             [
                 row["heuristic"],
@@ -143,8 +145,8 @@ def _empirical(rows: Sequence[Row]) -> pages.PageTable:
             ]
             for row in chosen
         ],
-        caption="The thesis' 6487 pods are not published. The stand-in has as many, heavy-tailed, "
-        "with the same mean demand; compare savings, not nodes.",
+        caption="The 6487 pods of the thesis are not published. The synthetic set has as many, "
+        "heavy-tailed, with the same mean demand; compare savings, not nodes.",
     )
 
 
@@ -165,7 +167,7 @@ def _agreement(tables: Sequence[dict[str, Any]]) -> pages.PageTable:
     return pages.PageTable(
         ("table", "cells", "rms z", "max |z|", "mean deviation", "rms z of permutation-pack"),
         rows,
-        caption="z-scores per table; permutation-pack with 4 and 8 resources stands apart.",
+        caption="z-scores per table; permutation-pack with 4 and 8 resources is listed separately.",
     )
 
 

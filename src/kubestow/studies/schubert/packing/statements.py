@@ -1,6 +1,6 @@
-"""What Schubert 2023 says about its packing tables, checked on the tables and on our own numbers.
+"""Statements of Schubert 2023 on its packing tables, checked on these tables and on our numbers.
 
-Rows are those of ``schubert_packing``: one per table, weight and heuristic.
+Rows are those of ``study``: one per table, weight and heuristic.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,17 +11,17 @@ from kubestow.workflows import comparing
 Row = dict[str, Any]
 
 SMALL_PODS: Final = 6
-"""From this ``a`` on, vector-dot is the best of the five in all nine tables (appendix A.4)."""
+"""Least ``a`` from which vector-dot is the best of the five in all nine tables (appendix A.4)."""
 
 REPRODUCIBLE_ORDER_DIMENSIONS: Final = 2
-"""The thesis describes Permutation-Pack so that only two resources leave nothing open."""
+"""The thesis describes Permutation-Pack unambiguously only for two resources."""
 
 
 def summarise_tables(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return, per table, the z-scores: root mean square and largest, with and without doubt.
+    """Return the z-scores per table: root mean square and maximum.
 
-    permutation-pack with four and eight resources is listed apart: the thesis does not say enough
-    about it, and the reading implemented here does not give the thesis' numbers.
+    permutation-pack with four and eight resources is listed separately: the thesis does not specify
+    it fully, and the variant implemented here does not give the numbers of the thesis.
     """
     tables = []
     for table in dict.fromkeys(row["table"] for row in rows if "z" in row):
@@ -56,13 +56,13 @@ def summarise_tables(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def is_doubtful(row: Row) -> bool:
-    """Tell whether a row rests on a reading of the thesis that its numbers contradict."""
+    """Return whether a row rests on an interpretation that the numbers of the thesis contradict."""
     many: bool = row["dimensions"] > REPRODUCIBLE_ORDER_DIMENSIONS
     return many and row["heuristic"] == "permutation-pack"
 
 
 def check_statements(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the thesis' statements with what its tables say and what was measured."""
+    """Return the statements of the thesis, checked on its tables and on our numbers."""
     first = _cells(rows, "E4")
     second = _cells(rows, "E5")
     small = {key: cell for key, cell in first.items() if key[1] >= SMALL_PODS}

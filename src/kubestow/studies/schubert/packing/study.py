@@ -1,9 +1,9 @@
-"""The packing simulations of Schubert 2023, run again: appendix A.4 and Table 5.1.
+"""The packing simulations of Schubert 2023, repeated: appendix A.4 and Table 5.1.
 
 Twelve tables: nine of the first simulation (E4: first-fit, k8s-least, k8s-most, permutation-pack,
-vector-dot), three of the second (E5: first-fit, k8s-vector-dot, k8s-reweighted, k8s-most), each on
-lists of its own as in the thesis, and `adaptive` in every cell. Table 5.1 (E6) uses measured pods
-that were never published; a stand-in takes their place, see ``demands.draw_empirical``.
+vector-dot), three of the second (E5: first-fit, k8s-vector-dot, k8s-reweighted, k8s-most), each
+with its own lists as in the thesis, and `adaptive` in every cell. Table 5.1 (E6) uses measured pods
+that are not published; synthetic pods replace them, see ``demands.draw_empirical``.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ OURS: Final = "adaptive"
 QUICK_LISTS: Final = 8
 
 LARGEST_Z: Final = 3.5
-"""With about 750 cells and no difference at all, the largest |z| is expected near 3.2."""
+"""With about 750 cells and no difference, the expected maximum of |z| is about 3.2."""
 
 SECOND_SEED_OFFSET: Final = 7_000_003
-"""Added to the seed for the second simulation, which has lists of its own."""
+"""Added to the seed for the second simulation, which has its own lists."""
 
 RULES: Final = {
     "z": "z = (mean - thesis) / sqrt(se^2 (1 + n/1500)): the thesis' mean is taken to have the "
@@ -66,7 +66,7 @@ def make_report(
     seed: int,
     lists: int,
 ) -> dict[str, Any]:
-    """Return what goes into results.json."""
+    """Return the content of results.json."""
     rows = []
     for cell, result in zip(sources, results, strict=True):
         if cell.experiment == tables.EMPIRICAL:
@@ -86,7 +86,7 @@ def make_report(
 
 
 def make_row(cell: tables.PrintedCell, result: cells.PackingCell, name: str) -> dict[str, Any]:
-    """Return a heuristic of the thesis in one cell."""
+    """Return the row of a thesis heuristic in one cell."""
     summary = comparing.summarise_counts(result.counts[name])
     z = comparing.score_against(summary, cell.nodes[name], tables.LISTS)
     return {
@@ -98,7 +98,7 @@ def make_row(cell: tables.PrintedCell, result: cells.PackingCell, name: str) -> 
 
 
 def make_own_row(cell: tables.PrintedCell, result: cells.PackingCell) -> dict[str, Any]:
-    """Return `adaptive` in one cell, against the best heuristic of the table on the same lists."""
+    """Return the row of `adaptive` in one cell, compared with the best heuristic of the table."""
     best = min(cell.nodes, key=lambda name: int(result.counts[name].sum()))
     mean, low, high = comparing.paired_interval(result.counts[OURS], result.counts[best])
     base = comparing.summarise_counts(result.counts[best]).mean
@@ -118,7 +118,7 @@ def make_own_row(cell: tables.PrintedCell, result: cells.PackingCell) -> dict[st
 def make_empirical_rows(
     cell: tables.PrintedCell, result: cells.PackingCell
 ) -> list[dict[str, Any]]:
-    """Return Table 5.1 beside the stand-in: means, savings against k8s-least, order."""
+    """Return Table 5.1 and the synthetic pods: means, savings over k8s-least, order."""
     least = comparing.summarise_counts(result.counts["k8s-least"]).mean
     rows = []
     for name in (*cell.nodes, OURS):
@@ -143,7 +143,7 @@ def make_empirical_rows(
 
 
 def find_opposite(cell: tables.PrintedCell, result: cells.PackingCell, name: str) -> list[str]:
-    """Return the heuristics that are surely better where the thesis has them worse, or reverse."""
+    """Return the heuristics whose order relative to this one is opposite to the thesis."""
     opposite = []
     for other in cell.nodes:
         _, low, high = comparing.paired_interval(result.counts[name], result.counts[other])

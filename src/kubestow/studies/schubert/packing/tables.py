@@ -1,7 +1,7 @@
 """The packing tables of Schubert 2023: appendix A.4 (twelve tables) and Table 5.1.
 
 Mean numbers of nodes over 1500 lists, as printed. The numbers are facts retyped from the thesis;
-the data file holds one row per table, weight and heuristic.
+the data file has one row per table, weight and heuristic.
 """
 
 import csv
@@ -23,10 +23,10 @@ class PrintedCell:
 
     Attributes:
         table: Number of the table, A1 to A12, or 5.1.
-        experiment: Which of the thesis' simulations.
+        experiment: Simulation of the thesis.
         generator: Distribution of demands.
         dimensions: Number of resources.
-        a: One over the mean demand; 0 for the empirical data.
+        a: 1 / mean demand; 0 for the empirical data.
         nodes: Mean number of nodes per heuristic.
     """
 

@@ -1,4 +1,4 @@
-"""The report on placing by load: deviations by way and scene, bursts over lag, verdicts."""
+"""The report on placing by load: deviations by variant and scene, bursts over lag, verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubestow.studies.shi.balance.runs import TITLES
 Row = Mapping[str, Any]
 _BURST = "burst, lag "
 _COLUMNS = 3
-_WIDEST = 12.0  # percent; ways that pack are far beyond
+_WIDEST = 12.0  # percent; variants that pack are far above
 
 
 def make_page(report: Mapping[str, Any]) -> str:
@@ -24,46 +24,46 @@ def make_page(report: Mapping[str, Any]) -> str:
     blocks: list[pages.Block] = [
         pages.Paragraph(
             "Fifteen pods of three types on three nodes as in the thesis (Shi 2023, 5.3), then in "
-            "any order, on nodes with a background load that requests do not tell of, on thirty "
-            "nodes, using less than requested, and in a burst while metrics lag; "
-            "seeds are the same for every way. `clbp as printed` follows the thesis to the letter, "
-            "`clbp` is the sound form; a shortlist leaves the best nodes to stock scores instead "
-            "of giving points. Smaller standard deviations over nodes are better. "
+            "random order, on nodes with background load outside of requests, on thirty nodes, "
+            "with usage below requests, and in a burst while metrics lag. All variants have the "
+            "same seeds. `clbp as printed` follows the thesis literally, `clbp` is the corrected "
+            "form; a shortlist leaves the choice among the best nodes to stock scores instead of "
+            "adding points. Smaller standard deviations over nodes are better. "
             "Scheduling times (H5) are measured elsewhere."
         ),
         pages.make_figure(
             deviation_chart(still),
-            "Standard deviation over nodes of the share in use, in percent: dots are resources, "
-            f"the bar their mean with its 95 % interval. What is beyond {_WIDEST:g} % stands at "
-            "the edge; the table has the numbers.",
+            "Standard deviation of utilisation over nodes, in percent: dots are resources, the bar "
+            f"is their mean with its 95 % interval. Values above {_WIDEST:g} % are drawn at the "
+            "edge; the table has the numbers.",
         ),
         pages.make_figure(
             lag_chart(bursts),
             "A burst of 150 pods, one per second, on 30 nodes: mean deviation of five resources "
-            "by the lag of metrics, which are means over 60 s. Pods use 30 to 100 % of what they "
-            "request; assumed is what they request.",
+            "over the lag of metrics, which are means over 60 s. Pods use 30 to 100 % of their "
+            "requests; their assumed load is the request.",
         ),
         verdicts.make(report["rows"], "seeds"),
         means(report["table"]),
         placements(report["placed"]),
     ]
-    return pages.render("Placing by load: Shi 2023, run again", blocks)
+    return pages.render("Placing by load: Shi 2023, repeated", blocks)
 
 
 def deviation_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
-    """Return deviations of every way, one panel per scene."""
-    ways = list(dict.fromkeys(row["way"] for row in rows))
+    """Return deviations of all variants, one panel per scene."""
+    variants = list(dict.fromkeys(row["way"] for row in rows))
     panels: list[alt.LayerChart | alt.FacetChart] = []
     for scene in dict.fromkeys(row["scene"] for row in rows):
         mine = [row for row in rows if row["scene"] == scene]
         dots = [
-            {"way": row["way"], "resource": name, "deviation": value}
+            {"variant": row["way"], "resource": name, "deviation": value}
             for row in mine
             for name, value in row["deviations"].items()
         ]
         bars = [
             {
-                "way": row["way"],
+                "variant": row["way"],
                 "low": max(row["mean"] - (row["half_width"] or 0.0), 0.0),
                 "mean": row["mean"],
                 "high": row["mean"] + (row["half_width"] or 0.0),
@@ -71,7 +71,7 @@ def deviation_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
             for row in mine
         ]
         labels = alt.Axis(labels=len(panels) % _COLUMNS == 0, ticks=False, labelPadding=8)
-        y = alt.Y("way:N", sort=ways, title=None, axis=labels)
+        y = alt.Y("variant:N", sort=variants, title=None, axis=labels)
         scale = alt.Scale(domain=[0, _WIDEST], nice=False, clamp=True)
         points = (
             alt.Chart(alt.InlineData(dots))
@@ -102,16 +102,16 @@ def deviation_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
         panels.append(
             alt.layer(points, reach, ticks).properties(title=scene, width=240, height=180)
         )
-    found: alt.TopLevelMixin = alt.concat(*panels, columns=_COLUMNS)
-    return found
+    chart: alt.TopLevelMixin = alt.concat(*panels, columns=_COLUMNS)
+    return chart
 
 
 def lag_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
-    """Return the mean deviation of every way over the lag of metrics."""
-    ways = list(dict.fromkeys(row["way"] for row in rows))
+    """Return the mean deviation of all variants over the lag of metrics."""
+    variants = list(dict.fromkeys(row["way"] for row in rows))
     shown = [
         {
-            "way": row["way"],
+            "variant": row["way"],
             "lag_s": float(row["scene"].removeprefix(_BURST).removesuffix(" s")),
             "mean": row["mean"],
             "low": row["mean"] - (row["half_width"] or 0.0),
@@ -123,23 +123,26 @@ def lag_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
     base = alt.Chart(alt.InlineData(shown)).encode(
         x=alt.X("lag_s:Q", title="lag of metrics (s)", axis=alt.Axis(values=[0, 15, 60])),
         color=alt.Color(
-            "way:N", title=None, sort=ways, scale=alt.Scale(domain=ways, range=colours[: len(ways)])
+            "variant:N",
+            title=None,
+            sort=variants,
+            scale=alt.Scale(domain=variants, range=colours[: len(variants)]),
         ),
     )
     lines = base.mark_line(point=True).encode(
         y=alt.Y("mean:Q", title="mean deviation (percent)"),
         strokeDash=alt.condition(
-            "indexof(datum.way, 'without') >= 0", alt.value([5, 3]), alt.value([])
+            "indexof(datum.variant, 'without') >= 0", alt.value([5, 3]), alt.value([])
         ),
     )
     bars = base.mark_rule().encode(y="low:Q", y2="high:Q")
-    found: alt.TopLevelMixin = alt.layer(lines, bars).properties(width=560, height=300)
-    return found
+    chart: alt.TopLevelMixin = alt.layer(lines, bars).properties(width=560, height=300)
+    return chart
 
 
 def means(rows: Sequence[Row]) -> pages.PageTable:
-    """Return the means of every way and scene."""
-    head = ["scene", "way", *TITLES, "mean", "+-", "fullest (%)", "pods waiting"]
+    """Return the means of all variants and scenes."""
+    head = ["scene", "variant", *TITLES, "mean", "+-", "fullest (%)", "pods pending"]
     shown = [
         [
             row["scene"],
@@ -157,7 +160,10 @@ def means(rows: Sequence[Row]) -> pages.PageTable:
 
 def placements(rows: Sequence[Row]) -> pages.PageTable:
     """Return where pods went as printed, in the first seed."""
-    head = ["way", *(f"node {number + 1}" for number in range(max(len(r["nodes"]) for r in rows)))]
+    head = [
+        "variant",
+        *(f"node {number + 1}" for number in range(max(len(r["nodes"]) for r in rows))),
+    ]
     shown = [
         [row["way"], *(", ".join(f"{k} x {n}" for k, n in _counted(node)) for node in row["nodes"])]
         for row in rows

@@ -11,13 +11,13 @@ from kubestow.model import arrays
 from kubestow.studies.shi.balance.runs import TITLES, BalanceRun
 from kubestow.workflows import comparing
 
-Found = Mapping[tuple[str, str], Sequence[BalanceRun]]
-"""Runs by scene and way, one per seed."""
+RunsByKey = Mapping[tuple[str, str], Sequence[BalanceRun]]
+"""Runs by scene and variant, one per seed."""
 
 STOCK, STRICT = "kube-scheduler", "clbp as printed"
 PRINTED, ANY_ORDER = "as printed", "any order"
 REPETITIONS: Final = 6
-# Least sum of the three deviations that any placement of the 15 pods has (Shi 2023, 5.3).
+# Minimum sum of the three deviations over all placements of the 15 pods (Shi 2023, 5.3).
 OPTIMUM: Final = {"CPU": 4.714, "network": 4.714, "disk I/O": 3.928}
 _THESIS: Final = {"CPU": 6.2, "network": 64.3, "disk I/O": 29.3}  # reductions by H4, percent
 # By requests, of the published placements: those of CLBP and of the control.
@@ -37,58 +37,62 @@ RULES: Final = {
 
 
 def burst(lag_s: float) -> str:
-    """Return what a burst is called whose metrics lag."""
+    """Return the name of a burst with a lag of metrics."""
     return f"burst, lag {lag_s:g} s"
 
 
-def without(way: str) -> str:
-    """Return what a way is called that does not know of pods that metrics do not show."""
-    return f"{way} without assumed load"
+def without(variant: str) -> str:
+    """Return the name of a variant that ignores pods that metrics do not show yet."""
+    return f"{variant} without assumed load"
 
 
 def deviations(runs: Sequence[BalanceRun], title: str | None) -> arrays.Floats:
-    """Return the deviation of one resource per seed; of all in the mean for ``None``."""
+    """Return the deviation of one resource per seed; for ``None``, the mean of all resources."""
     values = np.array([one.deviations for one in runs])
     return values.mean(axis=1) if title is None else values[:, TITLES.index(title)]
 
 
-def make_rows(found: Found) -> list[dict[str, Any]]:
+def make_rows(runs_by_key: RunsByKey) -> list[dict[str, Any]]:
     """Return all statements."""
-    rows = [_optimum(found, way) for way in (STOCK, STRICT, "clbp")]
-    scenes = [scene for scene in dict.fromkeys(s for s, _ in found) if "burst" not in scene]
-    rows += [_repetitions(found, s, STRICT) for s in scenes if s in (PRINTED, ANY_ORDER)]
+    rows = [_optimum(runs_by_key, variant) for variant in (STOCK, STRICT, "clbp")]
+    scenes = [scene for scene in dict.fromkeys(s for s, _ in runs_by_key) if "burst" not in scene]
+    rows += [_repetitions(runs_by_key, s, STRICT) for s in scenes if s in (PRINTED, ANY_ORDER)]
     for scene in scenes:
         if scene == PRINTED:
             continue
-        for way in (STRICT, "clbp"):
+        for variant in (STRICT, "clbp"):
             rows += [
-                _ratio(found, (scene, way), (scene, STOCK), title) for title in (*OPTIMUM, None)
+                _ratio(runs_by_key, (scene, variant), (scene, STOCK), title)
+                for title in (*OPTIMUM, None)
             ]
-        rows.append(_ratio(found, (scene, "clbp"), (scene, STRICT), None))
-        rows.append(_ratio(found, (scene, "load-aware"), (scene, STOCK), None))
-    return rows + _burst_rows(found)
+        rows.append(_ratio(runs_by_key, (scene, "clbp"), (scene, STRICT), None))
+        rows.append(_ratio(runs_by_key, (scene, "load-aware"), (scene, STOCK), None))
+    return rows + _burst_rows(runs_by_key)
 
 
-def _burst_rows(found: Found) -> list[dict[str, Any]]:
-    bursts = [scene for scene in dict.fromkeys(s for s, _ in found) if "burst" in scene]
+def _burst_rows(runs_by_key: RunsByKey) -> list[dict[str, Any]]:
+    bursts = [scene for scene in dict.fromkeys(s for s, _ in runs_by_key) if "burst" in scene]
     rows = []
     for scene in bursts:
         pairs = [("clbp", without("clbp")), ("load-aware", without("load-aware"))]
         pairs += [(STRICT, STOCK), ("clbp", STOCK), ("load-aware", STOCK)]
-        rows += [_ratio(found, (scene, ours), (scene, theirs), None) for ours, theirs in pairs]
+        rows += [
+            _ratio(runs_by_key, (scene, ours), (scene, theirs), None) for ours, theirs in pairs
+        ]
     first, last = bursts[0], bursts[-1]
     return rows + [
-        _ratio(found, (last, way), (first, way), None, rule="lag") for way in ("clbp", "load-aware")
+        _ratio(runs_by_key, (last, variant), (first, variant), None, rule="lag")
+        for variant in ("clbp", "load-aware")
     ]
 
 
-def _optimum(found: Found, way: str) -> dict[str, Any]:
-    runs = found[PRINTED, way]
+def _optimum(runs_by_key: RunsByKey, variant: str) -> dict[str, Any]:
+    runs = runs_by_key[PRINTED, variant]
     worst = {title: float(deviations(runs, title).max()) for title in OPTIMUM}
     good = all(worst[title] <= OPTIMUM[title] + _ROUNDING for title in OPTIMUM)
     return {
-        "statement": f"largest deviation of CPU, network, disk I/O, {PRINTED}, `{way}`",
-        "thesis": _PLACED[way == STOCK],
+        "statement": f"largest deviation of CPU, network, disk I/O, {PRINTED}, `{variant}`",
+        "thesis": _PLACED[variant == STOCK],
         "found": ", ".join(f"{value:.2f}" for value in worst.values()),
         "n": len(runs),
         "verdict": "beaten" if good else "not reproduced",
@@ -96,20 +100,20 @@ def _optimum(found: Found, way: str) -> dict[str, Any]:
     }
 
 
-def _repetitions(found: Found, scene: str, way: str) -> dict[str, Any]:
-    count = min(REPETITIONS, len(found[scene, way]))
+def _repetitions(runs_by_key: RunsByKey, scene: str, variant: str) -> dict[str, Any]:
+    count = min(REPETITIONS, len(runs_by_key[scene, variant]))
     smaller = {
         title: int(
             (
-                deviations(found[scene, way], title)[:count]
-                < deviations(found[scene, STOCK], title)[:count] - _ROUNDING
+                deviations(runs_by_key[scene, variant], title)[:count]
+                < deviations(runs_by_key[scene, STOCK], title)[:count] - _ROUNDING
             ).sum()
         )
         for title in OPTIMUM
     }
     text = ", ".join(f"{title} {times} of {count}" for title, times in smaller.items())
     return {
-        "statement": f"`{way}` below `{STOCK}` in every repetition, {scene}",
+        "statement": f"`{variant}` below `{STOCK}` in every repetition, {scene}",
         "thesis": "every time",
         "found": text,
         "n": count,
@@ -119,13 +123,13 @@ def _repetitions(found: Found, scene: str, way: str) -> dict[str, Any]:
 
 
 def _ratio(
-    found: Found,
+    runs_by_key: RunsByKey,
     ours: tuple[str, str],
     theirs: tuple[str, str],
     title: str | None,
     rule: str = "ratio",
 ) -> dict[str, Any]:
-    values, reference = deviations(found[ours], title), deviations(found[theirs], title)
+    values, reference = deviations(runs_by_key[ours], title), deviations(runs_by_key[theirs], title)
     tested = comparing.compare_pairs(values, reference)
     text = f"{values.mean():.2f} against {reference.mean():.2f}"
     if tested.ratio is not None:
@@ -134,14 +138,14 @@ def _ratio(
         text += f" ({tested.ratio_low:.2f} to {tested.ratio_high:.2f})"
     high = tested.ratio_high if tested.ratio_high is not None else tested.ratio
     limit = MOST_WORSE if rule == "lag" else 1.0
-    waiting = [float(np.mean([one.waiting for one in found[key]])) for key in (ours, theirs)]
+    waiting = [float(np.mean([one.waiting for one in runs_by_key[key]])) for key in (ours, theirs)]
     if waiting[0] > 0.0 or waiting[1] > 0.0:
         text += f"; {waiting[0]:.2f} against {waiting[1]:.2f} pods wait"
     good = high is not None and high < limit and waiting[0] <= waiting[1]
-    rival = theirs[1] if theirs[1] != ours[1] else theirs[0]
+    other = theirs[1] if theirs[1] != ours[1] else theirs[0]
     thesis = title is not None and theirs[1] == STOCK
     return {
-        "statement": f"{title or 'mean of five'}, {ours[0]}, `{ours[1]}` against `{rival}`",
+        "statement": f"{title or 'mean of five'}, {ours[0]}, `{ours[1]}` against `{other}`",
         "thesis": f"-{_THESIS[title]:.1f} %" if thesis and title is not None else None,
         "found": text,
         "n": tested.n,

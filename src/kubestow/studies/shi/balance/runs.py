@@ -1,9 +1,9 @@
-"""Arrivals on nodes whose load is measured late: what every way of placing does with them.
+"""Pod arrivals on nodes whose load is measured late, placed by several variants.
 
-A light stand-in for a cluster: nodes have a background load that no request tells of, pods use a
-share of what they request from the moment they are bound, metrics are means over a window that
-ended some time ago. Pods are placed one after another by the scheduler and the terms that run in a
-cluster; what is assumed of pods that metrics do not show is their request, which may be wrong.
+A light model of a cluster: nodes have a background load outside of requests, pods use a share of
+their requests from the moment they are bound, metrics are means over a window that ended some time
+ago. Pods are placed one after another by the scheduler and the terms that run in a cluster. Pods
+that metrics do not show yet are assumed to use their requests, which may be wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PODS: Final = {
     "pod2": (200, 400, 5000, 10, 4500),
     "pod3": (200, 400, 2000, 20, 4500),
 }
-GAUGES: Final = (1, 4)  # memory and disk space are read, not averaged
+GAUGES: Final = (1, 4)  # memory and disk space are current values, not averages
 _FEATURES: Final = profiles.scheduler_features("1.37")
 _STREAM: Final = 53  # weights were chosen on other streams
 
@@ -44,17 +44,17 @@ class BalanceScene:
     """Nodes, pods and metrics of an experiment.
 
     Attributes:
-        name: What it is called.
-        nodes: How many nodes.
+        name: Its name.
+        nodes: Number of nodes.
         replicas: Pods of each of the three types.
-        size: How many times as large as in the thesis nodes are.
-        background: Load without requests, evenly drawn up to this share, per node and resource.
-        shuffled: Whether pods come in any order, instead of type by type.
-        least_use: Pods use a share of their requests, evenly drawn from this one up to 1, per pod
-            and resource.
-        gap_s: Time between two pods; infinite: metrics show every pod before the next one comes.
-        lag_s: How old the newest metrics are.
-        window_s: Over how long they are averaged.
+        size: Size of nodes, relative to the thesis.
+        background: Maximum load outside of requests, drawn uniformly per node and resource.
+        shuffled: Whether pods arrive in random order, instead of type by type.
+        least_use: Minimum usage as a share of requests, drawn uniformly up to 1 per pod and
+            resource.
+        gap_s: Seconds between two pods; infinite if metrics show every pod before the next one.
+        lag_s: Age of the newest metrics in seconds.
+        window_s: Averaging window of metrics in seconds.
     """
 
     name: str
@@ -71,7 +71,7 @@ class BalanceScene:
 
 @dataclass(frozen=True, slots=True)
 class BalanceVariant:
-    """A way of placing: a shipped profile, with another extension if one is given."""
+    """A shipped profile, with other parameters of its extension if given."""
 
     name: str
     profile: str = "kube-scheduler"
@@ -81,13 +81,15 @@ class BalanceVariant:
     def make(self) -> profiles.Profile:
         """Return the profile."""
         if self.name == RANDOM:
-            return profiles.Profile(scores=())  # all feasible nodes are alike, chance decides
-        found = profiles.make_profile(self.profile)
-        if found.extension is None:
-            return found
-        weight = found.extension.weight if self.weight is None else self.weight
-        extension = replace(found.extension, parameters=self.parameters, weight=weight)
-        return replace(found, extension=extension)
+            return profiles.Profile(
+                scores=()
+            )  # all feasible nodes score equally, so the choice is random
+        profile = profiles.make_profile(self.profile)
+        if profile.extension is None:
+            return profile
+        weight = profile.extension.weight if self.weight is None else self.weight
+        extension = replace(profile.extension, parameters=self.parameters, weight=weight)
+        return replace(profile, extension=extension)
 
 
 RANDOM: Final = "random"
@@ -98,18 +100,18 @@ class BalanceTask:
     """One run."""
 
     scene: BalanceScene
-    way: BalanceVariant
+    variant: BalanceVariant
     seed: int
 
 
 class BalanceRun(msgspec.Struct, frozen=True):
-    """What is kept of a run.
+    """The result of a run.
 
     Attributes:
-        deviations: Standard deviation over nodes of the share in use, in percent, per resource.
-        waiting: Pods that no node took.
-        most: Largest share in use of any resource of any node, in percent.
-        placed: Type of every pod and its node, in the order of arrival; -1 where it waits.
+        deviations: Standard deviation of utilisation over nodes, in percent, per resource.
+        waiting: Number of pending pods.
+        most: Highest utilisation of any resource of any node, in percent.
+        placed: Type and node of every pod, in order of arrival; -1 if it is pending.
     """
 
     deviations: list[float]
@@ -119,7 +121,7 @@ class BalanceRun(msgspec.Struct, frozen=True):
 
 
 def compute(task: BalanceTask) -> bytes:
-    """Return one run."""
+    """Run a task and return its result as JSON."""
     rng = np.random.default_rng([_STREAM, task.seed, task.scene.nodes])
     order = np.repeat(np.arange(len(PODS)), task.scene.replicas)
     if task.scene.shuffled:
@@ -130,7 +132,7 @@ def compute(task: BalanceTask) -> bytes:
 
 
 class _Arrivals:
-    """One run while it goes on."""
+    """The state of one run."""
 
     def __init__(self, task: BalanceTask, background: arrays.Floats) -> None:
         scene = task.scene
@@ -138,19 +140,19 @@ class _Arrivals:
         self._specs = [pods.PodSpec((_container(amounts),)) for amounts in PODS.values()]
         self._state = states.from_cluster(_cluster(scene))
         self._columns = [self._state.columns[name] for name in RESOURCES]
-        self._scheduler = scheduler.Scheduler(task.way.make(), _FEATURES)
+        self._scheduler = scheduler.Scheduler(task.variant.make(), _FEATURES)
         self._capacity = np.array(NODE, dtype=np.float64) * scene.size
         self._background = background * self._capacity
         self._loads = self._background.copy()
         windows_s = [0.0 if j in GAUGES else scene.window_s for j in range(len(RESOURCES))]
-        # One book of what metrics do not show, by real use; one of what is assumed, by requests.
+        # Load that metrics do not show, by actual usage; and assumed load, by requests.
         self._unseen = terms.AssumedLoads(scene.nodes, windows_s, float("inf"))
         self._assumed = terms.AssumedLoads(scene.nodes, windows_s)
 
     def run(
         self, order: arrays.Ints, shares: arrays.Floats, rng: np.random.Generator
     ) -> BalanceRun:
-        """Place pods in the given order; they use shares of their requests."""
+        """Place pods in the given order, with usage as shares of their requests."""
         placed = []
         names = list(PODS)
         for number, kind in enumerate(order.tolist()):
@@ -164,28 +166,28 @@ class _Arrivals:
             row = self._scheduler.place(pod, self._state, rng, loads=self._measure(time_s)).row
             placed.append((names[kind], -1 if row is None else row))
             if row is not None:
-                wanted = np.array(PODS[names[kind]], dtype=np.float64)
-                self._bind(pod, row, time_s, wanted, wanted * shares[number])
+                requests = np.array(PODS[names[kind]], dtype=np.float64)
+                self._bind(pod, row, time_s, requests, requests * shares[number])
         percent = 100.0 * self._loads / self._capacity
         waiting = sum(row < 0 for _, row in placed)
         return BalanceRun(percent.std(axis=0).tolist(), waiting, float(percent.max()), placed)
 
     def _bind(
-        self, pod: pods.Pod, row: int, time_s: float, wanted: arrays.Floats, used: arrays.Floats
+        self, pod: pods.Pod, row: int, time_s: float, requests: arrays.Floats, used: arrays.Floats
     ) -> None:
         self._state.place(pod, row)
         self._loads[row] += used
         if np.isfinite(self._scene.gap_s):
             self._unseen.add(pod.key, row, used, time_s)
-            self._assumed.add(pod.key, row, wanted, time_s)
+            self._assumed.add(pod.key, row, requests, time_s)
 
     def _measure(self, time_s: float) -> terms.Loads:
         measured_s = time_s - self._scene.lag_s
         shape = (self._scene.nodes, len(self._state.columns))
-        found = terms.Loads(np.full(shape, np.nan), np.zeros(shape))
-        found.used[:, self._columns] = self._loads - self._unseen.at(time_s, measured_s)
-        found.assumed[:, self._columns] = self._assumed.at(time_s, measured_s)
-        return found
+        loads = terms.Loads(np.full(shape, np.nan), np.zeros(shape))
+        loads.used[:, self._columns] = self._loads - self._unseen.at(time_s, measured_s)
+        loads.assumed[:, self._columns] = self._assumed.at(time_s, measured_s)
+        return loads
 
 
 def _container(amounts: tuple[int, ...]) -> pods.Container:
@@ -200,7 +202,7 @@ def _listed(amounts: tuple[int, ...]) -> resources.ResourceList:
 
 
 def _cluster(scene: BalanceScene) -> clusters.Cluster:
-    """Return the nodes, and a service per type, by which stock kube-scheduler spreads pods."""
+    """Return the nodes and one service per type, by which stock kube-scheduler spreads pods."""
     offered = {
         **_listed(tuple(amount * scene.size for amount in NODE)),
         resources.PODS: quantities.units(110),

@@ -1,10 +1,11 @@
-"""How forecasters are compared on real traces: which series, which split, which error.
+"""Comparison of forecasters on real traces: series, split and error.
 
 Two protocols. The *share* protocol fits to the first 70 % of each series and rolls the origin over
 the rest, at 1, 5 and 15 minutes ahead where the step allows; the error is MASE on the scale of one
-step. The *window* protocol is that of the GIFT-Eval benchmark: the last tenth as at most 20 windows
-that do not overlap, MASE on the scale of the season, all steps of a window alike, so that figures
-stand beside the published ones. Both fit once, before the first origin.
+step. The *window* protocol is that of the GIFT-Eval benchmark, for comparison with published
+figures: the last tenth as at most 20 windows without overlap, MASE on the scale of the season,
+    equal
+weights for all steps of a window. Both fit once, before the first origin.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ APPLICATION = ("Robot-Shop:latency.mean", "Robot-Shop:calls.sum")
 """The two columns of the application set that GIFT-Eval forecasts."""
 
 ORDERS = ("Weekly average order cycle time", "activity_")
-"""How the seven columns of the order set begin that GIFT-Eval forecasts."""
+"""Prefixes of the seven columns of the order set that GIFT-Eval forecasts."""
 
 Make = Callable[[registry.ForecastTask], protocols.PointForecaster]
 
@@ -41,7 +42,7 @@ class ForecastTrace:
 
     Attributes:
         family: The data set.
-        name: Which part of it.
+        name: Its part of the data set.
         grid: The series.
     """
 
@@ -58,7 +59,7 @@ class Score:
         horizons: Steps ahead.
         mase: By series and horizon; ``nan`` for series that never changed in training.
         fit_s: Seconds spent on fitting.
-        predict_s: Seconds spent on looking ahead.
+        predict_s: Seconds spent on forecasting.
     """
 
     horizons: tuple[int, ...]
@@ -75,7 +76,7 @@ def read_traces(folder: Path, families: Sequence[str] = ()) -> Iterator[Forecast
     """Yield the public traces below a folder, all at steps of a minute or more.
 
     Args:
-        folder: Where the data sets lie, one folder each.
+        folder: Folder of the data sets, one folder each.
         families: Names of data sets; all if empty.
     """
     for family, read in _READERS.items():
@@ -86,8 +87,8 @@ def read_traces(folder: Path, families: Sequence[str] = ()) -> Iterator[Forecast
 
 def choose_horizons(step_s: float) -> tuple[int, ...]:
     """Return 1, 5 and 15 minutes in steps, without those shorter than a step."""
-    found = (round(horizon_s / step_s) for horizon_s in HORIZONS_S if horizon_s >= step_s)
-    return tuple(sorted(set(found)))
+    steps = (round(horizon_s / step_s) for horizon_s in HORIZONS_S if horizon_s >= step_s)
+    return tuple(sorted(set(steps)))
 
 
 def score(
@@ -102,52 +103,52 @@ def score(
 
     Args:
         trace: The series.
-        make: Makes the model for a task.
+        make: Creates the model for a task.
         share: Share of the points it is fitted to.
-        until: Share of the points that are used at all; less than 1 leaves the rest unseen.
-        clock: Tells seconds.
+        until: Share of the points that are used; the rest is left out.
+        clock: Returns seconds.
     """
     values = trace.grid.values[:, : int(until * trace.grid.values.shape[1])]
     begin = int(share * trace.grid.values.shape[1])
     horizons = choose_horizons(trace.grid.step_s)
     task = registry.ForecastTask(trace.grid.step_s, max(horizons), horizons)
-    found = backtests.run(make(task), values, begin, horizons, clock=clock)
+    test = backtests.run(make(task), values, begin, horizons, clock=clock)
     scales = accuracy.scale(values[:, :begin])
     mase = np.stack(
         [
-            accuracy.measure(found.actual[:, :, k], found.predicted[:, :, k], scales).mase
+            accuracy.measure(test.actual[:, :, k], test.predicted[:, :, k], scales).mase
             for k in range(len(horizons))
         ],
         axis=1,
     )
-    return Score(horizons, mase, found.fit_s, found.predict_s)
+    return Score(horizons, mase, test.fit_s, test.predict_s)
 
 
 def compare(
     traces: Iterable[ForecastTrace], models: Sequence[str], clock: backtests.Clock = lambda: 0.0
 ) -> dict[str, dict[str, float]]:
-    """Return the mean MASE of models by family; traces of a family count alike.
+    """Return the mean MASE of models by family; traces of a family have equal weight.
 
     Args:
         traces: The series (``read_traces``).
         models: Names of models.
-        clock: Tells seconds.
+        clock: Returns seconds.
     """
-    found: dict[str, dict[str, list[float]]] = {}
+    by_family: dict[str, dict[str, list[float]]] = {}
     for trace in traces:
-        family = found.setdefault(trace.family, {name: [] for name in models})
+        family = by_family.setdefault(trace.family, {name: [] for name in models})
         for name in models:
             family[name].append(
                 score(trace, registry.FORECASTERS.get(name).make, clock=clock).mean()
             )
     return {
         family: {name: float(np.mean(scores)) for name, scores in by_model.items()}
-        for family, by_model in found.items()
+        for family, by_model in by_family.items()
     }
 
 
 def place_windows(points: int, steps: int) -> int:
-    """Return how many windows the last tenth has, at most 20."""
+    """Return the number of windows in the last tenth, at most 20."""
     return min(max(1, math.ceil(TEST_SHARE * points / steps)), MOST_WINDOWS)
 
 
@@ -164,18 +165,18 @@ def score_windows(
 
     Args:
         grid: The series.
-        make: Makes the model for a task.
+        make: Creates the model for a task.
         steps: Length of a window.
-        season: Season of the scale, in steps; each window has its own scale, of all before it.
-        refit_every: Windows after which the model is fitted again; 0 for never.
-        clock: Tells seconds.
+        season: Season of the scale, in steps; the scale of a window is of all points before it.
+        refit_every: Number of windows between two fits; 0 for one fit only.
+        clock: Returns seconds.
     """
     values = grid.values
     count = place_windows(values.shape[1], steps)
     begin = values.shape[1] - count * steps
     task = registry.ForecastTask(grid.step_s, steps)
     horizons = range(1, steps + 1)
-    found = backtests.run(
+    test = backtests.run(
         make(task),
         values[:, : begin + count * steps],
         begin,
@@ -184,10 +185,10 @@ def score_windows(
         refit_every=refit_every,
         clock=clock,
     )
-    errors = np.abs(found.actual - found.predicted)[:, :count]
-    scales = np.stack([accuracy.scale(values[:, :o], season) for o in found.origins[:count]], 1)
+    errors = np.abs(test.actual - test.predicted)[:, :count]
+    scales = np.stack([accuracy.scale(values[:, :o], season) for o in test.origins[:count]], 1)
     mase = (errors / scales[:, :, None]).mean(axis=1)
-    return Score(tuple(horizons), mase, found.fit_s, found.predict_s)
+    return Score(tuple(horizons), mase, test.fit_s, test.predict_s)
 
 
 def read_application(folder: Path) -> time_series.TimeGrid:
@@ -250,4 +251,4 @@ _READERS: dict[str, Callable[[Path], _Named]] = {
     "google2011_vms": _read_jobs,
     "planetlab_cpu": _read_days,
 }
-"""How each data set is read. Of cloud monitoring the purchases are left out: they are hourly."""
+"""Readers of the data sets. The purchases of cloud monitoring are left out: they are hourly."""

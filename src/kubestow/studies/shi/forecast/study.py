@@ -1,10 +1,9 @@
 """ARIMA, GRU and ARIMA-GRU on six groups: tables 5.5 to 5.7 of Shi 2023 (5.1).
 
-70 % of every group is fitted to, the rest is forecast one step ahead (and further) with fixed
-parameters; nothing of it is seen before. Beside the thesis' three models stand the cheap ones, as
-every comparison needs. Groups are the replicates of paired tests. Two more parts ask the same on
-public traces: the mean MASE at 1, 5 and 15 minutes by family, and the published protocol of two
-observability sets.
+Models are fitted to 70 % of every group; the rest is forecast one step ahead (and further) with
+fixed parameters. The three models of the thesis are compared with cheap baselines. Groups are the
+replicates of paired tests. Two more parts use public traces: the mean MASE at 1, 5 and 15 minutes
+by family, and the published protocol of two observability sets.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from kubestow.studies.shi.forecast import page, protocol
 from kubestow.workflows import comparing, files
 
 FORMAT: Final = 1
-"""Raise it when models compute something else, so that kept scores are not reused."""
+"""Raise it when models compute something else, so that stored scores are not reused."""
 
 MODELS: Final = (
     "persistence", "seasonal-naive", "holt-winters", "arima", "gru", "arima-gru", "auto",
@@ -48,7 +47,7 @@ MOST_TRAINING_S: Final = 60.0
 FAMILIES: Final = (
     "req_twitter", "req_nasa", "req_ms_cloud_monitoring", "crane_dsp", "dc_aggregates",
 )  # fmt: skip
-# Published MASE (GIFT-Eval leaderboard) and what is asked for: theses' data anchors.
+# Published MASE (GIFT-Eval leaderboard) and required MASE: data anchors of the theses.
 WINDOWS: Final[dict[str, tuple[str, int, int, float, dict[str, float]]]] = {
     "application": (
         "bizitobs/Application.csv.gz",
@@ -78,34 +77,36 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
     data = public_data.folder()
     rows, count = (2000, 2) if options.quick else (forecast_groups.ROWS, forecast_groups.GROUPS)
-    groups = forecast_groups.made_up_groups(options.seed, count, rows)
+    groups = forecast_groups.synthetic_groups(options.seed, count, rows)
     groups += forecast_groups.real_groups(data, count, rows)
     families = FAMILIES[:1] if options.quick else FAMILIES
     traces = list(protocol.read_traces(data, families))
     sets = [name for name, (path, *_) in WINDOWS.items() if (data / path).is_file()]
     total = len(groups) + len(traces) + len(sets)
-    kept = _Kept(options.out / "scores", (options.seed, rows), total, watch)
+    cache = _ScoreCache(options.out / "scores", (options.seed, rows), total, watch)
     scored = [
         {"kind": g.kind, "group": g.name}
-        | kept.get(f"{g.kind} {g.name}", functools.partial(score_group, g))
+        | cache.get(f"{g.kind} {g.name}", functools.partial(score_group, g))
         for g in groups
     ]
-    by_trace = [kept.get(f"{t.family} {t.name}", functools.partial(score_trace, t)) for t in traces]
-    windows = [kept.get(f"bizitobs {s}", functools.partial(score_set, data, s)) for s in sets]
-    report = make_report(scored, by_trace, windows, found_data=bool(traces or windows))
+    by_trace = [
+        cache.get(f"{t.family} {t.name}", functools.partial(score_trace, t)) for t in traces
+    ]
+    windows = [cache.get(f"bizitobs {s}", functools.partial(score_set, data, s)) for s in sets]
+    report = make_report(scored, by_trace, windows, has_data=bool(traces or windows))
     files.write_json(options.out / "results.json", report)
     files.write_text(options.out / "report.html", page.make_page(report))
     return report
 
 
-class _Kept:
-    """Scores that are kept on disk, so that an interrupted study goes on where it stopped.
+class _ScoreCache:
+    """Scores stored on disk, so that an interrupted study resumes where it stopped.
 
     Args:
-        folder: Where they are kept.
-        settings: What they depend on beside their name.
-        total: How many there will be.
-        watch: Told after every one.
+        folder: Where scores are stored.
+        settings: What scores depend on besides their name.
+        total: Total number of scores.
+        watch: Called after every score.
     """
 
     def __init__(
@@ -118,16 +119,16 @@ class _Kept:
         self._done = 0
 
     def get(self, name: str, score: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return a score, worked out where it is not there yet."""
+        """Return a score, computed if it is not stored yet."""
         path = self._folder / f"{name.replace(' ', '-')}-{self._settings}.json"
         try:
-            found: dict[str, Any] = msgspec.json.decode(path.read_bytes())
+            scores: dict[str, Any] = msgspec.json.decode(path.read_bytes())
         except (FileNotFoundError, msgspec.DecodeError):
-            found = score()
-            files.write_json(path, found)
+            scores = score()
+            files.write_json(path, scores)
         self._done += 1
         self._watch(self._done, self._total, name)
-        return found
+        return scores
 
 
 def score_group(group: forecast_groups.UsageGroup) -> dict[str, Any]:
@@ -135,32 +136,32 @@ def score_group(group: forecast_groups.UsageGroup) -> dict[str, Any]:
     values = group.grid.values
     begin = int(SHARE * values.shape[1])
     scales = accuracy.scale(values[:, :begin])
-    found: dict[str, Any] = {"series": list(group.grid.names), "models": {}}
+    scores: dict[str, Any] = {"series": list(group.grid.names), "models": {}}
     for name in MODELS:
         model = registry.FORECASTERS.get(name).make(
             registry.ForecastTask(group.grid.step_s, 1, (1,))
         )
         test = backtests.run(model, values, begin, (1,), clock=time.perf_counter)
         measured = accuracy.measure(test.actual[:, :, 0], test.predicted[:, :, 0], scales)
-        found["models"][name] = {
+        scores["models"][name] = {
             "fit_s": test.fit_s,
             "predict_s": test.predict_s,
             **{metric: getattr(measured, metric).tolist() for metric in METRICS},
         }
-    return found
+    return scores
 
 
 def score_trace(trace: protocol.ForecastTrace) -> dict[str, Any]:
     """Return the mean MASE of all models on one trace, over series and horizons."""
     scores = {}
     for name in MODELS:
-        found = protocol.score(trace, registry.FORECASTERS.get(name).make, clock=time.perf_counter)
-        scores[name] = {"mase": found.mean(), "fit_s": found.fit_s}
+        result = protocol.score(trace, registry.FORECASTERS.get(name).make, clock=time.perf_counter)
+        scores[name] = {"mase": result.mean(), "fit_s": result.fit_s}
     return {"family": trace.family, "trace": trace.name, "models": scores}
 
 
 def score_set(data: Path, name: str) -> dict[str, Any]:
-    """Return the published protocol on one of the two observability sets."""
+    """Run the published protocol on one of the two observability sets."""
     _, steps, season, limit, published = WINDOWS[name]
     read = _READERS[name]
     grid = read(data / "bizitobs")
@@ -181,7 +182,7 @@ _READERS: Final = {
 def _make_seasonal(
     name: str, season: int | None, task: registry.ForecastTask
 ) -> protocols.PointForecaster:
-    """Return a model for a task with a season that is known beforehand."""
+    """Return a model for a task with a known season."""
     return registry.FORECASTERS.get(name).make(replace(task, season=season))
 
 
@@ -190,12 +191,12 @@ def make_report(
     by_trace: Sequence[Mapping[str, Any]],
     windows: Sequence[Mapping[str, Any]],
     *,
-    found_data: bool,
+    has_data: bool,
 ) -> dict[str, Any]:
-    """Return what goes into results.json."""
+    """Return the content of results.json."""
     rows = [*combined_rows(scored), training_row(scored)]
     rows += family_rows(by_trace) + window_rows(windows)
-    if not found_data:
+    if not has_data:
         rows.append(
             {
                 "statement": "real traces", "thesis": "", "found": "no data folder: see "
@@ -227,9 +228,9 @@ def values_of(
 
 
 def combined_rows(scored: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the combined model against the others, on every kind, series and metric."""
+    """Return the combined model relative to the others, by kind, series and metric."""
     rows = []
-    cases = ((forecast_groups.MADE_UP, 0, "cpu"), (forecast_groups.MADE_UP, 1, "memory"))
+    cases = ((forecast_groups.SYNTHETIC, 0, "cpu"), (forecast_groups.SYNTHETIC, 1, "memory"))
     for kind, series, what in (*cases, (forecast_groups.REAL, 0, "load")):
         for other in ("arima", "gru", "persistence"):
             for metric in ("mae", "mape", "rmse"):
@@ -250,13 +251,13 @@ def _combined_row(
     sure = tested.p_signed_rank is not None and tested.p_signed_rank < 0.05
     good = gain < 0.0 and sure and (thesis is None or gain <= thesis / 2.0)
     lower = int(np.sum(ours < theirs))
-    found = f"{100 * gain:+.1f} %, lower in {lower} of {len(ours)} groups"
+    result = f"{100 * gain:+.1f} %, lower in {lower} of {len(ours)} groups"
     if tested.p_signed_rank is not None:
-        found += f", p {tested.p_signed_rank:.2g}"
+        result += f", p {tested.p_signed_rank:.2g}"
     return {
         "statement": f"{COMBINED} by {other}, {metric.upper()} of {what} ({kind})",
         "thesis": "-" if thesis is None else f"{100 * thesis:+.1f} %",
-        "found": found,
+        "found": result,
         "n": len(ours),
         "gain": gain,
         "verdict": "reproduced" if good else "not reproduced",
@@ -265,7 +266,7 @@ def _combined_row(
 
 
 def training_row(scored: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return how long training took per group."""
+    """Return the training time per group."""
     texts, longest = [], 0.0
     for model in TRAINING_S:
         times_s = [group["models"][model]["fit_s"] for group in scored]
@@ -283,7 +284,7 @@ def training_row(scored: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def family_rows(by_trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return how ``auto`` stands among the others, family by family."""
+    """Return ``auto`` compared with the other models, by family."""
     rows = []
     for family in dict.fromkeys(row["family"] for row in by_trace):
         mine = [row for row in by_trace if row["family"] == family]
@@ -308,17 +309,17 @@ def family_rows(by_trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def window_rows(windows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the published protocol beside the published figures."""
+    """Return our results of the published protocol and the published figures."""
     rows = []
     for row in windows:
         published = ", ".join(f"{name} {value}" for name, value in row["published"].items())
-        found = ", ".join(f"{name} {value:.3f}" for name, value in row["mase"].items())
+        measured = ", ".join(f"{name} {value:.3f}" for name, value in row["mase"].items())
         good = row["mase"]["auto"] <= row["limit"]
         rows.append(
             {
                 "statement": f"MASE on bizitobs {row['set']}, published protocol",
                 "thesis": f"published: {published}; asked for: {row['limit']}",
-                "found": found,
+                "found": measured,
                 "n": 1,
                 "verdict": "beaten" if good else "not reproduced",
                 "rule": RULES["window"],

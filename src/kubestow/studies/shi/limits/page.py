@@ -1,4 +1,4 @@
-"""The report on limits that follow use: curves, verdicts, means."""
+"""The report on limits that follow usage: curves, verdicts, means."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ def make_page(report: Mapping[str, Any]) -> str:
     """Return the whole report as HTML."""
     blocks: list[pages.Block] = [
         pages.Paragraph(
-            "Three replicas of a web pod that reserve 600 m and 400 MB; load rises from 30 to "
-            "330 s, is steady to 450 s and falls to 600 s; a sample every 20 s, lambda 0.2 unless "
-            f"stated; {len(report['seeds'])} seeds. The thesis (Shi 2023, 5.4) reports a picture; "
-            "`strict` is its rule as printed, which sets limits below use after a fall."
+            "Three replicas of a web pod with requests of 600 m and 400 MB; load rises from 30 to "
+            "330 s, is constant until 450 s and falls until 600 s; a sample every 20 s, lambda 0.2 "
+            f"unless stated; {len(report['seeds'])} seeds. The thesis (Shi 2023, 5.4) shows only a "
+            "figure; `strict` is its rule as printed, which sets limits below usage after a fall."
         ),
         pages.make_figure(
-            course_chart(report["course"]),
-            "CPU of a pod in cores (mean of three) and mean response of 5 s, first seed.",
+            timeline_chart(report["course"]),
+            "CPU of a pod in cores (mean of three) and mean response time over 5 s, first seed.",
         ),
         verdicts.make(report["rows"], "seeds"),
         means(report["table"]),
     ]
-    return pages.render("Limits that follow use: Shi 2023, run again", blocks)
+    return pages.render("Limits that follow usage: Shi 2023, repeated", blocks)
 
 
-def course_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
-    """Return use, limit and request over time, one column per way, response times below."""
+def timeline_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
+    """Return usage, limit and request over time, one column per variant; response times below."""
     columns = []
-    for way in dict.fromkeys(row["way"] for row in rows):
-        mine = [row for row in rows if row["way"] == way]
+    for variant in dict.fromkeys(row["way"] for row in rows):
+        mine = [row for row in rows if row["way"] == variant]
         lines = [
             {"time_s": row["time_s"], "line": line, "cores": row.get(line, _REQUEST_CORES)}
             for row in mine
@@ -72,18 +72,18 @@ def course_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
         )
         columns.append(
             alt.vconcat(
-                upper.properties(title=way, width=190, height=170),
+                upper.properties(title=variant, width=190, height=170),
                 lower.properties(width=190, height=110),
             )
         )
-    found: alt.TopLevelMixin = alt.hconcat(*columns)
-    return found
+    chart: alt.TopLevelMixin = alt.hconcat(*columns)
+    return chart
 
 
 def means(rows: Sequence[Row]) -> pages.PageTable:
-    """Return the means of every way."""
+    """Return the means of all variants."""
     head = [
-        "way", "reserved, not used (core s)", "mean response (s)", "p95 (s)", "OOM kills",
+        "variant", "reserved, not used (core s)", "mean response (s)", "p95 (s)", "OOM kills",
         "throttled (%)", "requests lost", "limits written",
     ]  # fmt: skip
     shown = [

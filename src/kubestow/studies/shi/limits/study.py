@@ -1,11 +1,11 @@
-"""Limits that follow use: the 600 s experiment of Shi 2023 (5.4), with numbers.
+"""Limits that follow usage: the 600 s experiment of Shi 2023 (5.4), with numbers.
 
-A web pod with three replicas that reserve 600 m and 400 MB; load rises from 30 to 330 s, is steady
-to 450 s and falls to 600 s; samples every T = 20 s, lambda 0.2. The thesis shows a picture: limits
-follow use, response times differ little (H6). Here that is: reserved and not used, response times,
-throttled periods, OOM kills, many seeds, for the printed rule (``strict``) and the safe one. Limits
-are set after every sample; the default of ten minutes would act once. A few minutes of base load
-come first, for the rule needs ten samples.
+A web pod with three replicas and requests of 600 m and 400 MB; load rises from 30 to 330 s, is
+constant until 450 s and falls until 600 s; samples every T = 20 s, lambda 0.2. The thesis shows
+only a figure: limits follow usage, response times differ little (H6). This study measures unused
+reservation, response times, throttled periods and OOM kills over many seeds, for the printed rule
+(``strict``) and the safe one. Limits are set after every sample; the default of ten minutes would
+act once. Some minutes of base load come first, since the rule needs ten samples.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ RULES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class LimitVariant:
-    """A way to limit: its name, and the parameters of ``limit-follow``; none for the control."""
+    """A variant: its name, and the parameters of ``limit-follow``; none for the control."""
 
     name: str
     parameters: Mapping[str, Any] | None = None
@@ -68,23 +68,23 @@ VARIANTS: Final = (
 class LimitTask:
     """One run."""
 
-    way: LimitVariant
+    variant: LimitVariant
     seed: int
 
 
 class LimitRun(msgspec.Struct, frozen=True):
-    """What is kept of a run.
+    """The result of a run.
 
     Attributes:
-        numbers: What is compared.
-        course: By name, one value per step: mean over pods, in cores and megabytes.
+        numbers: Measures to compare.
+        timeline: One value per step, by name: mean over pods, in cores and megabytes.
     """
 
     numbers: dict[str, float]
-    course: dict[str, list[float]]
+    timeline: dict[str, list[float]]
 
 
-def scenario(way: LimitVariant) -> dict[str, Any]:
+def scenario(variant: LimitVariant) -> dict[str, Any]:
     """Return the scenario: at the peak a pod uses 450 m of its 600 m."""
     segments = [
         {"start": 5, "seconds": BEFORE_S + 30},
@@ -106,12 +106,12 @@ def scenario(way: LimitVariant) -> dict[str, Any]:
         },
     }
     sizing: dict[str, Any] = {"recommender": "keep"}
-    if way.parameters is not None:
+    if variant.parameters is not None:
         sizing = {
             "recommender": "limit-follow",
             "mode": "in-place-or-recreate",
             "interval": "20s",
-            "parameters": dict(way.parameters),
+            "parameters": dict(variant.parameters),
         }
     pool = {"name": "node", "count": 3, "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}
     return {
@@ -130,24 +130,24 @@ def scenario(way: LimitVariant) -> dict[str, Any]:
 
 
 @dataclass(slots=True, eq=False)
-class LimitWatch:
-    """Looks at use and limits after every step of the experiment."""
+class LimitRecorder:
+    """Records usage and limits after every step of the experiment."""
 
     world: World
-    course: dict[str, list[float]] = field(default_factory=dict)
+    timeline: dict[str, list[float]] = field(default_factory=dict)
     reserved_unused: float = 0.0
     _before: tuple[float, float] = (0.0, 0.0)
 
-    def look(self, step_s: float) -> None:
-        """Take up one step."""
-        rows = self.world.units.rows[: self.world.units.top]
+    def record(self, step_s: float) -> None:
+        """Record one step."""
+        rows = self.world.containers.rows[: self.world.containers.top]
         live = rows[rows["used"]]
         service = self.world.services[0]
         waited, answered = float(service["all_response"]), float(self.world.histograms[0].sum())
         before, self._before = self._before, (waited, answered)
         if self.world.now_s <= BEFORE_S:
             return
-        # A pod that is down reserves all the same; beyond the request nothing is reserved.
+        # A pod that is down still reserves; nothing is reserved beyond the request.
         limits = np.minimum(live["cpu_limit"], REQUEST_CORES)
         self.reserved_unused += float(np.maximum(limits - live["cpu"], 0.0).sum()) * step_s
         count = answered - before[1]
@@ -159,55 +159,59 @@ class LimitWatch:
             "memory_limit": live["memory_limit"].mean() / 1e6,
             "response_s": (waited - before[0]) / count if count > 0.0 else 0.0,
         }.items():
-            self.course.setdefault(name, []).append(round(float(value), 6))
+            self.timeline.setdefault(name, []).append(round(float(value), 6))
 
 
 def compute(task: LimitTask) -> bytes:
-    """Return one run."""
-    loaded = scenario_files.read(scenario(task.way), f"shi-limits ({task.way.name})", Path())
+    """Run a task and return its result as JSON."""
+    loaded = scenario_files.read(
+        scenario(task.variant), f"shi-limits ({task.variant.name})", Path()
+    )
     world = simulation_run.start(loaded.scenario.spec, task.seed, loaded.inputs)
     recorder = recorders.make(world)
     recorder.start()
-    watch = LimitWatch(world)
-    world.on(STEPPED, watch.look)
+    watch = LimitRecorder(world)
+    world.on(STEPPED, watch.record)
     world.clock.run(loaded.scenario.spec.duration)
-    found = outcomes.measure(world, recorder, task.way.name)
+    measures = outcomes.measure(world, recorder, task.variant.name)
     numbers = {
         "reserved_unused": watch.reserved_unused,
-        "response_mean": float(found["response"]["mean"]),
-        "response_p95": float(found["response"]["p95"]),
-        "oom_kills": float(found["oom_kills"]),
-        "throttled": float(found["throttled_ratio"] or 0.0),
-        "dropped": float(found["requests"]["dropped"]),
+        "response_mean": float(measures["response"]["mean"]),
+        "response_p95": float(measures["response"]["p95"]),
+        "oom_kills": float(measures["oom_kills"]),
+        "throttled": float(measures["throttled_ratio"] or 0.0),
+        "dropped": float(measures["requests"]["dropped"]),
         "written": float(world.ledger.counts["limits_written"]),
     }
-    return msgspec.json.encode(LimitRun(numbers, watch.course))
+    return msgspec.json.encode(LimitRun(numbers, watch.timeline))
 
 
 def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
     seeds = range(options.seed, options.seed + options.sample(SEEDS, 3))
-    tasks = [LimitTask(way, seed) for way in VARIANTS for seed in seeds]
+    tasks = [LimitTask(variant, seed) for variant in VARIANTS for seed in seeds]
     kept: list[LimitRun | None] = [None] * len(tasks)
     answers = comparing.run_local(compute, tasks, options.jobs)
     for done, (index, answer) in enumerate(answers, start=1):
         kept[index] = msgspec.json.decode(answer, type=LimitRun)
-        watch(done, len(tasks), f"{tasks[index].way.name}, seed {tasks[index].seed}")
+        watch(done, len(tasks), f"{tasks[index].variant.name}, seed {tasks[index].seed}")
     whole = [one for one in kept if one is not None]
     count = len(seeds)
-    found = {way.name: whole[i * count : (i + 1) * count] for i, way in enumerate(VARIANTS)}
-    report = make_report(found, seeds)
+    by_variant = {
+        variant.name: whole[i * count : (i + 1) * count] for i, variant in enumerate(VARIANTS)
+    }
+    report = make_report(by_variant, seeds)
     files.write_json(options.out / "results.json", report)
     files.write_text(options.out / "report.html", page.make_page(report))
     return report
 
 
-Found = Mapping[str, Sequence[LimitRun]]
+RunsByVariant = Mapping[str, Sequence[LimitRun]]
 
 
-def make_report(found: Found, seeds: Sequence[int]) -> dict[str, Any]:
-    """Return what goes into results.json."""
-    rows = [row for name in found if name != CONTROL for row in make_rows(found, name)]
+def make_report(by_variant: RunsByVariant, seeds: Sequence[int]) -> dict[str, Any]:
+    """Return the content of results.json."""
+    rows = [row for name in by_variant if name != CONTROL for row in make_rows(by_variant, name)]
     return {
         "study": "shi-limits",
         "seeds": list(seeds),
@@ -219,29 +223,29 @@ def make_report(found: Found, seeds: Sequence[int]) -> dict[str, Any]:
                 "way": name,
                 **{key: float(_values(runs_, key).mean()) for key in runs_[0].numbers},
             }
-            for name, runs_ in found.items()
+            for name, runs_ in by_variant.items()
         ],
         "course": [
-            {"way": name, **dict(zip(runs_[0].course, values, strict=True))}
-            for name, runs_ in found.items()
-            for values in zip(*runs_[0].course.values(), strict=True)
+            {"way": name, **dict(zip(runs_[0].timeline, values, strict=True))}
+            for name, runs_ in by_variant.items()
+            for values in zip(*runs_[0].timeline.values(), strict=True)
         ],
     }
 
 
-def _values(found: Sequence[LimitRun], key: str) -> arrays.Floats:
-    return np.array([one.numbers[key] for one in found])
+def _values(results: Sequence[LimitRun], key: str) -> arrays.Floats:
+    return np.array([one.numbers[key] for one in results])
 
 
-def make_rows(found: Found, name: str) -> list[dict[str, Any]]:
-    """Return the parts of H6 about one way."""
+def make_rows(by_variant: RunsByVariant, name: str) -> list[dict[str, Any]]:
+    """Return the parts of H6 for one variant."""
     rows = []
     for key, title, rule, limit in (
         ("reserved_unused", "CPU reserved and not used (core s)", "reserved", 1.0),
         ("response_mean", "mean response (s)", "response", MOST_SLOWER),
         ("response_p95", "p95 of response (s)", "response", MOST_SLOWER),
     ):
-        ours, theirs = _values(found[name], key), _values(found[CONTROL], key)
+        ours, theirs = _values(by_variant[name], key), _values(by_variant[CONTROL], key)
         tested = comparing.compare_pairs(ours, theirs)
         high = tested.ratio_high if tested.ratio_high is not None else tested.ratio
         text = f"{ours.mean():.3g} against {theirs.mean():.3g}"
@@ -251,7 +255,7 @@ def make_rows(found: Found, name: str) -> list[dict[str, Any]]:
             low, most = (100 * (end - 1.0) for end in (tested.ratio_low, tested.ratio_high))
             text += f" ({low:+.1f} to {most:+.1f})"
         rows.append(_row(f"{title}, `{name}`", text, rule, tested.n, high=high, limit=limit))
-    kills = _values(found[name], "oom_kills")
+    kills = _values(by_variant[name], "oom_kills")
     rows.append(
         _row(
             f"OOM kills, `{name}`",
@@ -263,7 +267,7 @@ def make_rows(found: Found, name: str) -> list[dict[str, Any]]:
         )
     )
     more = comparing.compare_pairs(
-        _values(found[name], "throttled"), _values(found[CONTROL], "throttled")
+        _values(by_variant[name], "throttled"), _values(by_variant[CONTROL], "throttled")
     )
     high = more.high if more.high is not None else more.difference
     text = f"{100 * more.difference:+.1f} points of all periods"
@@ -282,12 +286,12 @@ _THESIS: Final = {
 
 
 def _row(
-    statement: str, found: str, rule: str, n: int, *, high: float | None, limit: float
+    statement: str, result: str, rule: str, n: int, *, high: float | None, limit: float
 ) -> dict[str, Any]:
     return {
         "statement": statement,
         "thesis": _THESIS[rule],
-        "found": found,
+        "found": result,
         "n": n,
         "verdict": "beaten" if high is not None and high < limit else "not reproduced",
         "rule": RULES[rule],

@@ -19,20 +19,20 @@ def make_page(report: dict[str, Any]) -> str:
         pages.Paragraph(
             "Load rises from 90 to 330 s and falls from 450 to 570 s; 2 to 8 replicas that are "
             f"ready after about 25 s; {len(report['seeds'])} seeds. The thesis (Shi 2023, 5.2) "
-            "reports a picture; these are the numbers behind such a picture."
+            "shows only a figure; these are numbers for the same experiment."
         ),
         pages.make_figure(
-            course_chart(report["course"]),
-            "Replicas ordered and mean response times of 5 s, first seed; grey: requests per "
+            timeline_chart(report["course"]),
+            "Desired replicas and mean response times over 5 s, first seed; grey: requests per "
             "second.",
         ),
         verdicts.make(report["rows"], "seeds"),
         means(report["table"]),
     ]
-    return pages.render("Scaling ahead of load: Shi 2023, run again", blocks)
+    return pages.render("Scaling ahead of load: Shi 2023, repeated", blocks)
 
 
-def course_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
+def timeline_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
     """Return replicas and response times over time."""
     colour = alt.Color("way:N", title=None, scale=alt.Scale(range=list(figures.PALETTE)))
     x = alt.X("time_s:Q", title="seconds")
@@ -52,14 +52,14 @@ def course_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
         color=colour,
     )
     upper = alt.layer(load, replicas).resolve_scale(y="independent")
-    found: alt.TopLevelMixin = alt.vconcat(
+    chart: alt.TopLevelMixin = alt.vconcat(
         upper.properties(width=680, height=220), response.properties(width=680, height=180)
     )
-    return found
+    return chart
 
 
 def means(rows: Sequence[Row]) -> pages.PageTable:
-    """Return the means of every way."""
+    """Return the means of all scalers."""
     shown = [
         [
             row["way"],
@@ -71,5 +71,5 @@ def means(rows: Sequence[Row]) -> pages.PageTable:
         ]
         for row in rows
     ]
-    head = ["way", "rise: mean (s)", "p95 (s)", "replica-s", "fall: mean (s)", "replica-s"]
+    head = ["scaler", "rise: mean (s)", "p95 (s)", "replica-s", "fall: mean (s)", "replica-s"]
     return pages.PageTable(head, shown)

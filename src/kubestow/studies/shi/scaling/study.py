@@ -1,10 +1,10 @@
 """Elastic scaling ahead of load: the 600 s experiment of Shi 2023 (5.2), with numbers.
 
 Load rises from 90 to 330 s, is steady, and falls from 450 to 570 s; 2 to 8 replicas, pods ready
-within 30 s, both cool-downs 30 s, predictions 30 s ahead. The thesis tells only that its module
-scales up before the autoscaler does, and down without harm (H3). Here that is: the lead at every
-number of replicas, response times over the rise, replica-seconds over the fall, many seeds. Five
-minutes of base load come first, for a module that predicts from a history needs one.
+within 30 s, both cool-downs 30 s, forecasts 30 s ahead. The thesis states only that its module
+scales up before the autoscaler does, and down without harm (H3). This study measures the lead at
+every number of replicas, response times over the rise and replica-seconds over the fall, with many
+seeds. Five minutes of base load come first, since forecasts need a history.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ RULES: Final = {
 
 
 def scenario() -> dict[str, Any]:
-    """Return the scenario: peak load of 4.8 busy pods, so that 60 % takes all 8."""
+    """Return the scenario: the peak load is 4.8 busy pods, which needs all 8 at 60 %."""
     segments = [
         {"start": 5, "seconds": BEFORE_S + RISE_S[0]},
         {"start": 5, "end": 30, "seconds": RISE_S[1] - RISE_S[0]},
@@ -113,23 +113,28 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
     seeds = range(options.seed, options.seed + options.sample(SEEDS, 3))
     base = scenario()
-    ways = [way for way in VARIANTS if not (options.quick and "gru" in way.scaler)]
+    variants = [variant for variant in VARIANTS if not (options.quick and "gru" in variant.scaler)]
     tasks = [
-        scaling_runs.ScalingTask(base, "shi", way, TARGET, seed) for way in ways for seed in seeds
+        scaling_runs.ScalingTask(base, "shi", variant, TARGET, seed)
+        for variant in variants
+        for seed in seeds
     ]
     runs = scaling_runs.run_all(tasks, options.out / "runs", options.jobs, watch)
-    found = {way.name: runs[i * len(seeds) : (i + 1) * len(seeds)] for i, way in enumerate(ways)}
-    report = make_report(found, seeds)
+    by_variant = {
+        variant.name: runs[i * len(seeds) : (i + 1) * len(seeds)]
+        for i, variant in enumerate(variants)
+    }
+    report = make_report(by_variant, seeds)
     files.write_json(options.out / "results.json", report)
     files.write_text(options.out / "report.html", page.make_page(report))
     return report
 
 
-Found = dict[str, list[scaling_runs.ScalingRun]]
+RunsByVariant = dict[str, list[scaling_runs.ScalingRun]]
 
 
 def reached_s(run: scaling_runs.ScalingRun, replicas: int) -> float:
-    """Return when a number of replicas was first ordered, in seconds of the experiment."""
+    """Return when a number of replicas was first desired, in seconds of the experiment."""
     times_s, ordered = run.column("time_s") - BEFORE_S, run.column("replicas")
     there = np.nonzero((ordered >= replicas) & (times_s > 0.0))[0]
     return float(times_s[there[0]]) if len(there) else float("nan")
@@ -149,28 +154,28 @@ def over(run: scaling_runs.ScalingRun, span_s: tuple[float, float]) -> dict[str,
 
 
 def weighted_quantile(values: Any, weights: Any, level: float) -> float:
-    """Return a quantile of values that count by weights: here of 5 s means by their requests."""
+    """Return a weighted quantile: here of 5 s means, weighted by their requests."""
     order = np.argsort(values)
     share = np.cumsum(weights[order]) / weights.sum()
     return float(values[order][np.searchsorted(share, level)])
 
 
-def make_report(found: Found, seeds: Sequence[int]) -> dict[str, Any]:
-    """Return what goes into results.json."""
-    rows = [row for name in found if name != REACTIVE for row in make_rows(found, name)]
+def make_report(by_variant: RunsByVariant, seeds: Sequence[int]) -> dict[str, Any]:
+    """Return the content of results.json."""
+    rows = [row for name in by_variant if name != REACTIVE for row in make_rows(by_variant, name)]
     return {
         "study": "shi-scaling",
         "seeds": list(seeds),
         "rules": RULES,
         "statements": verdicts.state(rows),
         "rows": rows,
-        "table": [describe(found[name], name) for name in found],
-        "course": make_course(found),
+        "table": [describe(by_variant[name], name) for name in by_variant],
+        "course": make_timeline(by_variant),
     }
 
 
 def describe(runs: Sequence[scaling_runs.ScalingRun], name: str) -> dict[str, Any]:
-    """Return means of one way over its seeds."""
+    """Return means of one variant over its seeds."""
     rise, fall = [over(run, RISE_S) for run in runs], [over(run, FALL_S) for run in runs]
     return {
         "way": name,
@@ -185,9 +190,9 @@ def describe(runs: Sequence[scaling_runs.ScalingRun], name: str) -> dict[str, An
     }
 
 
-def make_rows(found: Found, name: str) -> list[dict[str, Any]]:
-    """Return the statements of H3 about one way."""
-    ours, theirs = found[name], found[REACTIVE]
+def make_rows(by_variant: RunsByVariant, name: str) -> list[dict[str, Any]]:
+    """Return the statements of H3 for one variant."""
+    ours, theirs = by_variant[name], by_variant[REACTIVE]
     rows = [_lead(ours, theirs, name)]
     for key, title in (("mean_s", "mean response"), ("p95_s", "p95 of response")):
         rows.append(_ratio(ours, theirs, name, (RISE_S, key, title), "rise", 1.0))
@@ -229,16 +234,16 @@ def _ratio(
     span_s, key, title = what
     values = [np.array([over(run, span_s)[key] for run in runs]) for runs in (ours, theirs)]
     tested = comparing.compare_pairs(values[0], values[1])
-    found = f"{values[0].mean():.3g} against {values[1].mean():.3g}"
+    result = f"{values[0].mean():.3g} against {values[1].mean():.3g}"
     if tested.ratio is not None:
-        found += f", x {tested.ratio:.2f}"
+        result += f", x {tested.ratio:.2f}"
     if tested.ratio_low is not None and tested.ratio_high is not None:
-        found += f" ({tested.ratio_low:.2f} to {tested.ratio_high:.2f})"
+        result += f" ({tested.ratio_low:.2f} to {tested.ratio_high:.2f})"
     high = tested.ratio_high if tested.ratio_high is not None else tested.ratio
     return {
         "statement": f"{title} over the {rule}, `{name}`",
         "thesis": "lower" if rule == "rise" else "not higher",
-        "found": found,
+        "found": result,
         "n": len(ours),
         "p": tested.p,
         "verdict": "beaten" if high is not None and high < limit else "not reproduced",
@@ -246,13 +251,13 @@ def _ratio(
     }
 
 
-def make_course(found: Found) -> list[dict[str, Any]]:
+def make_timeline(by_variant: RunsByVariant) -> list[dict[str, Any]]:
     """Return replicas and response times of the first seed, for figures."""
     rows = []
     for name in (REACTIVE, "arima-gru as printed", OURS):
-        if name not in found:
+        if name not in by_variant:
             continue
-        run = found[name][0]
+        run = by_variant[name][0]
         for k, time_s in enumerate(run.column("time_s") - BEFORE_S):
             if time_s > 0.0:
                 kept = {n: run.columns[n][k] for n in ("replicas", "ready", "demand", "response_s")}
