@@ -1,1 +1,1 @@
-"""Real Kubernetes code for tests, built from published Go modules."""
+"""Real Kubernetes programs for tests, built from published Go modules."""

@@ -1,4 +1,4 @@
-"""Certificates for the test cluster: two authorities, and what they sign."""
+"""Certificates of the test cluster: two authorities and what they sign."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Pair:
 
 
 class Authority:
-    """A certificate authority that keeps what it makes in a folder."""
+    """A certificate authority that writes its files into a folder."""
 
     def __init__(self, folder: Path, name: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -39,15 +39,15 @@ class Authority:
         self.pair = _write(folder, name, self._certificate, self._key)
 
     def server(self, name: str, names: tuple[str, ...]) -> Pair:
-        """Return a pair for a server that is reached by these names and addresses."""
+        """Return a pair for a server with these names and addresses."""
         return self._issue(name, (), names, ExtendedKeyUsageOID.SERVER_AUTH)
 
     def client(self, file: str, user: str, groups: tuple[str, ...] = ()) -> Pair:
-        """Return a pair for a client that is known as this user of these groups."""
+        """Return a pair for a client with this user name and these groups."""
         return self._issue(user, groups, (), ExtendedKeyUsageOID.CLIENT_AUTH, file)
 
     def bundle(self) -> str:
-        """Return its own certificate as a ``caBundle`` has it."""
+        """Return its own certificate as a ``caBundle``."""
         return base64.b64encode(self.pair.certificate.read_bytes()).decode()
 
     def _issue(

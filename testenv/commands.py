@@ -1,4 +1,4 @@
-"""kubestow's own servers as processes, as they run in a cluster."""
+"""The servers of kubestow as processes, as they run in a cluster."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _READY_S = 60.0
 def serve(
     folder: Path, command: str, *arguments: str, port: int | None = None, tls: bool = False
 ) -> Iterator[tuple[Process, str]]:
-    """Run a serving command until the end of the context; give its process and address.
+    """Run a serving command until the end of the context; yield its process and URL.
 
     Args:
-        folder: For its log.
-        command: Such as ``extender``.
-        arguments: Its options, but for where to listen.
-        port: Where to listen; a free one by default.
-        tls: Whether it speaks TLS; its certificate is not verified here.
+        folder: Folder of its log.
+        command: Name of the command, such as ``extender``.
+        arguments: Its options, without the listen address.
+        port: Port to listen on; a free one by default.
+        tls: Whether it serves TLS; its certificate is not verified here.
     """
     chosen = port or prometheus_servers.free_port()
     program = str(Path(sys.executable).parent / "kubestow")
@@ -45,14 +45,14 @@ def serve(
 
 
 def is_ready(url: str) -> Callable[[], bool]:
-    """Return what tells whether a server is ready."""
+    """Return a function that returns whether a server is ready."""
     trust = ssl.create_default_context()
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
 
     def ask() -> bool:
         with contextlib.suppress(httpx.HTTPError):
-            found = httpx.get(f"{url}/readyz", verify=trust, trust_env=False, timeout=5.0)
-            return found.status_code == httpx.codes.OK
+            response = httpx.get(f"{url}/readyz", verify=trust, trust_env=False, timeout=5.0)
+            return response.status_code == httpx.codes.OK
         return False
 
     return ask

@@ -1,4 +1,4 @@
-"""A tiny exporter on loopback: shows the text it is given, and tells when it was scraped."""
+"""A small exporter on loopback: serves a given text and waits until it was scraped."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _CONTENT = "text/plain; version=0.0.4"
 
 
 class Exporter:
-    """Shows metrics in Prometheus' text format.
+    """Serves metrics in the text format of Prometheus.
 
     Attributes:
-        port: Where it listens.
+        port: Port on loopback.
     """
 
     def __init__(self, port: int) -> None:
@@ -24,17 +24,17 @@ class Exporter:
         self._turn = threading.Condition()
 
     def show(self, text: str | None) -> None:
-        """Show a text from now on, or fail (``None``), and return once it was scraped and stored.
+        """Serve a text, or fail (``None``), and return once it was scraped and stored.
 
         Raises:
-            TimeoutError: If nobody comes.
+            TimeoutError: If it is not scraped in time.
         """
         with self._turn:
             self._text = text
-            # Scrapes come one after the other: when the second begins, the first has been stored.
-            seen = self._scrapes
-            if not self._turn.wait_for(lambda: self._scrapes >= seen + 2, timeout=20.0):
-                raise TimeoutError("nobody scraped the exporter")
+            # Scrapes are sequential: when the second begins, the first has been stored.
+            before = self._scrapes
+            if not self._turn.wait_for(lambda: self._scrapes >= before + 2, timeout=20.0):
+                raise TimeoutError("the exporter was not scraped within 20 s")
 
     def take(self) -> str | None:
         """Return the text for one scrape."""
@@ -57,7 +57,7 @@ def export() -> Iterator[Exporter]:
             self.wfile.write((text or "").encode())
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Say nothing."""
+            """Log nothing."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         exporter = Exporter(server.server_address[1])

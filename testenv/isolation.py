@@ -1,7 +1,7 @@
-"""A network of its own for the tests: loopback and nothing else.
+"""A network namespace for the tests, with loopback only.
 
 The test cluster has addresses for services, pods and nodes that must never be dialled. In a network
-namespace without any route a mistake ends in an error at once instead of a packet on a wire.
+namespace without routes, a mistake is an immediate error instead of a packet on the wire.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import socket
 import struct
 
-# Of 240.0.0.0/4, which is reserved (RFC 1112) and used by no network that tests may run in.
+# In 240.0.0.0/4, which is reserved (RFC 1112) and not used by any network that runs tests.
 SERVICES, PODS, NODE_ADDRESS = "240.1.0.0/16", "240.2.0.0/15", "240.4.0.1"
 _FORBIDDEN = ("240.1.0.1", "240.2.0.1", NODE_ADDRESS)
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER, CLONE_NEWNET of sched.h
@@ -21,10 +21,10 @@ _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1  # SIOCGIFFLAGS, SIOCSIFFLAGS,
 
 
 def isolate() -> bool:
-    """Move this thread, and all it starts from now on, into a network of loopback alone.
+    """Move this thread and its future children into a network namespace with loopback only.
 
     Returns:
-        Whether the addresses of the test cluster are out of reach now.
+        Whether the addresses of the test cluster are unreachable now.
     """
     if not has_route():
         return True
@@ -40,7 +40,7 @@ def isolate() -> bool:
 
 
 def has_route() -> bool:
-    """Tell whether a packet to the test cluster's addresses would go anywhere; none is sent."""
+    """Return whether there is a route to addresses of the test cluster; no packet is sent."""
     return any(_is_routed(address) for address in _FORBIDDEN)
 
 
@@ -72,6 +72,6 @@ def _map_user(user: int, group: int) -> None:
 def _raise_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         request = struct.pack("16sh14x", b"lo", 0)
-        found = fcntl.ioctl(control, _GET_FLAGS, request)
-        flags = struct.unpack("16sh14x", found)[1] | _UP
+        answer = fcntl.ioctl(control, _GET_FLAGS, request)
+        flags = struct.unpack("16sh14x", answer)[1] | _UP
         fcntl.ioctl(control, _SET_FLAGS, struct.pack("16sh14x", b"lo", flags))

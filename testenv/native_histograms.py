@@ -1,8 +1,8 @@
-"""Native histograms as Kubernetes components give them away, read from protobuf.
+"""Native histograms of Kubernetes components, read from protobuf.
 
-The classic histograms of the API server have few edges: a webhook took less than 5 ms, less than
-25 ms, or longer. Since 1.37 the same times are counted in buckets that are 9 % wide, too, which
-only the protobuf form of ``/metrics`` shows (KEP-5808). Field numbers are those of
+The classic histograms of the API server have few buckets: a webhook took less than 5 ms, less than
+25 ms, or longer. Since 1.37 the same times are also counted in buckets that are 9 % wide, which
+only the protobuf form of ``/metrics`` contains (KEP-5808). Field numbers are those of
 ``io/prometheus/client/metrics.proto``.
 """
 
@@ -15,23 +15,23 @@ from typing import Final
 ACCEPT: Final = (
     "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 )
-_VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5  # ways of writing a value
+_VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5  # wire types
 
 Value = int | float | bytes
 Edges = dict[float, float]
-"""How many took at most so long, by seconds; the last counts all."""
+"""Cumulative counts by upper bound in seconds; the last counts all."""
 
 
 def read(content: bytes, name: str, labels: Mapping[str, str]) -> Edges:
     """Return the sum of all histograms of a name that have these labels.
 
     Args:
-        content: What a component answers to who accepts ``ACCEPT``.
+        content: Response of a component to a request with ``ACCEPT``.
         name: Name of the metric.
-        labels: Labels with their values; further ones do not matter.
+        labels: Required labels; others are ignored.
 
     Raises:
-        KeyError: If there is none.
+        KeyError: If there is no such histogram.
     """
     widths: dict[float, float] = {}
     for family in _families(content):
@@ -40,8 +40,8 @@ def read(content: bytes, name: str, labels: Mapping[str, str]) -> Edges:
             continue
         for metric in (value for number, value in fields if number == 4):
             parts = list(_fields(_bytes(metric)))
-            found = dict(_label(_bytes(value)) for number, value in parts if number == 1)
-            if labels.items() <= found.items():
+            pairs = dict(_label(_bytes(value)) for number, value in parts if number == 1)
+            if labels.items() <= pairs.items():
                 for number, value in parts:
                     if number == 7:
                         _add(_bytes(value), widths)
@@ -55,24 +55,24 @@ def read(content: bytes, name: str, labels: Mapping[str, str]) -> Edges:
 
 
 def quantile(edges: Mapping[float, float], share: float) -> float:
-    """Return a quantile of a histogram, straight between its edges.
+    """Return a quantile of a histogram, with linear interpolation between its edges.
 
     Args:
-        edges: How many are at most so large.
-        share: Between 0 and 1.
+        edges: Cumulative counts by upper bound.
+        share: Quantile between 0 and 1.
     """
     listed = sorted(edges)
-    wanted, below, last = share * edges[listed[-1]], 0.0, 0.0
+    rank, below, last = share * edges[listed[-1]], 0.0, 0.0
     for edge in listed:
-        if edges[edge] >= wanted:
-            part = (wanted - below) / max(edges[edge] - below, 1e-9)
+        if edges[edge] >= rank:
+            part = (rank - below) / max(edges[edge] - below, 1e-9)
             return last if edge == float("inf") else last + part * (edge - last)
         below, last = edges[edge], edge
     return last
 
 
 def _add(histogram: bytes, widths: dict[float, float]) -> None:
-    """Add the counts of one histogram; that of a bucket is written as a step from the last."""
+    """Add the counts of one histogram, which are encoded as differences between buckets."""
     fields = list(_fields(histogram))
     schema = next((_signed(_int(value)) for number, value in fields if number == 5), 0)
     base = 2.0 ** (2.0**-schema)
@@ -92,7 +92,7 @@ def _add(histogram: bytes, widths: dict[float, float]) -> None:
 def _steps(fields: list[tuple[int, Value]]) -> Iterator[int]:
     for number, value in fields:
         if number == 13:
-            if isinstance(value, bytes):  # several at once
+            if isinstance(value, bytes):  # packed
                 at = 0
                 while at < len(value):
                     step, at = _varint(value, at)
@@ -113,34 +113,34 @@ def _fields(message: bytes) -> Iterator[tuple[int, Value]]:
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
-        number, way = key >> 3, key & 7
-        if way == _VARINT:
+        number, wire_type = key >> 3, key & 7
+        if wire_type == _VARINT:
             whole, at = _varint(message, at)
             yield number, whole
-        elif way == _BYTES:
+        elif wire_type == _BYTES:
             length, at = _varint(message, at)
             yield number, message[at : at + length]
             at += length
-        elif way in (_EIGHT, _FOUR):
-            length, shape = (8, "<d") if way == _EIGHT else (4, "<f")
+        elif wire_type in (_EIGHT, _FOUR):
+            length, shape = (8, "<d") if wire_type == _EIGHT else (4, "<f")
             yield number, float(struct.unpack_from(shape, message, at)[0])
             at += length
         else:
-            raise ValueError(f"not protobuf: a value of kind {way} at {at}")
+            raise ValueError(f"not protobuf: wire type {wire_type} at {at}")
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    found = shift = 0
+    value = shift = 0
     while True:
         byte = content[at]
-        found |= (byte & 0x7F) << shift
+        value |= (byte & 0x7F) << shift
         at, shift = at + 1, shift + 7
         if byte < 0x80:
-            return found, at
+            return value, at
 
 
 def _signed(value: int) -> int:
-    """Undo the zigzag that keeps small negative numbers short."""
+    """Decode a zigzag-encoded integer."""
     return (value >> 1) ^ -(value & 1)
 
 

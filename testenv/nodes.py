@@ -1,4 +1,4 @@
-"""Nodes for the test cluster: made, waited for until pods may go there, taken away."""
+"""Nodes of the test cluster: create, wait until schedulable, delete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _READY_S = 120.0
 def document(
     name: str, offer: Mapping[str, str] = OFFER, labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return a node as it is sent to the API server."""
+    """Return the manifest of a node."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -26,21 +26,21 @@ def document(
 
 
 def make(cluster: Cluster, documents: Iterable[Mapping[str, Any]]) -> None:
-    """Create nodes and wait until pods may go there.
+    """Create nodes and wait until they are schedulable.
 
-    Ready is not enough: the taint of a node that is not ready goes a little later.
+    Ready is not enough: the not-ready taint is removed a little later.
     """
-    wanted = list(documents)
-    in_parallel(lambda node: cluster.request("POST", "/api/v1/nodes", node), wanted)
-    names = {node["metadata"]["name"] for node in wanted}
-    asked = {node["metadata"]["name"]: node.get("spec", {}).get("taints", []) for node in wanted}
+    created = list(documents)
+    in_parallel(lambda node: cluster.request("POST", "/api/v1/nodes", node), created)
+    names = {node["metadata"]["name"] for node in created}
+    taints = {node["metadata"]["name"]: node.get("spec", {}).get("taints", []) for node in created}
 
     def schedulable() -> bool:
-        found = cluster.request("GET", "/api/v1/nodes?resourceVersion=0")["items"]
+        listed = cluster.request("GET", "/api/v1/nodes?resourceVersion=0")["items"]
         ready = {
             node["metadata"]["name"]
-            for node in found
-            if len(node["spec"].get("taints", [])) <= len(asked.get(node["metadata"]["name"], []))
+            for node in listed
+            if len(node["spec"].get("taints", [])) <= len(taints.get(node["metadata"]["name"], []))
         }
         return names <= ready
 
@@ -56,11 +56,11 @@ def remove(cluster: Cluster, names: Iterable[str]) -> None:
 
 def remove_all(cluster: Cluster) -> None:
     """Delete every node."""
-    found = cluster.request("GET", "/api/v1/nodes")["items"]
-    remove(cluster, [node["metadata"]["name"] for node in found])
+    listed = cluster.request("GET", "/api/v1/nodes")["items"]
+    remove(cluster, [node["metadata"]["name"] for node in listed])
 
 
 def in_parallel(task: Any, items: list[Any]) -> None:
-    """Run a task for every item, some at a time; the first error is raised."""
+    """Run a task for every item in parallel; the first error is raised."""
     with futures.ThreadPoolExecutor(_PARALLEL) as pool:
         list(pool.map(task, items))

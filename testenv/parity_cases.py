@@ -1,8 +1,8 @@
-"""Random cases of ``scheduler-oracle/cases.py``, for one scheduler that decides them all.
+"""Random cases of ``scheduler-oracle/cases.py`` for a single running scheduler.
 
-Every case gets names of its own, and every profile of its configuration becomes a profile of the
-one configuration that the scheduler runs with. Preemption is off everywhere: a case is about where
-pods go, and preemption has tests of its own.
+Every case gets unique names, and every profile of its configuration becomes a profile of the one
+configuration of the scheduler. Preemption is off everywhere: cases are about placement, and
+preemption has its own tests.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from testenv import building
 
 Json = dict[str, Any]
 
-_MOST_NODES, _MOST_PODS = 8, 24  # small, for many
+_MOST_NODES, _MOST_PODS = 8, 24  # small cases, to run many
 _LEAST_PENDING = 2
-_OWN_NAME = re.compile(r"n\d\d")  # of nodes, wherever they are referred to
+_OWN_NAME = re.compile(r"n\d\d")  # names of nodes, also in references
 DEFAULT_PROFILE = "default-scheduler"
 NAMESPACES = ("team-a", "team-b")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case with names that no other case has.
+    """A case with unique names.
 
     Attributes:
-        name: Of the case.
-        features: What it is about.
+        name: Name of the case.
+        features: Features that it covers.
         objects: Nodes, services, controllers, pods; without namespaces, which all cases share.
-        profiles: Of the scheduler, that its pods ask for.
+        profiles: Scheduler profiles of its pods.
     """
 
     name: str
@@ -44,25 +44,25 @@ class Case:
 
     def of_kind(self, *kinds: str) -> list[Json]:
         """Return the objects of some kinds."""
-        return [found for found in self.objects if found["kind"] in kinds]
+        return [item for item in self.objects if item["kind"] in kinds]
 
 
 def generate(count: int, seed: int) -> Iterator[Case]:
-    """Give the cases that are small, and that a running scheduler can be asked.
+    """Yield the small cases that a running scheduler can decide.
 
-    Left out are configurations the scheduler refuses, and extenders, which are there for all
-    profiles at once.
+    Left out are configurations that the scheduler refuses, and extenders, which apply to all
+    profiles.
 
     Args:
-        count: How many to look through.
-        seed: Of the generator.
+        count: Number of cases to generate.
+        seed: Seed of the generator.
     """
     script = building.HERE / "scheduler-oracle" / "cases.py"
     command = [sys.executable, str(script), "generate", f"--count={count}", f"--seed={seed}"]
     made = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)  # noqa: S603 - our own
     for line in made.stdout.splitlines():
         case = json.loads(line)
-        kinds = [found["kind"] for found in case["objects"]]
+        kinds = [item["kind"] for item in case["objects"]]
         small = kinds.count("Node") <= _MOST_NODES and kinds.count("Pod") <= _MOST_PODS
         config = case.get("config", {})
         if small and "config_invalid" not in case["features"] and not config.get("extenders"):
@@ -86,11 +86,11 @@ def runtime_class(overhead: Mapping[str, str]) -> str:
 def _adapt(case: Json) -> Case:
     name = case["id"]
     renamed = _rename(case, name)
-    found = renamed.get("config", {}).get("profiles", [])
-    names = {profile["schedulerName"]: f"{name}-{profile['schedulerName']}" for profile in found}
+    stated = renamed.get("config", {}).get("profiles", [])
+    names = {profile["schedulerName"]: f"{name}-{profile['schedulerName']}" for profile in stated}
     profiles = [
         _without_preemption({**profile, "schedulerName": names[profile["schedulerName"]]})
-        for profile in found
+        for profile in stated
     ]
     objects = [made for made in renamed["objects"] if made["kind"] != "Namespace"]
     for made in objects:
@@ -113,15 +113,15 @@ def _rename(value: Any, prefix: str) -> Any:
 def _adapt_pod(pod: Json, prefix: str, names: Mapping[str, str]) -> None:
     spec = pod["spec"]
     pod["metadata"]["name"] = f"{prefix}-{pod['metadata']['name']}"
-    wanted = spec.get("schedulerName", DEFAULT_PROFILE)
-    spec["schedulerName"] = names.get(wanted, wanted)
-    spec.pop("priority", None)  # an API server takes classes only; pods come one by one anyway
+    profile = spec.get("schedulerName", DEFAULT_PROFILE)
+    spec["schedulerName"] = names.get(profile, profile)
+    spec.pop("priority", None)  # an API server accepts only classes; pods come one by one anyway
     if "overhead" in spec:
         spec["runtimeClassName"] = runtime_class(spec.pop("overhead"))
 
 
 def _more_pending(objects: list[Json]) -> list[Json]:
-    """Return copies of the last pending pod, so that most cases have equal pods too."""
+    """Return copies of the last pending pod, so that most cases also have equal pods."""
     pending = [
         made for made in objects if made["kind"] == "Pod" and not made["spec"].get("nodeName")
     ]

@@ -1,6 +1,6 @@
-"""What happens to autoscaled pods from outside while the HPA controller looks away.
+"""External changes of autoscaled pods between syncs of the HPA controller.
 
-Everything is done in the middle between two syncs, so that what a sync saw is beyond doubt.
+All changes happen midway between two syncs, so that it is certain what each sync saw.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _STRATEGIC, _MERGE = "application/strategic-merge-patch+json", "application/merg
 
 
 class Disturber:
-    """Changes the readiness of pods and the replicas of deployments now and then.
+    """Changes the readiness of pods and the replicas of deployments at random.
 
     Args:
-        cluster: Where they are.
-        namespace: Of all of them.
-        seed: Of what is drawn.
-        scaled: Gets the times at which deployments were scaled, by their names.
+        cluster: The cluster.
+        namespace: Namespace of all objects.
+        seed: Seed of random numbers.
+        scaled: Receives the times at which deployments were scaled, by name.
     """
 
     def __init__(
@@ -31,17 +31,17 @@ class Disturber:
     ) -> None:
         self._cluster, self._namespace, self._scaled = cluster, namespace, scaled
         self._random = random.Random(seed)
-        self._seen: dict[str, int] = {}
+        self._syncs: dict[str, int] = {}
 
     def visit(self, sequence: Sequence) -> None:
-        """Disturb a sequence, or not, once after each of its syncs."""
+        """Disturb a sequence at random, at most once after each of its syncs."""
         count = len(sequence.syncs)
-        if not count or self._seen.get(sequence.name) == count:
+        if not count or self._syncs.get(sequence.name) == count:
             return
         age_s = time.time() - sequence.syncs[-1].time_s
         if age_s < _EARLIEST_S:
             return
-        self._seen[sequence.name] = count
+        self._syncs[sequence.name] = count
         share = self._random.random()
         if age_s > _LATEST_S or share > _DISTURBED:
             return
@@ -51,7 +51,7 @@ class Disturber:
             self._change_readiness(sequence)
 
     def _scale(self, sequence: Sequence) -> None:
-        # Within its bounds: outside of them the controller acts without asking for metrics.
+        # Within bounds: outside of them the controller acts without reading metrics.
         spec = sequence.hpa["spec"]
         replicas = self._random.randint(max(1, spec["minReplicas"]), spec["maxReplicas"])
         group = f"/apis/apps/v1/namespaces/{self._namespace}/deployments/{sequence.name}"

@@ -1,4 +1,4 @@
-"""What became of the objects of a namespace, by the time at which a watch told it."""
+"""Histories of the objects of a namespace, by the times of watch events."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class History:
         self._lock = threading.Lock()
 
     def add(self, time_s: float, event: Json) -> None:
-        """Take in an event of a watch."""
-        found = event["object"]
-        name = found["metadata"]["name"]
+        """Add an event of a watch."""
+        item = event["object"]
+        name = item["metadata"]["name"]
         with self._lock:
-            self._names[found["metadata"].get("labels", {}).get("app", "")].add(name)
+            self._names[item["metadata"].get("labels", {}).get("app", "")].add(name)
             self._times[name].append(time_s)
-            self._objects[name].append(None if event["type"] == "DELETED" else found)
+            self._objects[name].append(None if event["type"] == "DELETED" else item)
 
     def at(self, name: str, time_s: float) -> Json | None:
         """Return an object as it was at some time."""
@@ -45,8 +45,8 @@ class History:
     def all_at(self, app: str, time_s: float) -> dict[str, Json]:
         """Return the objects with a label ``app`` as they were at some time."""
         with self._lock:
-            found = {name: self._at(name, time_s) for name in sorted(self._names[app])}
-        return {name: one for name, one in found.items() if one is not None}
+            versions = {name: self._at(name, time_s) for name in sorted(self._names[app])}
+        return {name: one for name, one in versions.items() if one is not None}
 
     def changes(self, app: str, start_s: float, end_s: float) -> int:
         """Return how often objects with a label ``app`` changed within some time."""
@@ -61,7 +61,7 @@ class History:
 
 @contextlib.contextmanager
 def follow(cluster: clusters.Cluster, path: str) -> Iterator[History]:
-    """Give the history of a collection, told until the end of the context."""
+    """Record the history of a collection until the end of the context."""
     history, ending = History(), threading.Event()
     version = str(cluster.request("GET", path)["metadata"]["resourceVersion"])
     thread = threading.Thread(target=_watch, args=(cluster, path, version, history, ending))
@@ -78,7 +78,7 @@ def _watch(
 ) -> None:
     while not ending.is_set():
         query = f"{path}?watch=1&resourceVersion={version}"
-        # Where nothing happens for a while, it is looked whether the end has come.
+        # The read times out regularly to check whether the context has ended.
         with (
             contextlib.suppress(httpx.ReadTimeout),
             cluster.client.stream("GET", query, timeout=_QUIET_S) as answer,

@@ -1,7 +1,7 @@
-"""A metrics server for tests: resource, custom and external metrics, answered by a function.
+"""A metrics server for tests: resource, custom and external metrics, computed by a function.
 
-It stands behind the API server as APIServices (a Service of type ExternalName, see REAL-CLUSTER.md
-of the design) and listens on loopback only; who asks is not verified.
+It is registered with the API server as APIServices (a Service of type ExternalName, see
+REAL-CLUSTER.md of the design) and listens on loopback only; clients are not authenticated.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a client of the metrics APIs wants to know.
+    """A query of the metrics APIs.
 
     Attributes:
-        group: Which API.
-        namespace: Of the pods or the described object.
-        metric: Its name; empty for resource metrics, which come together.
-        selector: Of pods, or of the metric where that is external.
+        group: API group.
+        namespace: Namespace of the pods or the described object.
+        metric: Name of the metric; empty for resource metrics, which come together.
+        selector: Selector of pods, or of an external metric.
     """
 
     group: str
@@ -43,17 +43,17 @@ class Question:
     selector: str
 
 
-Answer = Callable[[Question], list[Json] | None]  # items; None where there is nothing to tell
+Answer = Callable[[Question], list[Json] | None]  # items; None if there is no value
 
 
 @contextlib.contextmanager
 def serve(cluster: clusters.Cluster, answer: Answer) -> Iterator[None]:
-    """Answer the metrics APIs of a cluster until the end of the context."""
+    """Serve the metrics APIs of a cluster until the end of the context."""
     pair = cluster.authority.server("parity-metrics", (f"{_SERVICE}.{_NAMESPACE}.svc",))
     server = _Server(("127.0.0.1", 0), _handler(answer))
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trust.load_cert_chain(pair.certificate, pair.key)
-    # The handshake is left to the thread of each connection.
+    # The thread of each connection does the handshake.
     server.socket = trust.wrap_socket(
         server.socket, server_side=True, do_handshake_on_connect=False
     )
@@ -72,7 +72,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 64
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of connections that clients drop."""
+        """Ignore connections that clients drop."""
 
 
 def _register(cluster: clusters.Cluster, port: int) -> None:
@@ -96,13 +96,13 @@ def _register(cluster: clusters.Cluster, port: int) -> None:
 
 def _is_available(cluster: clusters.Cluster, group: str) -> bool:
     name = f"{VERSIONS[group]}.{group}"
-    found = cluster.request("GET", f"/apis/apiregistration.k8s.io/v1/apiservices/{name}")
-    conditions = found.get("status", {}).get("conditions", [])
+    service = cluster.request("GET", f"/apis/apiregistration.k8s.io/v1/apiservices/{name}")
+    conditions = service.get("status", {}).get("conditions", [])
     return any(c["type"] == "Available" and c["status"] == "True" for c in conditions)
 
 
 def read_question(target: str) -> Question | None:
-    """Return what is asked by a path and its query; ``None`` for anything but metrics."""
+    """Return the metrics query of a path with its query string; ``None`` for other paths."""
     url = urllib.parse.urlsplit(target)
     parts = [urllib.parse.unquote(part) for part in url.path.split("/")[1:]]
     query = urllib.parse.parse_qs(url.query)
@@ -124,15 +124,15 @@ def _handler(answer: Answer) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             question = read_question(self.path)
             if question is None:
-                self._tell(*_discovery(self.path))
+                self._respond(*_discovery(self.path))
                 return
             items = answer(question)
             if items is None:
-                self._tell(HTTPStatus.NOT_FOUND, _failure())
+                self._respond(HTTPStatus.NOT_FOUND, _failure())
             else:
-                self._tell(HTTPStatus.OK, _list(question.group, items))
+                self._respond(HTTPStatus.OK, _list(question.group, items))
 
-        def _tell(self, status: HTTPStatus, body: Json) -> None:
+        def _respond(self, status: HTTPStatus, body: Json) -> None:
             data = json.dumps(body).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
@@ -141,7 +141,7 @@ def _handler(answer: Answer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(data)
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is given
-            """Say nothing of every request."""
+            """Log nothing."""
 
     return Handler
 

@@ -1,7 +1,7 @@
-"""Puts a scheduling case onto a control plane, asks for one pod after another, takes it away.
+"""Creates the objects of a scheduling case on a control plane, then its pods, then cleans up.
 
-Controllers and kubelets stand still meanwhile, so that the cluster is what the case says: no pod is
-evicted, replaced or resized behind its back.
+Controllers and kubelets are stopped meanwhile, so that the cluster stays as the case states: no pod
+is evicted, replaced or resized.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _GROUPS = {
     "ReplicaSet": "/apis/apps/v1/{}/replicasets",
     "StatefulSet": "/apis/apps/v1/{}/statefulsets",
 }
-# All that the generator of cases gives to pods: CPU and memory.
+# All overheads that the generator of cases uses: CPU and memory.
 _OVERHEADS = (*itertools.product(("10m", "250m"), ("16Mi", "120Mi")), ("50m", "30Mi"))
 _SEEN_S, _DECIDED_S = 30.0, 30.0
 _POLL_S = 0.003
 
 
-class Refused(Exception):  # noqa: N818 - not an error: the case is not for a real API server
-    """An API server does not take an object of a case."""
+class Refused(Exception):  # noqa: N818 - not an error: the case does not suit a real API server
+    """The API server refuses an object of a case."""
 
 
 def prepare(cluster: clusters.Cluster) -> None:
-    """Make what all cases share, and let controllers and kubelets stand still."""
+    """Create the objects that all cases share, and stop controllers and kubelets."""
     for name in parity_cases.NAMESPACES:
         labels = {"team": name[-1]}
         cluster.request(
@@ -58,10 +58,10 @@ def _exists(cluster: clusters.Cluster, path: str) -> bool:
 def laid_out(
     cluster: clusters.Cluster, log: scheduling_logs.SchedulingLog, case: Case
 ) -> Iterator[list[Json]]:
-    """Give the objects of a case as the API server has them, all but its pending pods.
+    """Create a case and yield its objects as the API server has them, without pending pods.
 
     Raises:
-        Refused: If the API server does not take one of them.
+        Refused: If the API server refuses one of them.
     """
     try:
         for made in case.of_kind(*_GROUPS):
@@ -77,39 +77,39 @@ def laid_out(
 
 
 def ask(cluster: clusters.Cluster, pod: Json) -> Json:
-    """Create a pending pod and return it as it was taken.
+    """Create a pending pod and return it as the API server has it.
 
     Raises:
-        Refused: If the API server does not take it.
+        Refused: If the API server refuses it.
     """
     return _post(cluster, _pods_of(pod), pod)
 
 
 def decision(cluster: clusters.Cluster, pod: Json) -> tuple[str | None, str]:
-    """Wait for a pod's node, or for why it has none; such a pod is deleted then."""
+    """Return the node of a pod, or why it has none; a pod without a node is deleted."""
     path = f"{_pods_of(pod)}/{pod['metadata']['name']}"
-    found: list[tuple[str | None, str]] = []
+    decisions: list[tuple[str | None, str]] = []
 
     def decided() -> bool:
         now = cluster.request("GET", path)
         node = now["spec"].get("nodeName")
         if node:
-            found.append((node, ""))
-        found.extend(
+            decisions.append((node, ""))
+        decisions.extend(
             (None, f"{condition['reason']}: {condition['message']}")
             for condition in now["status"].get("conditions", [])
             if condition["type"] == "PodScheduled" and condition["status"] == "False"
         )
-        return bool(found)
+        return bool(decisions)
 
     clusters.wait_for(decided, _DECIDED_S, _POLL_S)
-    if found[0][0] is None:
+    if decisions[0][0] is None:
         cluster.request("DELETE", f"{path}?gracePeriodSeconds=0")
-    return found[0]
+    return decisions[0]
 
 
 def wait_until_read(log: scheduling_logs.SchedulingLog, condition: Callable[[], bool]) -> None:
-    """Wait until a log tells that something holds."""
+    """Read a log until a condition holds."""
 
     def holds() -> bool:
         log.read()
@@ -120,10 +120,10 @@ def wait_until_read(log: scheduling_logs.SchedulingLog, condition: Callable[[], 
 
 def _post(cluster: clusters.Cluster, path: str, body: Mapping[str, Any]) -> Json:
     try:
-        found: Json = cluster.request("POST", path, body)
+        created: Json = cluster.request("POST", path, body)
     except RuntimeError as error:
         raise Refused(str(error)) from error
-    return found
+    return created
 
 
 def _path(made: Json) -> str:
@@ -138,7 +138,7 @@ def _make_node(cluster: clusters.Cluster, node: Json) -> None:
     status = {**node["status"], "conditions": [{"type": "Ready", "status": "True"}]}
     status["capacity"] = status["allocatable"]
     _post(cluster, "/api/v1/nodes", {**node, "status": status})
-    # The API server taints every new node as not ready; a controller would take that away.
+    # The API server taints every new node as not ready; a controller would remove the taint.
     taints = {"spec": {"taints": node.get("spec", {}).get("taints")}}
     path = f"/api/v1/nodes/{node['metadata']['name']}"
     cluster.request("PATCH", path, taints, content=_MERGE)
@@ -146,10 +146,10 @@ def _make_node(cluster: clusters.Cluster, node: Json) -> None:
 
 def _make_bound(cluster: clusters.Cluster, pod: Json) -> None:
     path = f"{_pods_of(pod)}/{pod['metadata']['name']}"
-    wanted = {
+    metadata = {
         key: value for key, value in pod["metadata"].items() if not key.startswith("deletion")
     }
-    _post(cluster, _pods_of(pod), {**pod, "metadata": wanted})
+    _post(cluster, _pods_of(pod), {**pod, "metadata": metadata})
     if pod["status"] != {"phase": "Running"}:
         try:
             cluster.request("PATCH", f"{path}/status", {"status": pod["status"]}, content=_MERGE)
@@ -166,13 +166,13 @@ def _read_back(cluster: clusters.Cluster) -> list[Json]:
         "Pod": "/api/v1/pods",
         **{kind: path.format("").replace("//", "/") for kind, path in _GROUPS.items()},
     }
-    found = []
+    items = []
     for kind, path in paths.items():
         answer = cluster.request("GET", path)
-        found += [
+        items += [
             {"apiVersion": answer["apiVersion"], "kind": kind, **item} for item in answer["items"]
         ]
-    return found
+    return items
 
 
 def _clear(cluster: clusters.Cluster, log: scheduling_logs.SchedulingLog, case: Case) -> None:

@@ -1,8 +1,8 @@
-"""Random autoscalers for the real HPA controller, and the metrics they are told.
+"""Random autoscalers for the real HPA controller, and the metrics they get.
 
-The controller looks every ``SYNC_S`` and a little more, as its work takes time. Windows and periods
-are chosen such that earlier syncs are hardly ever about as old as one of them: 1.6, 3.1, 4.7, 6.3,
-7.8 s against 1, 2, 4, 7 s, or against many minutes.
+The controller syncs every ``SYNC_S`` and a little more, as its work takes time. Windows and periods
+are chosen so that the age of earlier syncs is rarely close to one of them: 1.6, 3.1, 4.7, 6.3, 7.8
+s and 1, 2, 4, 7 s, or many minutes.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ Json = dict[str, Any]
 
 SYNC_S = 1.5
 WINDOWS_S = (1, 2, 4, 7)
-_LONG_S = 600  # longer than it takes
+_LONG_S = 600  # longer than a run
 _RATIOS = (0.0, 0.5, 0.85, 0.89, 0.9, 0.95, 1.0, 1.0, 1.05, 1.1, 1.11, 1.5, 2.0, 3.7)
 _MOODS = (None, None, 0.2, 0.6, 1.0, 1.3, 2.2)
 _REQUESTS = {"cpu": 200, "memory": 128 * 2**20 * 1000}  # milli-units of each container
-_KNOWN_S = 0.3  # a pod is told of when the controller knows it as well
+_KNOWN_S = 0.3  # pods get metrics once the controller knows them as well
 _TOLERANCES = ("0", "0.05", "50m", "200m", "0.3")
 
 
 @dataclass(slots=True)
 class Sync:
-    """What the controller was told in one sync, with the keys of observations.
+    """Metrics that the controller got in one sync, with the keys of observations.
 
     Attributes:
-        time_s: When it asked first.
-        decided_s: When it asked last, after which it decides.
-        metrics: Values by metric; ``error`` where the read failed.
-        samples: By pod, when its resource metrics were sampled and over how long.
-        asked: How many metrics it asked for.
+        time_s: Time of its first query.
+        decided_s: Time of its last query, after which it decides.
+        metrics: Values by metric; ``error`` where the query failed.
+        samples: Sample time and window of resource metrics, by pod.
+        asked: Number of metrics queried.
     """
 
     time_s: float
@@ -48,11 +48,11 @@ class Sync:
 
 
 class Sequence:
-    """An autoscaler, its deployment, and what it is told.
+    """An autoscaler, its deployment, and its metrics.
 
     Args:
-        name: Of both.
-        seed: Of all that is drawn.
+        name: Name of both.
+        seed: Seed of random numbers.
         pods: Returns the names of the pods that exist at some time.
     """
 
@@ -69,9 +69,9 @@ class Sequence:
         self._lock = threading.Lock()
 
     def deployment(self) -> Json:
-        """Return the deployment that is scaled."""
+        """Return the scale target."""
         made = workloads.deployment(self.name, self.replicas, {})
-        # Pods may end at once: nothing of them runs.
+        # No grace period: nothing runs in these pods.
         requests = {"cpu": "200m", "memory": "128Mi"}
         made["metadata"]["labels"] = {"app": self.name}
         made["spec"]["template"]["spec"] = {
@@ -84,16 +84,16 @@ class Sequence:
         return made
 
     def containers(self) -> dict[str, dict[str, str]]:
-        """Return what the containers of a pod request."""
+        """Return the requests of the containers of a pod."""
         return {name: {"cpu": "200m", "memory": "128Mi"} for name in self._containers}
 
     def known_pods(self, time_s: float) -> list[str]:
-        """Return the pods of which everybody knows at some time, and which are still there."""
+        """Return the pods that the controller knows at some time and that still exist."""
         there = set(self._pods(self.name, time_s))
         return [pod for pod in self._pods(self.name, time_s - _KNOWN_S) if pod in there]
 
     def index(self, question: parity_metrics.Question) -> int | None:
-        """Return which of its metrics is asked for; ``None`` if it is none of them."""
+        """Return the index of the queried metric; ``None`` if it is not one of its metrics."""
         for number, metric in enumerate(self.hpa["spec"]["metrics"]):
             if question.group == parity_metrics.RESOURCE:
                 if "esource" in metric["type"] and question.selector == f"app={self.name}":
@@ -103,7 +103,7 @@ class Sequence:
         return None
 
     def answer(self, number: int) -> list[Json] | None:
-        """Draw what the controller is told of a metric, and keep it."""
+        """Draw the value of a metric for the controller, and record it."""
         with self._lock:
             now_s = time.time()
             if number == 0:
@@ -128,7 +128,7 @@ class Sequence:
         metrics = [self._metric(number) for number in range(draw.choice((1, 1, 1, 2, 2, 3)))]
         kept, has_resource = [], False
         for metric in metrics:
-            # All resource metrics come in one answer, so a second one could not be told apart.
+            # All resource metrics come in one response, so a second one could not be distinguished.
             resource = "esource" in metric["type"]
             if not (resource and has_resource):
                 kept.append(metric)
@@ -183,16 +183,16 @@ class Sequence:
         return {"type": "Value", "value": amount}
 
     def _behavior(self) -> Json:
-        found: Json = {"scaleDown": self._rules()}
-        if self._chance(0.8):  # otherwise it is minutes, too long to be seen here
+        behavior: Json = {"scaleDown": self._rules()}
+        if self._chance(0.8):  # the default is minutes, too long for these tests
             window_s = self._random.choice((0, *WINDOWS_S))
-            found["scaleDown"]["stabilizationWindowSeconds"] = window_s
+            behavior["scaleDown"]["stabilizationWindowSeconds"] = window_s
         if self._chance(0.7):
-            found["scaleUp"] = self._rules()
+            behavior["scaleUp"] = self._rules()
             if self._chance(0.6):
                 window_s = self._random.choice((0, *WINDOWS_S, _LONG_S))
-                found["scaleUp"]["stabilizationWindowSeconds"] = window_s
-        return found
+                behavior["scaleUp"]["stabilizationWindowSeconds"] = window_s
+        return behavior
 
     def _rules(self) -> Json:
         rules: Json = {"selectPolicy": self._random.choice(("Max", "Max", "Min"))}
@@ -253,10 +253,10 @@ class Sequence:
         whole = 1 if resource == "cpu" else 1000  # memory comes in whole bytes
         counted = 1 if "/" in key else len(self._containers)
         if "averageValue" in target:
-            wanted = _milli(target) / counted
+            level = _milli(target) / counted
         else:
-            wanted = _REQUESTS[resource] * target["averageUtilization"] / 100
-        milli = round(wanted * ratio / whole) * whole
+            level = _REQUESTS[resource] * target["averageUtilization"] / 100
+        milli = round(level * ratio / whole) * whole
         sync.metrics.setdefault(key, {})[pod] = f"{milli * counted}m"
         sampled_s = int(now_s) - self._random.choice((0, 0, 0, 2))
         sync.samples[pod] = float(sampled_s), float(self._window_s)
@@ -273,10 +273,10 @@ class Sequence:
 
 def _milli(target: Json) -> int:
     text = target.get("averageValue") or target["value"]
-    units = {"k": 1_000_000, "m": 1, "Mi": 2**20 * 1000}
-    for unit, size in units.items():
-        if text.endswith(unit):
-            return int(text.removesuffix(unit)) * size
+    suffixes = {"k": 1_000_000, "m": 1, "Mi": 2**20 * 1000}
+    for suffix, size in suffixes.items():
+        if text.endswith(suffix):
+            return int(text.removesuffix(suffix)) * size
     return int(text) * 1000
 
 

@@ -1,6 +1,6 @@
-"""A real PostgreSQL for tests: on loopback, with data of its own, ended by its own process id.
+"""A real PostgreSQL for tests: on loopback, with its own data folder, ended by its process id.
 
-The server refuses to run as root; then it runs as the user ``postgres`` that its package makes.
+The server refuses to run as root; tests as root run it as the user ``postgres`` of its package.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from testenv.prometheus_servers import free_port
 
 MISSING = "needs initdb and postgres (Debian package postgresql; make postgresql)"
 _ACCOUNT = "postgres"
-_DATABASE = "postgres"  # initdb makes it
+_DATABASE = "postgres"  # created by initdb
 _USER = "kubestow"
 _START_S = 30.0
 # The data of a test need not survive a power failure.
@@ -33,7 +33,7 @@ _SETTINGS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "sha
 
 
 def is_there() -> bool:
-    """Tell whether the programs are installed, and an account they may run under."""
+    """Return whether the programs and an account to run them are available."""
     return _programs() is not None and (os.getuid() != 0 or _account() is not None)
 
 
@@ -42,9 +42,9 @@ class Server:
     """A server that can be stopped and started again.
 
     Attributes:
-        folder: Where its data and its log lie.
-        port: Where it listens on loopback.
-        password: Of its only user.
+        folder: Folder of its data and log.
+        port: Port on loopback.
+        password: Password of its only user.
     """
 
     folder: Path
@@ -54,9 +54,9 @@ class Server:
     _made: int = 0
 
     def make_schema(self) -> str:
-        """Make an empty schema and return an address that leads into it, with the password.
+        """Create an empty schema and return its URL, with the password.
 
-        For a test it is as good as a database of its own, and a hundredth of the work.
+        For a test it is as good as a separate database, at a hundredth of the cost.
         """
         self._made += 1
         name = f"test_{self._made}"
@@ -81,7 +81,7 @@ class Server:
         """End the server and all its connections.
 
         Args:
-            how: PostgreSQL's "fast" way, which saves its data, or SIGQUIT, which does not.
+            how: SIGINT for a fast shutdown, which saves data, or SIGQUIT, which does not.
         """
         if self._process is None:
             return
@@ -94,7 +94,7 @@ class Server:
         self._process = None
 
     def _connect(self) -> psycopg.Connection:
-        # By words, not by an address: the environment must not add anything of its own.
+        # Keyword arguments instead of a URL, so that the environment adds nothing.
         return psycopg.connect(
             host="127.0.0.1",
             port=self.port,
@@ -120,8 +120,8 @@ class Server:
 
 @contextlib.contextmanager
 def serve() -> Iterator[Server]:
-    """Run a server on an empty data folder; both are gone afterwards."""
-    # Not below a folder of pytest's: the server's account may not enter those of root.
+    """Run a server on an empty data folder; both are removed afterwards."""
+    # Not below a folder of pytest: the account of the server may not enter folders of root.
     folder = Path(tempfile.mkdtemp(prefix="kubestow-postgresql-"))
     server = Server(folder, free_port(), secrets.token_urlsafe(16))
     try:
@@ -160,11 +160,11 @@ def _make_data(server: Server) -> None:
 
 
 def _programs() -> Path | None:
-    """Return the folder of the newest release; Debian keeps them apart and off the path."""
+    """Return the folder of the newest release; Debian does not put them on the path."""
     debian = Path("/usr/lib/postgresql").glob("*/bin/initdb")
-    found = sorted((file.parent for file in debian), key=lambda f: f.parent.name.zfill(4))
+    releases = sorted((file.parent for file in debian), key=lambda f: f.parent.name.zfill(4))
     on_path = shutil.which("initdb")
-    return found[-1] if found else (Path(on_path).parent if on_path else None)
+    return releases[-1] if releases else (Path(on_path).parent if on_path else None)
 
 
 def _program(name: str) -> str:
@@ -192,5 +192,5 @@ def _group() -> int | None:
 
 
 def _none() -> list[int] | None:
-    """Return no further groups; only root may give them up."""
+    """Return no supplementary groups; only root may drop them."""
     return [] if os.getuid() == 0 else None

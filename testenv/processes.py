@@ -1,4 +1,4 @@
-"""Programs the tests start: with a log, ended by their own process id."""
+"""Programs started by tests: with a log, ended by their process id."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 _END_S = 20.0
 _POLL_S = 0.05
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl.h
-# A child is told of the death of the thread that started it, so that one has to live on.
+# A child gets the signal when the thread that started it ends, so this thread has to stay alive.
 _starter = futures.ThreadPoolExecutor(1, "starter")
 _SHOWN = 3000  # characters of a log that an error quotes
 
@@ -29,16 +29,16 @@ class Process:
     def pid(self) -> int:
         """Its process id while it runs."""
         if self._running is None:
-            raise RuntimeError(f"{self.name} does not run")
+            raise RuntimeError(f"{self.name} is not running")
         return self._running.pid
 
     @property
     def runs(self) -> bool:
-        """Tell whether it runs."""
+        """Whether it is running."""
         return self._running is not None and self._running.poll() is None
 
     def start(self) -> None:
-        """Start it; its output goes behind what is in the log."""
+        """Start it; its output is appended to the log."""
         self._running = _starter.submit(self._spawn).result()
 
     def _spawn(self) -> subprocess.Popen[bytes]:
@@ -68,7 +68,7 @@ class Process:
         raise RuntimeError(f"{self.name} {state} after {seconds:g} s; its log ends with:\n{text}")
 
     def stop(self) -> None:
-        """End it and wait for its end."""
+        """Terminate it and wait."""
         if self._running is not None:
             self._running.send_signal(signal.SIGTERM)
             try:
@@ -78,7 +78,7 @@ class Process:
         self._running = None
 
     def kill(self) -> None:
-        """End it without a chance to tidy up."""
+        """Kill it and wait."""
         if self._running is not None:
             self._running.kill()
             self._running.wait()
@@ -86,5 +86,5 @@ class Process:
 
 
 def _die_with_parent() -> None:
-    # Tests that are killed leave nothing behind.
+    # Killed tests leave no processes behind.
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)

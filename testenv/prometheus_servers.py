@@ -1,6 +1,6 @@
-"""A real Prometheus for tests: on loopback, with data of its own, ended by its own process id.
+"""A real Prometheus for tests: on loopback, with its own data folder, ended by its process id.
 
-``load`` puts samples with exact times into a data folder before a server starts on it.
+``load`` writes samples with exact times into a data folder before a server starts on it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _NOTHING = "scrape_configs: []\n"
 
 
 def is_there() -> bool:
-    """Tell whether the programs are installed."""
+    """Return whether the programs are installed."""
     return all(shutil.which(name) for name in ("prometheus", "promtool"))
 
 
 def load(data: Path, openmetrics: str) -> None:
-    """Put samples into a data folder.
+    """Write samples into a data folder.
 
     Args:
-        data: The folder; made if it is not there.
+        data: The folder; created if it is missing.
         openmetrics: Samples with times in the OpenMetrics text format, without its last line.
     """
     data.mkdir(parents=True, exist_ok=True)
@@ -43,12 +43,12 @@ def load(data: Path, openmetrics: str) -> None:
 
 @contextlib.contextmanager
 def serve(data: Path, configuration: str = _NOTHING, web: str = "") -> Iterator[str]:
-    """Run a server on a data folder and give its address.
+    """Run a server on a data folder and yield its URL.
 
     Args:
-        data: The folder; what is in it is served.
+        data: The data folder.
         configuration: The text of ``prometheus.yml``; by default nothing is scraped.
-        web: The text of its web configuration (certificates); a server with one speaks TLS.
+        web: The text of its web configuration (certificates); with it, the server uses TLS.
     """
     data.mkdir(parents=True, exist_ok=True)
     file = data.with_suffix(".yml")
@@ -77,7 +77,7 @@ def serve(data: Path, configuration: str = _NOTHING, web: str = "") -> Iterator[
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
+    """Return a free port on loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

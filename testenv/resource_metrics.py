@@ -1,4 +1,4 @@
-"""``metrics.k8s.io`` for tests: what metrics-server would serve, with numbers the test sets."""
+"""``metrics.k8s.io`` for tests: like metrics-server, with values set by the test."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Use = tuple[int, int]
 
 
 class ResourceMetrics:
-    """Use of nodes and pods; an entry is measured at the moment it is set."""
+    """Usage of nodes and pods; the time of an entry is when it is set."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, dict[str, Any]] = {}
         self._pods: dict[tuple[str, str], dict[str, Any]] = {}
 
     def set_node(self, name: str, cpu_m: int, memory_bytes: int) -> None:
-        """Set what a node uses."""
+        """Set the usage of a node."""
         self._nodes[name] = {
             "metadata": {"name": name},
             **_measured(),
@@ -45,7 +45,7 @@ class ResourceMetrics:
         containers: Mapping[str, Use],
         labels: Mapping[str, str] | None = None,
     ) -> None:
-        """Set what the containers of a pod use."""
+        """Set the usage of the containers of a pod."""
         metadata = {"name": name, "namespace": namespace, "labels": dict(labels or {})}
         used = [{"name": each, "usage": _usage(use)} for each, use in containers.items()]
         self._pods[namespace, name] = {"metadata": metadata, **_measured(), "containers": used}
@@ -75,28 +75,28 @@ class ResourceMetrics:
 
 @contextlib.contextmanager
 def serve(cluster: Cluster) -> Iterator[ResourceMetrics]:
-    """Give metrics that the API server offers as its own."""
+    """Serve metrics through the aggregation layer of the API server."""
     metrics = ResourceMetrics()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            """Answer."""
+            """Respond to a request."""
             parts = urlsplit(self.path)
             selector = parse_qs(parts.query).get("labelSelector", [""])[0]
-            found = metrics.answer(parts.path, selector)
+            document = metrics.answer(parts.path, selector)
             body = json.dumps(
-                found or {"kind": "Status", "status": "Failure", "code": 404}
+                document or {"kind": "Status", "status": "Failure", "code": 404}
             ).encode()
-            self.send_response(200 if found else 404)
+            self.send_response(200 if document else 404)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Keep quiet."""
+            """Log nothing."""
 
     authority = authorities.Authority(cluster.folder / "resource-metrics", "metrics-ca")
     pair = authority.server("metrics", (f"{_SERVICE}.{_NAMESPACE}.svc",))
@@ -118,7 +118,7 @@ def serve(cluster: Cluster) -> Iterator[ResourceMetrics]:
 
 @contextlib.contextmanager
 def _registered(cluster: Cluster, port: int, authority: authorities.Authority) -> Iterator[None]:
-    """Let the aggregator ask a port of loopback, by a service that is another name for it."""
+    """Register a port on loopback with the aggregator, through a Service of type ExternalName."""
     services = f"/api/v1/namespaces/{_NAMESPACE}/services"
     api_services = "/apis/apiregistration.k8s.io/v1/apiservices"
     name = f"{VERSION}.{GROUP}"
@@ -162,18 +162,18 @@ def _list(kind: str, items: list[dict[str, Any]]) -> dict[str, Any]:
     return {"kind": kind, "apiVersion": f"{GROUP}/{VERSION}", "metadata": {}, "items": items}
 
 
-def _single(kind: str, found: dict[str, Any] | None) -> dict[str, Any] | None:
-    return None if found is None else {"kind": kind, "apiVersion": f"{GROUP}/{VERSION}", **found}
+def _single(kind: str, entry: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if entry is None else {"kind": kind, "apiVersion": f"{GROUP}/{VERSION}", **entry}
 
 
 def _matches(pod: dict[str, Any], selector: str) -> bool:
-    wanted = dict(pair.split("=", 1) for pair in selector.split(",") if pair)
+    required = dict(pair.split("=", 1) for pair in selector.split(",") if pair)
     labels: dict[str, str] = pod["metadata"]["labels"]
-    return wanted.items() <= labels.items()
+    return required.items() <= labels.items()
 
 
 def _discovery() -> dict[str, Any]:
-    found = [("nodes", "NodeMetrics", False), ("pods", "PodMetrics", True)]
+    resources = [("nodes", "NodeMetrics", False), ("pods", "PodMetrics", True)]
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
@@ -186,6 +186,6 @@ def _discovery() -> dict[str, Any]:
                 "kind": kind,
                 "verbs": ["get", "list"],
             }
-            for name, kind, spaced in found
+            for name, kind, spaced in resources
         ],
     }

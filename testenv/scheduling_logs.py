@@ -1,7 +1,7 @@
-"""What kube-scheduler writes to its log: the scores it gave, and what it has seen of the cluster.
+"""The log of kube-scheduler: scores and events of nodes.
 
-Scores are logged from verbosity 10 of ``schedule_one.go`` on, events from verbosity 4 of
-``eventhandlers.go`` on (1.37); ``FLAGS`` asks for both and for little else.
+Scores are logged from verbosity 10 of ``schedule_one.go``, events from verbosity 4 of
+``eventhandlers.go`` (1.37); ``FLAGS`` enables both and little else.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class SchedulingLog:
     Attributes:
         scores: Weighted score by pod, node and plugin.
         sums: Sum of the scores by pod and node.
-        hints: The node that batching proposed, by pod; such a pod is not scored.
-        nodes: Names of the nodes whose event of a kind (Add, Update, Delete) has arrived.
+        hints: Node proposed by batching, by pod; such a pod is not scored.
+        nodes: Names of nodes by kind of event received (Add, Update, Delete).
     """
 
     def __init__(self, path: Path) -> None:
@@ -37,7 +37,7 @@ class SchedulingLog:
         self._offset = 0
 
     def read(self) -> None:
-        """Take in what was written since the last time."""
+        """Read the lines written since the last call."""
         for message, rest in self._new_lines():
             pairs = {key: quoted or bare for key, quoted, bare in _PAIR.findall(rest)}
             if message == _SCORED:
@@ -57,6 +57,6 @@ class SchedulingLog:
         complete = text[: text.rfind(b"\n") + 1]
         self._offset += len(complete)
         for line in complete.splitlines():
-            found = _LINE.match(line)
-            if found:
-                yield found[1].decode(), found[2].decode()
+            matched = _LINE.match(line)
+            if matched:
+                yield matched[1].decode(), matched[2].decode()

@@ -13,7 +13,7 @@ def pod(name: str, requests: Mapping[str, str], **spec: Any) -> dict[str, Any]:
 
     Args:
         name: Its name.
-        requests: What it requests; extended resources are limited to the same, as they have to be.
+        requests: Its requests; extended resources get equal limits, as required.
         spec: Further fields of its specification; ``labels`` go to its metadata.
     """
     labels = spec.pop("labels", {})
@@ -33,8 +33,8 @@ def deployment(
     labels = {"app": name, **spec.pop("labels", {})}
     made = pod(name, requests, labels=labels, **spec)
     template = {"metadata": {"labels": labels}, "spec": made["spec"]}
-    wanted = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}}
-    return {"metadata": {"name": name}, "spec": {**wanted, "template": template}}
+    scale = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}}
+    return {"metadata": {"name": name}, "spec": {**scale, "template": template}}
 
 
 def create(cluster: Cluster, namespace: str, *objects: Mapping[str, Any]) -> None:
@@ -47,28 +47,28 @@ def create(cluster: Cluster, namespace: str, *objects: Mapping[str, Any]) -> Non
 
 def pods(cluster: Cluster, namespace: str) -> list[dict[str, Any]]:
     """Return the pods of a namespace."""
-    found = cluster.request("GET", f"/api/v1/namespaces/{namespace}/pods")["items"]
-    return list(found)
+    items = cluster.request("GET", f"/api/v1/namespaces/{namespace}/pods")["items"]
+    return list(items)
 
 
 def placed(cluster: Cluster, namespace: str) -> dict[str, str]:
     """Return the node of every pod of a namespace that has one."""
     return {
-        found["metadata"]["name"]: found["spec"]["nodeName"]
-        for found in pods(cluster, namespace)
-        if found["spec"].get("nodeName")
+        item["metadata"]["name"]: item["spec"]["nodeName"]
+        for item in pods(cluster, namespace)
+        if item["spec"].get("nodeName")
     }
 
 
-def remind_kubelets(cluster: Cluster, found: Iterable[Mapping[str, Any]]) -> None:
-    """Let KWOK look once more at pods that have a node and were not started.
+def remind_kubelets(cluster: Cluster, candidates: Iterable[Mapping[str, Any]]) -> None:
+    """Make KWOK retry pods that have a node and were not started.
 
-    It gives a pod up when the API server breaks off the request that would start it, and passes
-    over those that came before it took a node over from its predecessor. It looks again only when
-    the pod changes. A kubelet tries again by itself.
+    KWOK gives up a pod when the API server drops the request that would start it, and skips pods
+    that were created before it took over a node from its predecessor. It retries only when the pod
+    changes; a kubelet retries by itself.
     """
     content = "application/merge-patch+json"
-    for pod in found:
+    for pod in candidates:
         if pod["spec"].get("nodeName") and pod["status"].get("phase") == "Pending":
             metadata = pod["metadata"]
             path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
@@ -83,5 +83,5 @@ def remove_pods(cluster: Cluster, namespace: str) -> None:
 
 
 def wait_until_placed(cluster: Cluster, namespace: str, count: int, seconds: float = 60.0) -> None:
-    """Wait until so many pods of a namespace have a node."""
+    """Wait until ``count`` pods of a namespace have a node."""
     wait_for(lambda: len(placed(cluster, namespace)) >= count, seconds)

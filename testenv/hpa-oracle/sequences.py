@@ -1,9 +1,9 @@
-"""Draws random autoscalers and what they see, for hpa-oracle.
+"""Draws random autoscalers and observations for hpa-oracle.
 
 ``python sequences.py generate --count N --seed S`` writes cases, one JSON object per line;
 ``python sequences.py join CASES ANSWERS`` writes each case with its answer, shortened to what tests
-compare. Replicas follow the decisions of kubestow's own ``hpa`` most of the time, so that sequences
-are such as a cluster would see; what is compared is decided by the genuine controller.
+compare. Replicas mostly follow the decisions of the ``hpa`` scaler of kubestow, so that sequences
+are realistic; the expected decisions come from the genuine controller.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Drawer:
 
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
-        self.mood: float | None = None  # the ratio of a quiet or busy spell
+        self.mood: float | None = None  # the ratio of a quiet or busy period
 
     def case(self, name: str, version: str = versions.DEFAULT_VERSION) -> Case:
         """Draw an autoscaler and a sequence of observations."""
@@ -59,7 +59,7 @@ class Drawer:
                 observation_lines.read(fields.Field(line, name), features), memory
             )
             replicas = decision.desired
-            if self.draw.random() < 0.06:  # somebody else scales the target
+            if self.draw.random() < 0.06:  # an external change of the scale target
                 bounds = (spec.min_replicas, spec.max_replicas, spec.max_replicas + 3)
                 replicas = self.draw.choice((0, 1, 4, *bounds))
             time_s = round(time_s + self._step(), 3)
@@ -227,8 +227,8 @@ class Drawer:
     def _single(self, kind: str, target: Case, ratio: float, present: int) -> Any:
         if self.draw.random() < 0.01:
             return self.draw.choice((9e15, "9Ei", -5))
-        unit = _plain(target.get("averageValue") or target["value"])
-        value = round(unit * ratio * (present if "averageValue" in target else 1), 4)
+        level = _plain(target.get("averageValue") or target["value"])
+        value = round(level * ratio * (present if "averageValue" in target else 1), 4)
         if kind == "External" and self.draw.random() < 0.15:
             return [round(value / 2, 4), round(value / 2, 4)]
         return value
@@ -246,7 +246,7 @@ def _plain(quantity: str) -> float:
 
 
 def _shorten(case: Case, answer: Case) -> Case:
-    """Keep of an answer what tests compare; sentences are kept where they vary."""
+    """Reduce an answer to what tests compare; messages are kept where they vary."""
     syncs = [
         {
             "proposed": sync["proposed"],
