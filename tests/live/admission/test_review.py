@@ -72,7 +72,7 @@ def test_fields_nobody_knows_are_passed_over() -> None:
 
 def test_an_answer_repeats_the_uid_and_carries_the_patch() -> None:
     patch = [{"op": "add", "path": "/a", "value": "ü"}]
-    answer = json.loads(review.answer("42", patch, ["w" * 500]))
+    answer = json.loads(review.encode_response("42", patch, ["w" * 500]))
     assert (answer["kind"], answer["apiVersion"]) == ("AdmissionReview", "admission.k8s.io/v1")
     response = answer["response"]
     assert (response["uid"], response["allowed"]) == ("42", True)
@@ -83,7 +83,7 @@ def test_an_answer_repeats_the_uid_and_carries_the_patch() -> None:
 
 def test_an_answer_without_a_patch_names_no_type() -> None:
     # An API server refuses a type without a patch.
-    assert json.loads(review.answer("42"))["response"] == {"uid": "42", "allowed": True}
+    assert json.loads(review.encode_response("42"))["response"] == {"uid": "42", "allowed": True}
 
 
 @pytest.mark.parametrize(

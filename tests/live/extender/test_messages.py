@@ -30,7 +30,7 @@ def test_recorded_questions_are_read(verb: str, mode: str) -> None:
 def test_names_are_answered_by_names() -> None:
     args = messages.read_args(_read("filter-nodenames-request"))
     names = messages.node_names(args)
-    result = messages.answer(args, [1, 3], {names[0]: "full"})
+    result = messages.keep_some(args, [1, 3], {names[0]: "full"})
     assert json.loads(messages.write(result)) == {
         "nodenames": [names[1], names[3]],
         "failedNodes": {names[0]: "full"},
@@ -40,13 +40,13 @@ def test_names_are_answered_by_names() -> None:
 def test_whole_nodes_are_handed_back_as_they_came() -> None:
     args = messages.read_args(_read("filter-nodes-request"))
     sent = json.loads(_read("filter-nodes-request"))["Nodes"]["items"]
-    result = json.loads(messages.write(messages.answer(args, [2], {})))
+    result = json.loads(messages.write(messages.keep_some(args, [2], {})))
     assert result == {"nodes": {"items": [sent[2]]}}
 
 
 def test_keys_are_those_of_a_recorded_answer() -> None:
     args = messages.read_args(_read("filter-nodenames-request"))
-    result = json.loads(messages.write(messages.answer(args, [0], {"x": "y"})))
+    result = json.loads(messages.write(messages.keep_some(args, [0], {"x": "y"})))
     assert result.keys() <= json.loads(_read("filter-nodenames-response")).keys()
     scores = json.loads(messages.write([messages.HostPriority("n", 7)]))
     assert scores[0].keys() == json.loads(_read("prioritize-nodenames-response"))[0].keys()

@@ -58,13 +58,13 @@ class Handler:
 
     def handlers(self) -> dict[str, servers.Handler]:
         """Return the handlers by path."""
-        return {PATH: self.answer}
+        return {PATH: self.handle}
 
     def close(self) -> None:
         """Stop the threads without waiting for one that hangs."""
         self._workers.shutdown(wait=False, cancel_futures=True)
 
-    def answer(
+    def handle(
         self, request: servers.FastRequest
     ) -> servers.FastResponse | Awaitable[servers.FastResponse]:
         """Handle one request; immediately if a similar pod was decided on before."""
@@ -95,7 +95,7 @@ class Handler:
         self, review: admission_review.AdmissionRequest, verdict: ReviewVerdict, began_s: float
     ) -> servers.FastResponse:
         self._count(verdict)
-        content = admission_review.answer(review.uid, verdict.patch, verdict.warnings)
+        content = admission_review.encode_response(review.uid, verdict.patch, verdict.warnings)
         self._took.observe(time.perf_counter() - began_s)
         record = verdict.record
         if record is None:

@@ -260,8 +260,8 @@ def _cap_pod_limits(sizes: guards.GuardedPod, facts: GuardContext) -> guards.Gua
     for name in _BOTH:
         if whole is None or not whole.maximum or name not in whole.maximum:
             continue
-        mine = {sized.container for sized in sizes}
-        others = sum(facts.limit(each, name) for each in facts.current if each not in mine)
+        resized = {sized.container for sized in sizes}
+        others = sum(facts.limit(each, name) for each in facts.current if each not in resized)
         total = others + sum(sized.limits.get(name, 0) for sized in sizes)
         if total > resources.amount(name, whole.maximum[name]):
             sizes = tuple(_tight(sized, name) for sized in sizes)

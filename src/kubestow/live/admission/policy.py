@@ -96,8 +96,8 @@ class AdmissionPolicy:
     def as_json(self) -> dict[str, Any]:
         """Return the parameters that differ from their defaults, as plain values."""
         defaults = asdict(AdmissionPolicy())
-        mine = asdict(self)
-        changed = {name: value for name, value in mine.items() if value != defaults[name]}
+        current = asdict(self)
+        changed = {name: value for name, value in current.items() if value != defaults[name]}
         return changed | ({"frozen": sorted(self.frozen)} if self.frozen else {})
 
 
@@ -135,8 +135,8 @@ def is_named(policy: AdmissionPolicy, pod_labels: Labels) -> bool:
 
 def named(policy: AdmissionPolicy, pod_labels: Labels) -> dict[str, str]:
     """Return labels with the workload's name under the model's label ``ID_LABEL``."""
-    given = next((pod_labels[each] for each in policy.id_labels if pod_labels.get(each)), "")
-    return {**pod_labels, pods.ID_LABEL: given} if given else dict(pod_labels)
+    name = next((pod_labels[each] for each in policy.id_labels if pod_labels.get(each)), "")
+    return {**pod_labels, pods.ID_LABEL: name} if name else dict(pod_labels)
 
 
 def _mode(pod: pods.Pod, namespace: NamespaceFacts | None) -> str:

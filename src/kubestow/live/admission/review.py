@@ -74,7 +74,7 @@ class _Response(msgspec.Struct, rename="camel", omit_defaults=True):
     audit_annotations: Mapping[str, str] | None = None
 
 
-class _Answer(msgspec.Struct, rename="camel"):
+class _ReviewResponse(msgspec.Struct, rename="camel"):
     response: _Response
     kind: str = KIND
     api_version: str = VERSION
@@ -95,14 +95,14 @@ def read(body: bytes) -> AdmissionRequest:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
         raise ReviewError(f"not an {KIND}: {err}") from None
     if (review.kind, review.api_version) != (KIND, VERSION):
-        given = f"{review.kind[:_SHOWN]!r} of {review.api_version[:_SHOWN]!r}"
-        raise ReviewError(f"{given}: expected {KIND} of {VERSION}")
+        kind = f"{review.kind[:_SHOWN]!r} of {review.api_version[:_SHOWN]!r}"
+        raise ReviewError(f"{kind}: expected {KIND} of {VERSION}")
     if review.request is None or not review.request.uid:
         raise ReviewError("request.uid: is missing")
     return review.request
 
 
-def answer(
+def encode_response(
     uid: str,
     patch: Sequence[Mapping[str, Any]] = (),
     warnings: Sequence[str] = (),
@@ -113,7 +113,7 @@ def answer(
     Args:
         uid: UID of the request.
         patch: Operations of a JSON patch.
-        warnings: Shown to whoever sent the object.
+        warnings: Shown to the client that sent the object.
         notes: Kept in the API server's audit log.
     """
     response = _Response(
@@ -124,4 +124,4 @@ def answer(
         warnings=tuple(text[:_MOST_WARNING] for text in warnings),
         audit_annotations=notes or None,
     )
-    return _ENCODER.encode(_Answer(response))
+    return _ENCODER.encode(_ReviewResponse(response))

@@ -88,7 +88,7 @@ class UserAccess:
 
     Attributes:
         place: Where this is configured, for errors.
-        certificate: Client certificate, with the chain behind it.
+        certificate: Client certificate with its chain.
         key: Its private key.
         token: Bearer token; with a token file, only used while the file cannot be read.
         token_file: File with a bearer token that is rotated.

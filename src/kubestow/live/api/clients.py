@@ -132,9 +132,9 @@ class ApiClient:
     ) -> AsyncIterator[httpx.Response]:
         for renewed in (False, True):
             pool, identity = await self._session.prepare()
-            given = {**(headers or {}), **identity}
+            all_headers = {**(headers or {}), **identity}
             try:
-                async with pool.stream(method, path, headers=given, **options) as response:
+                async with pool.stream(method, path, headers=all_headers, **options) as response:
                     if response.status_code != UNAUTHORIZED or renewed:
                         await _check(response)
                         yield response

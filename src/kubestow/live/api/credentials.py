@@ -35,7 +35,7 @@ class Credentials:
     Attributes:
         place: Where they are configured, for errors.
         authorization: Value of the header ``Authorization``.
-        certificate: Client certificate, with the chain behind it, in PEM.
+        certificate: Client certificate with its chain, in PEM.
         key: Its private key in PEM.
     """
 
@@ -64,11 +64,11 @@ class FixedCredentials:
     """Credentials that do not change."""
 
     def __init__(self, credentials: Credentials) -> None:
-        self._shown = credentials
+        self._credentials = credentials
 
     async def current(self) -> Credentials:
         """Return the credentials."""
-        return self._shown
+        return self._credentials
 
 
 class TokenFile:
@@ -81,26 +81,26 @@ class TokenFile:
     """
 
     def __init__(self, path: Path, fixed: Credentials, clock: Clock = time.monotonic) -> None:
-        self._path, self._shown, self._clock = path, fixed, clock
+        self._path, self._credentials, self._clock = path, fixed, clock
         self._due_s = float("-inf")
 
     async def current(self) -> Credentials:
         """Return the last readable token; reads the file again every minute."""
         if self._clock() >= self._due_s:
             await asyncio.to_thread(self._read)
-        return self._shown
+        return self._credentials
 
     def _read(self) -> None:
         try:
             token = self._path.read_text("ascii").strip()
             header = _bearer_header(str(self._path), token)
         except (OSError, ValueError) as err:
-            if not self._shown.authorization:
+            if not self._credentials.authorization:
                 raise errors.InputError(str(self._path), _explain(err)) from None
             _LOG.warning("%s: %s; using the last token", self._path, _explain(err))
             self._due_s = self._clock() + _RETRY_S
         else:
-            self._shown = replace(self._shown, authorization=header)
+            self._credentials = replace(self._credentials, authorization=header)
             self._due_s = self._clock() + _FRESH_S
 
 
@@ -115,20 +115,20 @@ class PluginRuns:
 
     def __init__(self, plugin: Plugin, cluster: ServerAccess, clock: Clock = time.time) -> None:
         self._plugin, self._cluster, self._clock = plugin, cluster, clock
-        self._shown: Credentials | None = None
+        self._credentials: Credentials | None = None
         self._expires_s = float("inf")
         self._lock = asyncio.Lock()
 
     async def current(self) -> Credentials:
         """Return credentials; runs the plugin if there are none or they have expired."""
         async with self._lock:
-            if self._shown is None or self._clock() > self._expires_s:
+            if self._credentials is None or self._clock() > self._expires_s:
                 issued = await plugins.run(self._plugin, self._cluster)
                 place = self._plugin.place
                 header = _bearer_header(f"{place}: token", issued.token) if issued.token else ""
-                self._shown = Credentials(place, header, issued.certificate, issued.key)
+                self._credentials = Credentials(place, header, issued.certificate, issued.key)
                 self._expires_s = issued.expires_s
-            return self._shown
+            return self._credentials
 
 
 def make_source(access: Access) -> Source:

@@ -31,7 +31,7 @@ class Session:
         path: The kubeconfig, if one was given.
         access: The cluster and the user.
         source: Source of credentials.
-        shown: The credentials that the connections were opened with.
+        current: The credentials that the connections were opened with.
         pool: Connections.
     """
 
@@ -40,11 +40,11 @@ class Session:
         path: str | None,
         access: Access,
         source: Source,
-        shown: Credentials,
+        current: Credentials,
         pool: httpx.AsyncClient,
     ) -> None:
         self._path, self.access = path, access
-        self._source, self._shown, self._pool = source, shown, pool
+        self._source, self._credentials, self._pool = source, current, pool
         self._retired: list[httpx.AsyncClient] = []
         self._lock = asyncio.Lock()
 
@@ -56,14 +56,14 @@ class Session:
         """
         source = self._source
         try:
-            shown = await source.current()
+            current = await source.current()
             # Another task may have renewed the session: never send old credentials to its server.
-            if source is not self._source or not shown.has_pair_of(self._shown):
+            if source is not self._source or not current.has_pair_of(self._credentials):
                 async with self._lock:
-                    shown = await self._follow()
+                    current = await self._follow()
         except (ValueError, OSError) as err:
             raise ApiError(0, _REASON, str(err)) from err
-        headers = {"Authorization": shown.authorization} if shown.authorization else {}
+        headers = {"Authorization": current.authorization} if current.authorization else {}
         return self._pool, headers
 
     async def renew(self, refused: httpx.AsyncClient) -> None:
@@ -82,12 +82,12 @@ class Session:
             try:
                 access = await asyncio.to_thread(self._read_again)
                 source = await asyncio.to_thread(credentials.make_source, access)
-                shown = await source.current()
-                pool = await _open_pool(access.cluster, shown)
+                current = await source.current()
+                pool = await _open_pool(access.cluster, current)
             except (ValueError, OSError) as err:
                 raise ApiError(0, _REASON, str(err)) from err
             self.access, self._source = access, source
-            await self._exchange(pool, shown)
+            await self._exchange(pool, current)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -97,14 +97,14 @@ class Session:
 
     async def _follow(self) -> Credentials:
         """Return current credentials; opens connections for a new client certificate."""
-        shown = await self._source.current()
-        if not shown.has_pair_of(self._shown):
-            await self._exchange(await _open_pool(self.access.cluster, shown), shown)
-        return shown
+        current = await self._source.current()
+        if not current.has_pair_of(self._credentials):
+            await self._exchange(await _open_pool(self.access.cluster, current), current)
+        return current
 
-    async def _exchange(self, pool: httpx.AsyncClient, shown: Credentials) -> None:
+    async def _exchange(self, pool: httpx.AsyncClient, current: Credentials) -> None:
         self._retired.append(self._pool)
-        self._pool, self._shown = pool, shown
+        self._pool, self._credentials = pool, current
         idle = self._retired[:-_RETIRED_MOST]
         del self._retired[:-_RETIRED_MOST]
         for each in idle:
@@ -129,12 +129,12 @@ async def open_session(path: str | None = None, context: str | None = None) -> S
     """
     access = await asyncio.to_thread(kubeconfig.find, path, context)
     source = await asyncio.to_thread(credentials.make_source, access)
-    shown = await source.current()
-    return Session(path, access, source, shown, await _open_pool(access.cluster, shown))
+    current = await source.current()
+    return Session(path, access, source, current, await _open_pool(access.cluster, current))
 
 
-async def _open_pool(cluster: ServerAccess, shown: Credentials) -> httpx.AsyncClient:
-    context = await asyncio.to_thread(tls_contexts.make, cluster, shown)
+async def _open_pool(cluster: ServerAccess, current: Credentials) -> httpx.AsyncClient:
+    context = await asyncio.to_thread(tls_contexts.make, cluster, current)
     headers = {"User-Agent": AGENT, "Accept": "application/json"}
     if not cluster.compressed:
         headers["Accept-Encoding"] = "identity"

@@ -38,12 +38,12 @@ class _NamedContext(ssl.SSLContext):
         return super().wrap_bio(incoming, outgoing, server_side, self.server_name, session)
 
 
-def make(cluster: ServerAccess, shown: Credentials) -> ssl.SSLContext:
+def make(cluster: ServerAccess, credentials: Credentials) -> ssl.SSLContext:
     """Return the context for connections to a cluster.
 
     Args:
         cluster: The server and its CAs.
-        shown: Credentials with the client certificate.
+        credentials: Credentials with the client certificate.
 
     Raises:
         InputError: If CAs, certificate or key cannot be read.
@@ -56,8 +56,8 @@ def make(cluster: ServerAccess, shown: Credentials) -> ssl.SSLContext:
         context.verify_mode = ssl.CERT_NONE
     elif cluster.is_encrypted:
         _trust(context, cluster)
-    if shown.certificate:
-        _load_pair(context, shown)
+    if credentials.certificate:
+        _load_pair(context, credentials)
     return context
 
 
@@ -85,16 +85,16 @@ def _trust(context: ssl.SSLContext, cluster: ServerAccess) -> None:
         raise errors.InputError(place, "expected certificates in PEM") from None
 
 
-def _load_pair(context: ssl.SSLContext, shown: Credentials) -> None:
+def _load_pair(context: ssl.SSLContext, credentials: Credentials) -> None:
     handle = os.memfd_create("client-certificate", os.MFD_CLOEXEC)
     try:
         os.fchmod(handle, _PRIVATE)
         with os.fdopen(os.dup(handle), "wb") as file:
-            file.write(shown.certificate + b"\n" + shown.key)
+            file.write(credentials.certificate + b"\n" + credentials.key)
         # Without a password argument, OpenSSL would prompt for one on the terminal.
         context.load_cert_chain(f"/proc/self/fd/{handle}", password="")
     except ssl.SSLError as err:
         problem = f"{err.reason or 'not PEM'}: expected a certificate and its key without password"
-        raise errors.InputError(f"{shown.place}: client certificate", problem) from None
+        raise errors.InputError(f"{credentials.place}: client certificate", problem) from None
     finally:
         os.close(handle)

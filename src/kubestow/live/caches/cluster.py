@@ -102,8 +102,8 @@ class ClusterCache:
 
     def replace(self, kind: str, documents: list[Document]) -> None:
         """Replace all objects of a kind."""
-        here = {_uid(kind, document): document for document in documents}
-        for uid in self._known(kind) - here.keys():
+        present = {_uid(kind, document): document for document in documents}
+        for uid in self._known(kind) - present.keys():
             self._drop(kind, uid)
         for document in documents:
             self.put(kind, document)

@@ -24,7 +24,7 @@ FILTER, PRIORITIZE, BIND = "/filter", "/prioritize", "/bind"
 _JSON = "application/json"
 _LOG = logging.getLogger(__name__)
 
-Answer = messages.FilterAnswer | list[messages.HostPriority]
+Result = messages.FilterResult | list[messages.HostPriority]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +78,21 @@ class ExtenderApp:
         return [] if self._client is None else [Route(BIND, self._bind, methods=["POST"])]
 
     def _filter(self, request: servers.FastRequest) -> servers.FastResponse:
-        return self._answer(
-            request, self._verbs["filter"], self._decider.filter, messages.answer_all
+        return self._respond(
+            request, self._verbs["filter"], self._decider.filter, messages.keep_all
         )
 
     def _prioritize(self, request: servers.FastRequest) -> servers.FastResponse:
-        return self._answer(
+        return self._respond(
             request, self._verbs["prioritize"], self._decider.prioritize, _no_scores
         )
 
-    def _answer(
+    def _respond(
         self,
         request: servers.FastRequest,
         verb: _Verb,
-        decide: Callable[[messages.ExtenderArgs], Answer],
-        fallback: Callable[[messages.ExtenderArgs], Answer],
+        decide: Callable[[messages.ExtenderArgs], Result],
+        fallback: Callable[[messages.ExtenderArgs], Result],
     ) -> servers.FastResponse:
         with verb.took.time():
             try:
@@ -118,7 +118,7 @@ class ExtenderApp:
             return Response(f"not a binding of kube-scheduler: {err}\n", 400)
         problem = await self._create_binding(binding)
         self._outcomes.labels("bind", "refused" if problem else "answered").inc()
-        return Response(messages.write(messages.BindingAnswer(problem)), media_type=_JSON)
+        return Response(messages.write(messages.BindingResult(problem)), media_type=_JSON)
 
     async def _create_binding(self, binding: messages.Binding) -> str:
         if self._client is None:
@@ -144,5 +144,5 @@ def _refuse(verb: _Verb, err: Exception) -> servers.FastResponse:
     )
 
 
-def _no_scores(_: messages.ExtenderArgs) -> Answer:
+def _no_scores(_: messages.ExtenderArgs) -> Result:
     return []

@@ -61,7 +61,7 @@ class TermDecider:
         loads: Measured and assumed loads; ``None`` uses requests as load.
         record: Receives decisions.
         clock: Seconds since the epoch.
-        decision: How the term takes part in the choice (``catalogs.DECISIONS``); a decisive term
+        decision: How the term takes part in the choice (``profiles.DECISIONS``); a decisive term
             always decides alone: only the best of the feasible nodes is returned.
     """
 
@@ -83,7 +83,7 @@ class TermDecider:
         self._table = node_names.make_table(())
         self._likely_node: tuple[_Case, str] | None = None  # the last pod and its likely node
 
-    def filter(self, args: messages.ExtenderArgs) -> messages.FilterAnswer:
+    def filter(self, args: messages.ExtenderArgs) -> messages.FilterResult:
         """Return the feasible nodes, or only the best of them."""
         self.settle()
         case = self._read(args)
@@ -97,7 +97,7 @@ class TermDecider:
         if (alone or shortens) and len(refused) < len(case.rows):
             left = self._decide(case, weighed, alone=alone)
         elif not refused:
-            return messages.answer_all(args)
+            return messages.keep_all(args)
         else:
             kept = np.ones(case.node_count, dtype=np.bool_)
             kept[case.positions[refused_at]] = False
@@ -108,7 +108,7 @@ class TermDecider:
                 )
             elif len(left) == 1:  # then kube-scheduler does not call prioritize
                 self._likely_node = case, messages.node_names(args)[left[0]]
-        return messages.answer(args, left, refused)
+        return messages.keep_some(args, left, refused)
 
     def _decide(self, case: _Case, weighed: terms.TermScores, *, alone: bool) -> list[int]:
         """Return the indices of the best nodes in the request.
@@ -132,8 +132,8 @@ class TermDecider:
     def prioritize(self, args: messages.ExtenderArgs) -> list[messages.HostPriority]:
         """Return the scores of nodes; omitted nodes have 0.
 
-        The minimum of all scores is subtracted and zeros are omitted: kube-scheduler decodes every
-        score for every pod.
+        If all nodes are known, the minimum is subtracted. Zeros are omitted: kube-scheduler decodes
+        every score for every pod.
         """
         self.settle()
         case, weighed = self._resume(args)

@@ -41,7 +41,7 @@ class ExtenderOptions:
         version: Kubernetes release whose rules are applied.
         loads_every_s: Pause between two reads of node metrics, seconds; 0 reads none and uses
             requests as load.
-        decision: How the term takes part in the choice of a node (``catalogs.DECISIONS``).
+        decision: How the term takes part in the choice of a node (``profiles.DECISIONS``).
         bind: Whether the extender binds pods.
         taint: Parameters for tainting nodes under high load; ``None`` taints none.
     """

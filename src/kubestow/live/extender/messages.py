@@ -61,7 +61,7 @@ class _GivenNodes(msgspec.Struct):
     items: list[msgspec.Raw]
 
 
-class FilterAnswer(msgspec.Struct, omit_defaults=True, rename={"node_names": "nodenames"}):
+class FilterResult(msgspec.Struct, omit_defaults=True, rename={"node_names": "nodenames"}):
     """ExtenderFilterResult: the feasible nodes, and why others are not."""
 
     nodes: _GivenNodes | None = None
@@ -86,7 +86,7 @@ class Binding(msgspec.Struct):
     node: str = msgspec.field(name="Node")
 
 
-class BindingAnswer(msgspec.Struct):
+class BindingResult(msgspec.Struct):
     """ExtenderBindingResult: an error, or empty."""
 
     error: str = ""
@@ -112,18 +112,18 @@ def node_names(args: ExtenderArgs) -> list[str]:
     return [_read_node(node).metadata.name for node in given]
 
 
-def answer_all(args: ExtenderArgs) -> FilterAnswer:
+def keep_all(args: ExtenderArgs) -> FilterResult:
     """Return all nodes unchanged."""
     if args.is_named:
-        return FilterAnswer(node_names=args.node_names)
+        return FilterResult(node_names=args.node_names)
     given = args.nodes.items if args.nodes is not None else []
-    return FilterAnswer(nodes=_GivenNodes(given))
+    return FilterResult(nodes=_GivenNodes(given))
 
 
-def answer(args: ExtenderArgs, kept: Sequence[int], refused: dict[str, str]) -> FilterAnswer:
+def keep_some(args: ExtenderArgs, kept: Sequence[int], refused: dict[str, str]) -> FilterResult:
     """Return the nodes at some indices, in the form they were sent."""
     if args.is_named:
         names = node_names(args)
-        return FilterAnswer(node_names=[names[index] for index in kept], failed_nodes=refused)
+        return FilterResult(node_names=[names[index] for index in kept], failed_nodes=refused)
     given = args.nodes.items if args.nodes is not None else []
-    return FilterAnswer(nodes=_GivenNodes([given[index] for index in kept]), failed_nodes=refused)
+    return FilterResult(nodes=_GivenNodes([given[index] for index in kept]), failed_nodes=refused)

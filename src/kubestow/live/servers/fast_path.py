@@ -78,12 +78,12 @@ class Quick:
         if handler is None or scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began_s, answer = time.perf_counter(), limits.Answer(send)
+        began_s, sender = time.perf_counter(), limits.ResponseSender(send)
         if scope["method"] != "POST":
-            await answer.refuse(405, _WRONG_METHOD)
+            await sender.refuse(405, _WRONG_METHOD)
             return
         try:
-            body = await self._read(scope, receive, answer)
+            body = await self._read(scope, receive, sender)
         except limits.RequestRefusedError:
             return
         if body is None:
@@ -98,12 +98,14 @@ class Quick:
             # The loop sends what was written before it calls this.
             asyncio.get_running_loop().call_soon(response.then)
 
-    async def _read(self, scope: Scope, receive: Receive, answer: limits.Answer) -> bytes | None:
+    async def _read(
+        self, scope: Scope, receive: Receive, sender: limits.ResponseSender
+    ) -> bytes | None:
         """Return the body; ``None`` if the client has disconnected."""
         if limits.stated_length(scope) > self._most:
-            await answer.refuse(*limits.TOO_LARGE)
+            await sender.refuse(*limits.TOO_LARGE)
             raise limits.RequestRefusedError("too large")
-        body = limits.Body(receive, answer, self._most, self._read_s)
+        body = limits.Body(receive, sender, self._most, self._read_s)
         parts = []
         while True:
             message = await body.receive()

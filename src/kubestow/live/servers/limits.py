@@ -39,23 +39,23 @@ class RequestLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = Answer(send)
+        sender = ResponseSender(send)
         if stated_length(scope) > self._most:
-            await answer.refuse(*TOO_LARGE)
+            await sender.refuse(*TOO_LARGE)
             return
-        body = Body(receive, answer, self._most, self._read_s)
+        body = Body(receive, sender, self._most, self._read_s)
         try:
             async with asyncio.timeout(self._request_s) as limit:
-                await self._app(scope, body.receive, answer.send)
+                await self._app(scope, body.receive, sender.send)
         except RequestRefusedError:
             pass
         except TimeoutError:
             if not limit.expired():
                 raise
-            await answer.refuse(*TOO_LATE)
+            await sender.refuse(*TOO_LATE)
 
 
-class Answer:
+class ResponseSender:
     """The response; drops the application's messages once a request was refused."""
 
     def __init__(self, send: Send) -> None:
@@ -89,8 +89,8 @@ class Answer:
 class Body:
     """The body of a request, with limits on size and time."""
 
-    def __init__(self, receive: Receive, answer: Answer, most: int, read_s: float) -> None:
-        self._receive, self._answer = receive, answer
+    def __init__(self, receive: Receive, sender: ResponseSender, most: int, read_s: float) -> None:
+        self._receive, self._sender = receive, sender
         self._left = most
         self._until_s = asyncio.get_running_loop().time() + read_s
         self._whole = False
@@ -105,13 +105,13 @@ class Body:
         except TimeoutError:
             if not limit.expired():
                 raise
-            await self._answer.refuse(*TOO_SLOW)
+            await self._sender.refuse(*TOO_SLOW)
             raise RequestRefusedError("too slow") from None
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
             self._whole = not message.get("more_body", False)
             if self._left < 0:
-                await self._answer.refuse(*TOO_LARGE)
+                await self._sender.refuse(*TOO_LARGE)
                 raise RequestRefusedError("too large")
         return message
 

@@ -42,7 +42,9 @@ class Counting:
 
     def __init__(self, app: ASGIApp, metrics: telemetry.Telemetry) -> None:
         self._app = app
-        self._answers = metrics.counter("http_responses", "Responses by HTTP status.", ("status",))
+        self._responses = metrics.counter(
+            "http_responses", "Responses by HTTP status.", ("status",)
+        )
         self._running = metrics.gauge("http_requests_running", "Requests in progress.")
         self._took = metrics.latency(
             "http_request_duration_seconds", "Time to the start of the response."
@@ -57,7 +59,7 @@ class Counting:
 
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._answers.labels(str(message["status"])).inc()
+                self._responses.labels(str(message["status"])).inc()
                 self._took.observe(time.perf_counter() - began_s)
             await send(message)
 

@@ -48,7 +48,7 @@ PEER: Final = "kubestow.peer"
 
 
 class HeaderLimitError(Exception):
-    """Headers are too large; the parser turns it into 400."""
+    """The headers are too large; the parser turns this into a 400 response."""
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -124,5 +124,5 @@ class LimitedProtocol(HttpToolsProtocol):
 
 def make_protocol(read_s: float, most_header_bytes: int) -> type[LimitedProtocol]:
     """Return a protocol class with these limits."""
-    own = {"read_s": read_s, "most_header_bytes": most_header_bytes}
-    return type("OwnProtocol", (LimitedProtocol,), own)
+    attributes = {"read_s": read_s, "most_header_bytes": most_header_bytes}
+    return type("OwnProtocol", (LimitedProtocol,), attributes)

@@ -93,9 +93,9 @@ def release(store: Store, held: Claim) -> None:
 
 def change(connection: sa.Connection, held: Claim, values: dict[str, float | None]) -> None:
     """Update a run under a claim; raises unless the claim still holds."""
-    mine = (_TABLE.c.id == held.run_id, _TABLE.c.token == held.token)
+    same_claim = (_TABLE.c.id == held.run_id, _TABLE.c.token == held.token)
     holds = (_TABLE.c.claimed_by == held.worker, _TABLE.c.evaluated_at_s.is_(None))
-    if connection.execute(_TABLE.update().where(*mine, *holds).values(values)).rowcount != 1:
+    if connection.execute(_TABLE.update().where(*same_claim, *holds).values(values)).rowcount != 1:
         pod = held.run.key.pod_uid
         raise faults.ClaimLostError(f"run of pod {pod}: {held.worker} no longer holds it")
 

@@ -59,9 +59,9 @@ class ClientCertificateContext:
     def _build(self) -> None:
         if self._pair is None or self._authorities is None:
             return
-        made = certificates.make_tls_context(self._authorities)
-        certificates.load_certificate(made, self._pair)
-        self._current = made
+        context = certificates.make_tls_context(self._authorities)
+        certificates.load_certificate(context, self._pair)
+        self._current = context
 
     def _switch_context(
         self, connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _: ssl.SSLContext

@@ -76,11 +76,11 @@ class MetricsApiApp:
             try:
                 return await handler(request, await self._identify(request))
             except QueryRefusedError as err:
-                return _answer(documents.status(err.code, str(err)), err.code)
+                return _response(documents.status(err.code, str(err)), err.code)
             except ApiError as err:
                 _LOG.warning("request %s failed: %s", request.scope["raw_path"], err)
                 code = 503 if err.is_passing else 500
-                return _answer(documents.status(code, "the API server does not answer"), code)
+                return _response(documents.status(code, "the API server does not answer"), code)
 
         return guarded
 
@@ -100,22 +100,22 @@ class MetricsApiApp:
         await self._permit(user, ResourceAttributes("get", request.scope["path"]))
         if discovery.is_accepted(request.headers.get("accept", "")):
             entries = {group: await self._service.entries(group) for group in paths.VERSIONS}
-            return _answer(discovery.write(entries), media_type=discovery.CONTENT_TYPE)
-        return _answer(documents.groups())
+            return _response(discovery.write(entries), media_type=discovery.CONTENT_TYPE)
+        return _response(documents.groups())
 
     async def _get(self, request: Request, user: User) -> Response:
         parts = _parts(request)
         query = paths.read(parts)
         if query is not None:
             await self._permit(user, query.attributes)
-            return _answer(await self._service.answer(query, request.query_params))
+            return _response(await self._service.execute(query, request.query_params))
         await self._permit(user, ResourceAttributes("get", request.scope["path"]))
         match parts:
             case ["apis", group] if group in paths.VERSIONS:
-                return _answer(documents.group(group))
+                return _response(documents.group(group))
             case ["apis", group, version] if version in paths.VERSIONS.get(group, ()):
                 entries = await self._service.entries(group)
-                return _answer(documents.resources(group, version, entries))
+                return _response(documents.resources(group, version, entries))
         raise QueryRefusedError(404, "the server could not find the requested resource")
 
     async def _openapi(self, request: Request, user: User) -> Response:
@@ -123,7 +123,7 @@ class MetricsApiApp:
         document = documents.openapi(request.path_params["version"])
         if document is None:
             raise QueryRefusedError(404, "the server could not find the requested resource")
-        return _answer(document)
+        return _response(document)
 
     async def _metrics_page(self, _: Request, user: User) -> Response:
         await self._permit(user, ResourceAttributes("get", "/metrics"))
@@ -169,5 +169,5 @@ def _parts(request: Request) -> list[str]:
     return parts
 
 
-def _answer(document: dict[str, Any], code: int = 200, media_type: str = _JSON) -> Response:
+def _response(document: dict[str, Any], code: int = 200, media_type: str = _JSON) -> Response:
     return Response(msgspec.json.encode(document), code, media_type=media_type)

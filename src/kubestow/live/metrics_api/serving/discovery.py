@@ -69,8 +69,8 @@ def _parents(version: str, entries: Entries) -> list[dict[str, Any]]:
         resource, _, metric = name.partition("/")
         fresh = {**_resource(resource, namespaced, _NO_KIND), "verbs": [], "subresources": []}
         parent = parents.setdefault(resource, fresh)
-        made = {"subresource": metric, "responseKind": kind, "verbs": ["get"]}
-        parent["subresources"].append(made)
+        subresource = {"subresource": metric, "responseKind": kind, "verbs": ["get"]}
+        parent["subresources"].append(subresource)
     return list(parents.values())
 
 

@@ -43,7 +43,7 @@ class QueryService:
     ) -> None:
         self._table, self._mapper, self._members, self._clock = table, mapper, members, clock
 
-    async def answer(self, query: MetricQuery, parameters: Mapping[str, str]) -> dict[str, Any]:
+    async def execute(self, query: MetricQuery, parameters: Mapping[str, str]) -> dict[str, Any]:
         """Return the response document of a query.
 
         Raises:

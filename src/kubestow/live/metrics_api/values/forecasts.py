@@ -185,11 +185,11 @@ class MetricForecaster:
         """Drop series without a value since a time."""
         for key in [each for each, time_s in self._newest.items() if time_s < before_s]:
             subject, labels = key
-            shown = _shown(subject, labels)
+            series_labels = _series_labels(subject, labels)
             for gauge in (self._open, self._evaluated, self._skill):
-                gauge.remove(*shown)
-            for whose in ("forecast", "persistence"):
-                self._errors.remove(*shown, whose)
+                gauge.remove(*series_labels)
+            for method in ("forecast", "persistence"):
+                self._errors.remove(*series_labels, method)
             del self._known[key], self._newest[key]
 
     def _publish(
@@ -202,8 +202,8 @@ class MetricForecaster:
         metric = FORECAST + subject.metric
         targets = [(replace(subject, metric=metric), labels)]
         if subject.resource and subject.namespace:
-            own = (("object", subject.name), ("resource", subject.resource))
-            whole = tuple(sorted({**dict(labels), **dict(own)}.items()))
+            object_labels = (("object", subject.name), ("resource", subject.resource))
+            whole = tuple(sorted({**dict(labels), **dict(object_labels)}.items()))
             targets.append((Subject("", subject.namespace, "", metric), whole))
         for target, marks in targets:
             try:
@@ -214,16 +214,16 @@ class MetricForecaster:
     def _show(
         self, subject: Subject, labels: Labels, known: SeriesState, forecast: MetricForecast
     ) -> None:
-        shown = _shown(subject, labels)
-        self._open.labels(*shown).set(float(forecast.basis == FORECAST_BASIS))
-        self._evaluated.labels(*shown).set(known.gate.judged)
+        series_labels = _series_labels(subject, labels)
+        self._open.labels(*series_labels).set(float(forecast.basis == FORECAST_BASIS))
+        self._evaluated.labels(*series_labels).set(known.gate.judged)
         skill = known.gate.skill
-        self._skill.labels(*shown).set(math.nan if skill is None else skill)
-        for whose, error in zip(("forecast", "persistence"), known.errors(), strict=True):
-            self._errors.labels(*shown, whose).set(error)
+        self._skill.labels(*series_labels).set(math.nan if skill is None else skill)
+        for method, error in zip(("forecast", "persistence"), known.errors(), strict=True):
+            self._errors.labels(*series_labels, method).set(error)
 
 
-def _shown(subject: Subject, labels: Labels) -> tuple[str, ...]:
+def _series_labels(subject: Subject, labels: Labels) -> tuple[str, ...]:
     text = ",".join(f"{key}={value}" for key, value in labels)
     return subject.metric, subject.resource, subject.namespace, subject.name, text
 
