@@ -8,7 +8,7 @@ background. The same seed always gives the same cases.
     python cases.py summary random_cases.jsonl.gz
 """
 
-# The names of most functions say all; the program talks to its user and to the oracle it is given.
+# Most functions are explained by their names; the program prints, and runs a given oracle.
 # ruff: noqa: D102, D103, S104, S603, T201
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ NODE_MEMORY = ("4Gi", "7Gi", "8Gi", "16Gi", "15645Mi", "32Gi", "64Gi", "33000000
 
 @dataclass
 class Draft:
-    """A case in the making."""
+    """A case under construction."""
 
     rng: random.Random
     nodes: list[Obj] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Draft:
     # --- configuration
 
     def profile(self) -> Obj:
-        """The first profile; making one gives the case a configuration."""
+        """The first profile; creating one gives the case a configuration."""
         if not self.profiles:
             self.profiles.append({"schedulerName": "default-scheduler"})
         return self.profiles[0]
@@ -97,8 +97,8 @@ class Draft:
         configs = (profile or self.profile()).setdefault("pluginConfig", [])
         for config in configs:
             if config["name"] == plugin:
-                found: Obj = config["args"]
-                return found
+                args: Obj = config["args"]
+                return args
         configs.append({"name": plugin, "args": {}})
         created: Obj = configs[-1]["args"]
         return created
@@ -147,9 +147,9 @@ def requests(rng: random.Random) -> Obj:
 
 def container(rng: random.Random, name: str = "c", image: str = "app:v1") -> Obj:
     result: Obj = {"name": name, "image": image}
-    wanted = requests(rng)
-    if wanted:
-        result["resources"] = {"requests": wanted}
+    amounts = requests(rng)
+    if amounts:
+        result["resources"] = {"requests": amounts}
     return result
 
 
@@ -388,13 +388,13 @@ def feature_pod_level(draft: Draft) -> None:
             spec["overhead"] = {"cpu": "50m", "memory": "30Mi"}
 
 
-def want(pod: Obj, name: str, amount: str) -> None:
-    """Makes the first container of the pod ask for an amount that cannot be overcommitted."""
+def request(pod: Obj, name: str, amount: str) -> None:
+    """Makes the first container of the pod request an amount that cannot be overcommitted."""
     resources = pod["spec"]["containers"][0].setdefault("resources", {})
-    wanted = resources.setdefault("requests", {})
-    if not wanted and not resources.get("limits"):
-        wanted["cpu"] = "100m"
-    wanted[name] = amount
+    amounts = resources.setdefault("requests", {})
+    if not amounts and not resources.get("limits"):
+        amounts["cpu"] = "100m"
+    amounts[name] = amount
     if name != "ephemeral-storage":
         resources.setdefault("limits", {})[name] = amount
 
@@ -404,9 +404,9 @@ def feature_extended(draft: Draft) -> None:
     draft.resource(GPU, ("2", "3", "4", "8", "8", "0"))
     draft.resource(FPGA, ("2", "3"))
     for pod in draft.some(draft.bound, 0.25) + draft.pending:
-        want(pod, GPU, rng.choice(("1", "1", "2", "0")))
+        request(pod, GPU, rng.choice(("1", "1", "2", "0")))
         if draft.chance(0.25):
-            want(pod, FPGA, "1")
+            request(pod, FPGA, "1")
 
 
 def feature_storage(draft: Draft) -> None:
@@ -416,9 +416,9 @@ def feature_storage(draft: Draft) -> None:
     draft.resource(HUGE, ("64Mi", "128Mi", "128Mi", "0"))
     for pod in draft.some(draft.bound, 0.4) + draft.pending:
         if draft.chance(0.7):
-            want(pod, "ephemeral-storage", rng.choice(("100Mi", "1Gi", "2G")))
+            request(pod, "ephemeral-storage", rng.choice(("100Mi", "1Gi", "2G")))
         if draft.chance(0.3):
-            want(pod, HUGE, rng.choice(("2Mi", "4Mi", "16Mi")))
+            request(pod, HUGE, rng.choice(("2Mi", "4Mi", "16Mi")))
 
 
 def feature_zero_capacity(draft: Draft) -> None:
@@ -456,8 +456,8 @@ def feature_resized(draft: Draft) -> None:
     for pod in draft.some(draft.bound, 0.7, least=1):
         status = pod["status"]
         spec = pod["spec"]
-        wanted = {"requests": {"cpu": rng.choice(CPU), "memory": rng.choice(MEMORY)}}
-        spec["containers"] = [{"name": "c", "image": "app:v1", "resources": wanted}]
+        amounts = {"requests": {"cpu": rng.choice(CPU), "memory": rng.choice(MEMORY)}}
+        spec["containers"] = [{"name": "c", "image": "app:v1", "resources": amounts}]
         spec.pop("initContainers", None)
         spec.pop("resources", None)
         entry: Obj = {
@@ -1174,11 +1174,11 @@ def summary(path: Path) -> str:
     plugins: dict[str, Counter[str]] = {}
     with gzip.open(path, "rt", encoding="utf-8") as cases:
         for case in map(json.loads, cases):
-            found = Counter(cases=1)
+            counts = Counter(cases=1)
             answer = case["answer"]
-            found["refused"] = int("error" in answer)
+            counts["refused"] = int("error" in answer)
             for pod in answer.get("pods", []):
-                found += Counter(
+                counts += Counter(
                     pods=1,
                     placed=int(pod["node"] is not None),
                     scored=int(bool(pod["scores"])),
@@ -1194,9 +1194,9 @@ def summary(path: Path) -> str:
                     plugins.setdefault(name, Counter()).update(
                         scored=1, differing=int(len(values) > 1)
                     )
-            total += found
+            total += counts
             for name in case["features"]:
-                features[name] = features.get(name, Counter()) + found
+                features[name] = features.get(name, Counter()) + counts
     columns = ["cases", "refused", "pods", "placed", "scored", "tie", "prefilter", "failed"]
     by_feature = table(
         "cases by feature", columns, {"all": total, **dict(sorted(features.items()))}

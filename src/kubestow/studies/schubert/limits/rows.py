@@ -7,7 +7,7 @@ observations from its box plots, so only statements can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -171,7 +171,13 @@ def demand_quiet(row: Row, levels: Sequence[Row], kind: str) -> Row:
     }
 
 
-def _row(experiment: str, statement: str, thesis: Any, rule: str, **measured: Any) -> Row:
+def _row(
+    experiment: str,
+    statement: str,
+    thesis: Any,
+    rule: str,
+    measured: Mapping[str, Any] | None = None,
+) -> Row:
     return {
         "experiment": experiment,
         "statement": statement,
@@ -181,7 +187,7 @@ def _row(experiment: str, statement: str, thesis: Any, rule: str, **measured: An
         "n": 0,
         "verdict": "not reproduced",
         "rule": rule,
-        **measured,
+        **(measured or {}),
     }
 
 
@@ -207,12 +213,12 @@ def memory_row(levels: Sequence[Row], plan: MeasurementPlan, machine: Machine) -
     }
     if free is None:
         measured["found"] = f"no limit found up to {highest:.1%} in use"
-        return _row("E10", statement, list(THESIS_USE), "memory-limit", **measured)
+        return _row("E10", statement, list(THESIS_USE), "memory-limit", measured)
     low, high = 1.0 - free[1], 1.0 - free[0]
     measured["interval"] = [comparing.rounded(low), comparing.rounded(high)]
     measured["found"] = f"limit between {low:.1%} and {high:.1%} in use"
     measured["verdict"] = _verdict(holds=low <= THESIS_USE[1] and high >= THESIS_USE[0])
-    return _row("E10", statement, list(THESIS_USE), "memory-limit", **measured)
+    return _row("E10", statement, list(THESIS_USE), "memory-limit", measured)
 
 
 def _limit_text(series: Sequence[rules.Level]) -> tuple[rules.Limit, str]:
@@ -238,12 +244,16 @@ def _cpu_rows(levels: Sequence[Row], variant: str, why: str) -> list[Row]:
     second = "CPU, requests only: times get shorter from 98 % load on"
     series = series_of(levels, CPU, variant)
     if len(series) < 2:
-        return [_row("E10", text, None, "not-measured", found=why) for text in (first, second)]
+        return [_row("E10", text, None, "not-measured", {"found": why}) for text in (first, second)]
     limit, _ = _limit_text(series)
     holds = limit.first_bad is None
     return [
         _row(
-            "E10", first, None, "no-limit", **_limit_measures(series), verdict=_verdict(holds=holds)
+            "E10",
+            first,
+            None,
+            "no-limit",
+            {**_limit_measures(series), "verdict": _verdict(holds=holds)},
         ),
         _shorter_row(second, series),
     ]
@@ -253,7 +263,7 @@ def _shorter_row(statement: str, series: Sequence[rules.Level]) -> Row:
     top = [level.values for level in series if level.load >= IMPROVES_FROM]
     below = [level.values for level in series if HIGH_FROM <= level.load < IMPROVES_FROM]
     if not top or not below:
-        return _row("E10", statement, None, "not-measured", found="levels were left out")
+        return _row("E10", statement, None, "not-measured", {"found": "levels were left out"})
     high, low = np.concatenate(top), np.concatenate(below)
     p = rules.longer(low, high)
     ratio = float(np.median(high) / np.median(low))
@@ -262,11 +272,13 @@ def _shorter_row(statement: str, series: Sequence[rules.Level]) -> Row:
         statement,
         None,
         "shorter-at-98",
-        mean=comparing.rounded(ratio),
-        n=len(high) + len(low),
-        p=comparing.rounded(p),
-        found=f"median {ratio:.3f} times that at 90 to 95 %",
-        verdict=_verdict(holds=p < comparing.SIGNIFICANT),
+        {
+            "mean": comparing.rounded(ratio),
+            "n": len(high) + len(low),
+            "p": comparing.rounded(p),
+            "found": f"median {ratio:.3f} times that at 90 to 95 %",
+            "verdict": _verdict(holds=p < comparing.SIGNIFICANT),
+        },
     )
 
 
@@ -276,8 +288,8 @@ def _limit_rows(levels: Sequence[Row], why: str) -> list[Row]:
     limited, free = series_of(levels, CPU, LIMITS), series_of(levels, CPU, REQUESTS)
     if len(limited) < 2 or len(free) < 2:
         return [
-            _row("E10", first, None, "not-measured", found=why),
-            _row("E11", second, None, "not-measured", found=why),
+            _row("E10", first, None, "not-measured", {"found": why}),
+            _row("E11", second, None, "not-measured", {"found": why}),
         ]
     limit, _ = _limit_text(limited)
     holds = any(change.risen for change in limit.changes)
@@ -287,8 +299,7 @@ def _limit_rows(levels: Sequence[Row], why: str) -> list[Row]:
             first,
             None,
             "some-rise",
-            **_limit_measures(limited),
-            verdict=_verdict(holds=holds),
+            {**_limit_measures(limited), "verdict": _verdict(holds=holds)},
         ),
         _longer_row(second, limited, free),
     ]
@@ -307,12 +318,17 @@ def _longer_row(statement: str, limited: Sequence[rules.Level], free: Sequence[r
         statement,
         None,
         "longer-with-limits",
-        mean=comparing.rounded(ratios.mean),
-        interval=[comparing.rounded(ratios.mean - half), comparing.rounded(ratios.mean + half)],
-        n=len(pairs),
-        found=f"longer at {longer} of {len(pairs)} levels, shorter at {shorter}; medians "
-        f"{ratios.mean:.2f} times as long on average",
-        verdict=_verdict(holds=longer > len(pairs) / 2 and shorter == 0),
+        {
+            "mean": comparing.rounded(ratios.mean),
+            "interval": [
+                comparing.rounded(ratios.mean - half),
+                comparing.rounded(ratios.mean + half),
+            ],
+            "n": len(pairs),
+            "found": f"longer at {longer} of {len(pairs)} levels, shorter at {shorter}; medians "
+            f"{ratios.mean:.2f} times as long on average",
+            "verdict": _verdict(holds=longer > len(pairs) / 2 and shorter == 0),
+        },
     )
 
 
@@ -324,4 +340,4 @@ def plain_row(levels: Sequence[Row]) -> Row:
         return _row("E10", statement, None, "not-measured")
     limit, _ = _limit_text(series)
     verdict = _verdict(holds=limit.first_bad is None)
-    return _row("E10", statement, None, "no-limit", **_limit_measures(series), verdict=verdict)
+    return _row("E10", statement, None, "no-limit", {**_limit_measures(series), "verdict": verdict})
