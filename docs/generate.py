@@ -1,6 +1,6 @@
-"""Writes the reference pages from the code, so that they cannot drift.
+"""Writes the reference pages from the code, so that they stay in sync.
 
-Run by ``make docs``; a test compares the pages in the tree with what this writes.
+Run by ``make docs``; a test compares the pages in the tree with the output of this script.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def profile_page() -> str:
 
 
 def evidence_page() -> str:
-    """Return the page that lists what is kept of long studies."""
+    """Return the page of stored results of long studies."""
     lines = ["# Evidence", "", "Results of long runs, with the command that rebuilds them.", ""]
     for folder in sorted(p for p in (HERE / "evidence").iterdir() if p.is_dir()):
         readme = folder / "README.md"
@@ -127,7 +127,7 @@ def evidence_page() -> str:
 
 
 def scenario_page() -> str:
-    """Return the page of everything a scenario file may say."""
+    """Return the page of all keys of scenario files."""
     lines = [
         "# Scenario files",
         "",
@@ -171,14 +171,14 @@ def _type(member: dict[str, Any]) -> str:
 def policy_page() -> str:
     """Return the page of scalers, recommenders, movers and placing terms with parameters."""
     lines = ["# Scalers, recommenders, movers", ""]
-    for title, found in (
+    for title, entries in (
         ("Scalers", scalers.SCALERS.entries()),
         ("Recommenders", recommenders.RECOMMENDERS.entries()),
         ("Movers", movers.MOVERS.entries()),
         ("Placing terms", registry.TERMS.entries()),
     ):
         lines += [f"## {title}", ""]
-        for entry in found:
+        for entry in entries:
             lines += [f"### {entry.name}", "", f"{entry.summary.rstrip('.')}.", ""]
             described = structures.describe_members(entry.parameters)
             members = dataclasses.fields(entry.parameters)
@@ -205,7 +205,7 @@ def schema_text() -> str:
 
 
 def library_page() -> str:
-    """Return the page of the library's functions, results and test builders."""
+    """Return the page of functions, results and test builders of the library."""
     lines = ["# The library", "", inspect.getdoc(kubestow) or "", "", "## Functions", ""]
     objects = {name: getattr(kubestow, name) for name in kubestow.__all__}
     for name, member in objects.items():

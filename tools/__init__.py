@@ -1,1 +1,1 @@
-"""What developers and releases run; no part of the package."""
+"""Tools for developers and releases; not part of the package."""

@@ -1,7 +1,7 @@
-"""Check in seconds what a change touches: format, lint, types, and the tests of changed files.
+"""Check a change in seconds: format, lint, types, and the tests of changed files.
 
-Changed is what differs from where the branch left ``origin/main``, or from the last commit where
-there is no such branch. Types are checked by a daemon, whose first run takes as long as mypy.
+Changed files differ from the merge base with ``origin/main``, or from the last commit if there is
+no such branch. Types are checked by a daemon, whose first run takes as long as mypy.
 
     python -m tools.check [BASE]
 """
@@ -27,16 +27,16 @@ _OTHERS: Final = {
 
 
 def find_tests(changed: Iterable[str], root: Path = ROOT) -> list[str]:
-    """Return the tests of changed files, as far as they exist.
+    """Return the existing tests of changed files.
 
-    ``src/kubestow/a/b.py`` is tested by ``tests/a/test_b.py``, and the face of a package,
+    ``src/kubestow/a/b.py`` is tested by ``tests/a/test_b.py``, and a package,
     ``src/kubestow/a/__init__.py``, by the tests directly in ``tests/a``. Tests on a real control
     plane are left to ``make e2e``.
     """
-    found: set[str] = set()
+    tests: set[str] = set()
     for path in map(PurePosixPath, changed):
-        found.update(str(each) for each in _candidates(path, root))
-    return sorted(each for each in found if (root / each).is_file())
+        tests.update(str(each) for each in _candidates(path, root))
+    return sorted(each for each in tests if (root / each).is_file())
 
 
 def _candidates(path: PurePosixPath, root: Path) -> list[PurePosixPath]:
@@ -60,20 +60,20 @@ def _tests_in(folder: PurePosixPath, path: PurePosixPath, root: Path) -> list[Pu
 
 
 def changed_files(root: Path = ROOT, base: str | None = None) -> list[str]:
-    """Return files that differ from a commit and still exist, untracked ones among them."""
+    """Return existing files that differ from a commit, including untracked ones."""
     since = base or _branching_point(root)
     listed = _git(root, "diff", "--name-only", "--diff-filter=d", since)
     return sorted({*listed, *_git(root, "ls-files", "--others", "--exclude-standard")})
 
 
 def _branching_point(root: Path) -> str:
-    found = _git(root, "merge-base", UPSTREAM, "HEAD", check=False)
-    return found[0] if found else "HEAD"
+    commits = _git(root, "merge-base", UPSTREAM, "HEAD", check=False)
+    return commits[0] if commits else "HEAD"
 
 
 def _git(root: Path, *arguments: str, check: bool = True) -> list[str]:
     done = subprocess.run(  # noqa: S603 - arguments are our own
-        ["git", "-C", str(root), *arguments],  # noqa: S607 - whichever git there is
+        ["git", "-C", str(root), *arguments],  # noqa: S607 - git from the path
         check=check,
         stdout=subprocess.PIPE,
         stderr=None if check else subprocess.DEVNULL,
@@ -83,18 +83,18 @@ def _git(root: Path, *arguments: str, check: bool = True) -> list[str]:
 
 
 def steps(changed: Sequence[str], root: Path = ROOT) -> list[list[str]]:
-    """Return the commands to run for changed files, the quick ones first."""
+    """Return the commands to run for changed files, quick ones first."""
     python = [path for path in changed if path.endswith(".py")]
     tools = Path(sys.executable).parent
-    found = []
+    commands = []
     if python:
-        found.append([str(tools / "ruff"), "format", "--check", *python])
-        found.append([str(tools / "ruff"), "check", *python])
-        found.append([str(tools / "dmypy"), "run"])
+        commands.append([str(tools / "ruff"), "format", "--check", *python])
+        commands.append([str(tools / "ruff"), "check", *python])
+        commands.append([str(tools / "dmypy"), "run"])
     tests = find_tests(changed, root)
     if tests:
-        found.append([sys.executable, "-m", "pytest", "-q", "-m", "not e2e", *tests])
-    return found
+        commands.append([sys.executable, "-m", "pytest", "-q", "-m", "not e2e", *tests])
+    return commands
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""Virtual environments from lock files, made and filled as the Makefile does it."""
+"""Virtual environments from lock files, created as in the Makefile."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-# Locks are complete, so nothing is resolved.
+# Locks are complete, so no dependency is resolved.
 _PIP: Final = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
 
 
 def make_environment(folder: Path, interpreter: str | None = None) -> Path:
-    """Make an empty environment and return its interpreter.
+    """Create an empty environment and return its interpreter.
 
     Args:
-        folder: Where; what is there is replaced.
-        interpreter: The Python to make it with; the one that runs this if left out.
+        folder: Its folder; replaced if it exists.
+        interpreter: Python to create it with; by default the running one.
     """
     if interpreter is None:
         venv.create(folder, clear=True, with_pip=True, symlinks=True)
@@ -34,7 +34,7 @@ def install_locks(python: Path, *names: str) -> None:
 
 
 def install_package(python: Path, *what: str) -> None:
-    """Install a package from a file or folder without anything it needs."""
+    """Install a package from a file or folder without its dependencies."""
     run(python, *_PIP, "--no-build-isolation", *what)
 
 

@@ -2,9 +2,9 @@
 
     python -m tools.journeys
 
-The figures stand in ``docs/background/decisions.md``. A call counts when it enters a function of
-kubestow; it changes the module when the nearest caller inside kubestow is in another one. Every
-journey runs once before, so that nothing is imported or compiled while it is traced.
+The figures are in ``docs/background/decisions.md``. A call counts when it enters a function of
+kubestow; it changes the module when the nearest caller inside kubestow is in another module. Every
+journey runs once untraced, so that imports and compilation are not traced.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _ADMISSION: Final = "test_a_labelled_pod_gets_what_was_learned"
 
 @dataclass(slots=True)
 class Trace:
-    """What one journey went through."""
+    """Modules and calls of one journey."""
 
     modules: set[str] = field(default_factory=set)
     calls: int = 0
     changes: int = 0
 
     def profile(self, frame: FrameType, event: str, _: Any) -> None:
-        """Take part in ``sys.setprofile``."""
+        """Profile function for ``sys.setprofile``."""
         module = _module(frame)
         if event != "call" or not module:
             return
@@ -50,7 +50,7 @@ class Trace:
 
 
 def _module(frame: FrameType) -> str:
-    """Return the file below the package, or nothing for other code."""
+    """Return the path inside the package, or an empty text for other code."""
     return frame.f_code.co_filename.rpartition(_PACKAGE)[2].removesuffix(".py") * (
         _PACKAGE in frame.f_code.co_filename
     )
@@ -58,7 +58,7 @@ def _module(frame: FrameType) -> str:
 
 @contextlib.contextmanager
 def tracing(trace: Trace) -> Iterator[None]:
-    """Trace this thread and those that start meanwhile."""
+    """Trace this thread and threads that it starts."""
     threading.setprofile(trace.profile)
     sys.setprofile(trace.profile)
     try:
@@ -69,7 +69,7 @@ def tracing(trace: Trace) -> Iterator[None]:
 
 
 class _Traced:
-    """A plugin of pytest that traces the body of a test, not its fixtures."""
+    """A pytest plugin that traces the body of a test, not its fixtures."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace

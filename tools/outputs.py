@@ -1,12 +1,12 @@
-"""Show that a change of the code's shape leaves every answer alone: capture, change, compare.
+"""Show that a refactoring changes no output: capture, change, compare.
 
     python -m tools.outputs capture DIR [--checkout PATH] [--only TEXT]
     python -m tools.outputs compare BEFORE AFTER
 
 ``capture`` runs every command on the examples and on generated input, every study with ``--quick``,
-and keeps exit code, standard output (JSON, YAML, patches) and the data files each run writes.
-``compare`` expects them to be equal byte for byte after durations are removed, and lists what
-is not. Captured cases are kept, so an interrupted capture resumes.
+and stores exit code, standard output (JSON, YAML, patches) and the data files each run writes.
+``compare`` expects them to be byte-identical after durations are removed, and lists differences.
+Captured cases are stored, so an interrupted capture resumes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# Durations on the clock of this machine, and what a run says of the checkout it ran in.
+# Durations, and data about the checkout of a run.
 _TIMING = ("seconds", "wall_seconds", "fit_seconds", "predict_seconds", "commit", "date", "elapsed")
 _DATA = (".json", ".jsonl", ".csv", ".yaml", ".parquet")
 _LIMIT_S = 3600
@@ -60,7 +60,7 @@ class Case:
 
     Attributes:
         name: Name of its folder.
-        arguments: What follows ``kubestow``; ``{in}`` is the generated input, ``{out}`` a new
+        arguments: Arguments of ``kubestow``; ``{in}`` is the generated input, ``{out}`` a new
             folder for files.
     """
 
@@ -108,7 +108,7 @@ def _json(name: str, *arguments: str) -> Case:
 
 
 def write_inputs(folder: Path) -> None:
-    """Write usage of containers, a series and items to pack, the same every time."""
+    """Write usage of containers, a series and items to pack; deterministic."""
     rng = random.Random(7)
     folder.mkdir(parents=True, exist_ok=True)
     start, step, points = 1_790_000_000, 300, 9 * 288
@@ -145,7 +145,7 @@ def _write(path: Path, header: list[str], rows: Any) -> None:
 
 
 def capture(folder: Path, checkout: Path, only: str) -> None:
-    """Run all cases in a checkout that is set up, and keep what they print and write."""
+    """Run all cases in a checkout with an environment, and store their output and files."""
     inputs = Path(tempfile.gettempdir()) / "kubestow-outputs"
     write_inputs(inputs)
     program = checkout / ".venv" / "bin" / "kubestow"
@@ -185,7 +185,7 @@ def _fill(text: str, names: dict[str, str]) -> str:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Print what differs, and return the number of cases that do."""
+    """Print differences, and return the number of different cases."""
     sides = [{path.parent.name for path in side.glob("*/result.json")} for side in (before, after)]
     common, missing = sorted(sides[0] & sides[1]), sorted(sides[0] ^ sides[1])
     different = 0

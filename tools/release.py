@@ -1,8 +1,8 @@
-"""Build a release into ``dist/`` and try it: wheel, sdist, bill of materials, checksums.
+"""Build a release into ``dist/`` and test it: wheel, sdist, bill of materials, checksums.
 
-Everything that builds comes from locks. Archives carry the time of ``SOURCE_DATE_EPOCH``, so that
-building the same commit again gives the same bytes. The wheel is installed into an environment
-that has nothing but the core lock, and has to pack a cluster there.
+All build tools come from locks. Archives have the time of ``SOURCE_DATE_EPOCH``, so that building
+the same commit again gives the same bytes. The wheel is installed into an environment with only the
+core lock, and has to pack a cluster there.
 
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) python -m tools.release
 """
@@ -32,7 +32,7 @@ def build(python: Path, out: Path, root: Path = environments.ROOT) -> None:
 
 
 def write_sums(folder: Path) -> Path:
-    """Write the SHA-256 of every file of a folder as ``sha256sum --check`` reads it."""
+    """Write the SHA-256 of every file of a folder for ``sha256sum --check``."""
     lines = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
         for path in sorted(folder.iterdir())
@@ -49,10 +49,10 @@ def find_wheel(folder: Path) -> Path:
     Raises:
         FileNotFoundError: If there is none, or more than one.
     """
-    found = list(folder.glob("kubestow-*.whl"))
-    if len(found) != 1:
-        raise FileNotFoundError(f"{folder}: {len(found)} wheels; expected one")
-    return found[0]
+    wheels = list(folder.glob("kubestow-*.whl"))
+    if len(wheels) != 1:
+        raise FileNotFoundError(f"{folder}: {len(wheels)} wheels; expected one")
+    return wheels[0]
 
 
 def read_version(root: Path = environments.ROOT) -> str:
@@ -62,19 +62,19 @@ def read_version(root: Path = environments.ROOT) -> str:
 
 
 def _try(wheel: Path, folder: Path) -> Path:
-    """Install a wheel beside the core lock and use it; return the environment's interpreter."""
+    """Install a wheel with the core lock and run it; return the interpreter."""
     begun = time.perf_counter()
     python = environments.make_environment(folder)
     environments.install_locks(python, "core.txt")
     environments.install_package(python, "--no-index", str(wheel))
     spent_s = time.perf_counter() - begun
-    # From elsewhere, so that the checkout cannot stand in for the wheel.
+    # From another folder, so that the checkout is not used instead of the wheel.
     program, elsewhere = folder / "bin" / "kubestow", folder
     environments.run(program, "--version", cwd=elsewhere)
     environments.run(program, "pack", str(_EXAMPLE), "--heuristic", "online", cwd=elsewhere)
     size = sum(path.lstat().st_size for path in folder.rglob("*"))
     sys.stdout.write(
-        f"wheel {wheel.stat().st_size / 1e6:.1f} MB; installed with everything it needs in "
+        f"wheel {wheel.stat().st_size / 1e6:.1f} MB; installed with its dependencies in "
         f"{spent_s:.0f} s, {size / 1e6:.0f} MB\n"
     )
     return python
@@ -88,7 +88,7 @@ def _write_bill(python: Path, tools: Path, out: Path) -> None:
 
 
 def main() -> int:
-    """Build, try and describe a release."""
+    """Build and test a release, and write its bill of materials."""
     if "SOURCE_DATE_EPOCH" not in os.environ:
         sys.stderr.write("error: SOURCE_DATE_EPOCH is not set; 'make dist' sets it\n")
         return 2

@@ -1,8 +1,8 @@
 """Run the fast tests on every supported Python that is installed.
 
-Interpreters are found on PATH as ``python3.N``. A shim of a version manager counts if it runs:
-pyenv's needs to be told the version, which its own list gives. What is not there is skipped with a
-sentence; 1 is returned if a test fails anywhere, or if no version is there at all.
+Interpreters are searched on PATH as ``python3.N``. A shim of a version manager counts if it runs;
+pyenv needs the full version, which ``pyenv versions`` lists. Missing versions are skipped with a
+message. The exit code is 1 if a test fails on any version, or if no version is installed.
 
     python -m tools.versions [3.12 ...]
 """
@@ -26,7 +26,7 @@ _CLASSIFIER: Final = "Programming Language :: Python :: 3."
 
 
 def supported(root: Path = environments.ROOT) -> list[str]:
-    """Return the versions that the package says it supports, oldest first."""
+    """Return the versions that the package supports, oldest first."""
     document = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     listed = document["project"]["classifiers"]
     return [text.rpartition(" ")[2] for text in listed if text.startswith(_CLASSIFIER)]
@@ -34,23 +34,23 @@ def supported(root: Path = environments.ROOT) -> list[str]:
 
 def find_interpreter(version: str) -> str | None:
     """Return the path of an interpreter of a version, such as ``3.12``."""
-    found = shutil.which(f"python{version}")
-    if found is None:
+    program = shutil.which(f"python{version}")
+    if program is None:
         return None
-    own = _ask(found, dict(os.environ))
+    own = _ask(program, dict(os.environ))
     if own is not None:
         return own
-    # A shim that refuses because another version is chosen here.
+    # A shim may refuse because another version is selected here.
     for installed in _pyenv_versions():
         if installed == version or installed.startswith(f"{version}."):
-            own = _ask(found, {**os.environ, "PYENV_VERSION": installed})
+            own = _ask(program, {**os.environ, "PYENV_VERSION": installed})
             if own is not None:
                 return own
     return None
 
 
 def _ask(program: str, env: dict[str, str]) -> str | None:
-    """Return where an interpreter really is, or nothing if it does not run."""
+    """Return the real path of an interpreter, or ``None`` if it does not run."""
     return _output([program, "-c", "import sys; print(sys.executable)"], env)
 
 
@@ -68,7 +68,7 @@ def _output(command: Sequence[str], env: dict[str, str]) -> str | None:
 
 
 def _test(version: str, interpreter: str) -> bool:
-    """Run the tests in an environment of a version, which is kept for the next time."""
+    """Run the tests in the environment of a version, which is kept for the next run."""
     folder = FOLDER / version
     python, stamp = folder / "bin" / "python", folder / ".complete"
     locks = [environments.ROOT / "requirements" / name for name in ("core.txt", "test.txt")]
@@ -84,13 +84,13 @@ def _test(version: str, interpreter: str) -> bool:
     return done.returncode == 0
 
 
-def main(wanted: Sequence[str]) -> int:
-    """Test on the wanted versions, or on all supported ones."""
+def main(requested: Sequence[str]) -> int:
+    """Test on the given versions, or on all supported ones."""
     results: dict[str, str] = {}
-    for version in wanted or supported():
+    for version in requested or supported():
         interpreter = find_interpreter(version)
         if interpreter is None:
-            results[version] = f"skipped: no python{version} on PATH that runs"
+            results[version] = f"skipped: no working python{version} on PATH"
             continue
         results[version] = "passed" if _test(version, interpreter) else "failed"
     for version, result in results.items():

@@ -56,7 +56,7 @@ def test_a_missing_version_is_skipped_with_a_sentence(
     assert versions.main(["3.77", "3.78"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said == [
-        "Python 3.77: passed", "Python 3.78: skipped: no python3.78 on PATH that runs",
+        "Python 3.77: passed", "Python 3.78: skipped: no working python3.78 on PATH",
     ]  # fmt: skip
 
 
