@@ -1,8 +1,8 @@
-"""Sends reviews at a steady pace and tells how long answers took.
+"""Sends reviews at a constant rate and measures the latency of responses.
 
     python -m tests.live.admission.loads --rate 200 --seconds 10 --containers 1000
 
-starts a webhook in a process of its own, with a store of so many containers, and prints the
+starts a webhook in a process of its own, with a store of that many containers, and prints the
 latencies as its callers see them, TLS included.
 """
 
@@ -59,7 +59,7 @@ class Connection:
 async def load(
     port: int, context: ssl.SSLContext, body: bytes, rate: float, seconds: float, width: int = 8
 ) -> list[float]:
-    """Send reviews at a pace over some connections; return all latencies in seconds.
+    """Send reviews at a constant rate over some connections; return all latencies in seconds.
 
     A latency counts from when a review was due, so that a server that falls behind is not
     flattered by a client that waits for it.
@@ -92,7 +92,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def fill(url: str, containers: int) -> None:
-    """Put recommendations for so many containers into a store."""
+    """Put recommendations for a number of containers into a store."""
     made = [make.learned(time_s=time.time())]
     with engines.open_store(url) as store:
         for number in range(containers):

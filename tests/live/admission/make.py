@@ -1,4 +1,4 @@
-"""Short ways to make reviews, pods, learned values and webhooks."""
+"""Builders of reviews, pods, learned values and webhooks."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def test_a_limit_that_would_come_back_too_small_is_not_taken_away() -> None:
         ("", False),
     ],
 )
-def test_the_pod_itself_tells_of_defaults_where_the_cluster_is_not_asked(
+def test_the_pod_annotation_shows_defaults_where_the_cluster_is_not_known(
     text: str, kept: bool
 ) -> None:
     note = {"kubernetes.io/limit-ranger": text}
@@ -262,7 +262,7 @@ def test_resources_of_the_pod_itself_bound_its_containers() -> None:
     assert (result["c.requests.cpu"], result["c.requests.memory"]) == ("400m", "1G")
 
 
-def test_a_second_look_changes_nothing() -> None:
+def test_a_second_call_changes_nothing() -> None:
     # API servers may call a webhook again after others changed the pod.
     changed = container(requests={"cpu": "512m", "memory": "1216M"}, limits={"memory": "1216M"})
     assert size(pod(changed)).changes == ()

@@ -52,7 +52,7 @@ class Store:
 
 @dataclass
 class Scene:
-    """A reviewer and what it looks at."""
+    """A reviewer and its inputs."""
 
     policy: AdmissionPolicy = field(default_factory=AdmissionPolicy)
     store: Store = field(default_factory=Store)

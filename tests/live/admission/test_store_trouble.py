@@ -49,7 +49,7 @@ def test_a_store_that_goes_down_leaves_the_values_that_were_read(
             assert time.monotonic() - began_s < QUICK_S
         finally:
             server.start()
-        # And it goes on by itself when the store is back: the value, and the decision.
+        # It recovers when the store is back: the value, and the decision.
         assert made.recommendations.refresh()
         wait_until(lambda: "written" in client.get("/metrics").text)
 

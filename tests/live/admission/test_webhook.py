@@ -202,7 +202,7 @@ def test_a_dry_run_only_says_what_would_change(url: str, by_option: bool) -> Non
     assert record.outcome.startswith("would change: c requests.cpu 250m -> 512m")
 
 
-def test_a_second_call_tells_what_was_old_at_the_first(hook: Hook) -> None:
+def test_a_second_call_keeps_the_old_amounts_of_the_first(hook: Hook) -> None:
     # API servers call again if another webhook changed the pod after the first call.
     _, client = hook
     review = make.managed()
@@ -356,7 +356,7 @@ def test_old_values_are_not_used(url: str) -> None:
         assert made.metrics.registry.get_sample_value(name, {"reason": "stale"}) == 1.0
 
 
-def test_its_own_state_is_told(hook: Hook) -> None:
+def test_its_own_state_is_exported(hook: Hook) -> None:
     _, client = hook
     post(client, make.managed())
     assert client.get("/readyz").status_code == 200

@@ -24,13 +24,13 @@ def credential(version: str = VERSION, **status: Any) -> str:
 
 
 def printing(path: Path, output: str) -> Path:
-    """Write a script that prints something and counts its runs in the file ``runs`` beside it."""
+    """Write a script that prints something and counts its runs in the file ``runs`` next to it."""
     (path.parent / "output").write_text(output, "utf-8")
     return write(path, f"echo run >>'{path.parent}/runs'\ncat '{path.parent}/output'")
 
 
 def count_runs(folder: Path) -> int:
-    """Return how many times the script beside the file ran."""
+    """Return how many times the script next to the file ran."""
     runs = folder / "runs"
     return len(runs.read_text("utf-8").split()) if runs.exists() else 0
 

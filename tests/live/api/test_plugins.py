@@ -226,7 +226,7 @@ def test_output_that_is_not_text_is_refused(tmp_path: Path) -> None:
 
 
 def _is_alive(group: int) -> bool:
-    """Tell whether a process of a group is left; zombies are not."""
+    """Return whether a process of a group is left; zombies do not count."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             state, _, result = path.read_text().rpartition(")")[2].split()[:3]

@@ -168,13 +168,13 @@ def test_a_pod_that_runs_somewhere_is_not_assumed_elsewhere() -> None:
 
 def test_whoever_listens_hears_of_pods_that_come_and_go() -> None:
     cache = make_cache("n0")
-    heard: list[str] = []
-    cache.on_placed = lambda uid, pod: heard.append(f"{uid} on {pod.node_name}")
-    cache.on_removed = lambda uid: heard.append(f"{uid} gone")
+    calls: list[str] = []
+    cache.on_placed = lambda uid, pod: calls.append(f"{uid} on {pod.node_name}")
+    cache.on_removed = lambda uid: calls.append(f"{uid} gone")
     cache.put("Pod", make_pod("a"))
     cache.put("Pod", make_pod("a", "n0"))
     cache.remove("Pod", make_pod("a", "n0"))
-    assert heard == ["a on n0", "a gone"]
+    assert calls == ["a on n0", "a gone"]
 
 
 def test_services_controllers_and_namespaces_are_looked_up_in_the_state() -> None:

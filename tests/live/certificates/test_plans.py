@@ -20,7 +20,7 @@ NOW = 1_000 * DAY_S
 
 
 def life(days_ago: float, days: float) -> Life:
-    """Return the life of something that was made so many days ago, to hold so many days."""
+    """Return the validity of a certificate by its age and validity, both in days."""
     made_s = NOW - days_ago * DAY_S
     return Life(made_s - BACKDATED_S, made_s + days * DAY_S)
 
@@ -58,14 +58,14 @@ def test_an_authority_is_renewed_at_two_thirds_and_signs_nothing_yet(
     assert result == RenewalPlan(new_authority=due, new_serving=False)
 
 
-def test_a_new_authority_signs_after_everyone_heard_of_it() -> None:
+def test_a_new_authority_signs_some_time_after_it_is_published() -> None:
     fresh, old = life(0, 365), life(244, 365)
     two = held((fresh, old), life(70, 90), signed_by=1)
     assert plan(two, NAMES, RULES, NOW + 599.0).empty
     assert plan(two, NAMES, RULES, NOW + 600.0) == RenewalPlan(new_serving=True)
 
 
-def test_a_new_authority_does_not_sign_while_nobody_could_be_told() -> None:
+def test_a_new_authority_does_not_sign_before_it_is_published() -> None:
     two = held((life(1, 365), life(244, 365)), life(70, 90), signed_by=1)
     assert plan(two, NAMES, RULES, NOW, announced=False).empty
 

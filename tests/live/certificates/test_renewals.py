@@ -44,11 +44,11 @@ def test_only_a_new_certificate_is_installed() -> None:
     kept, metrics = keeper(Source(one, one, other), installed)
     before = kept.ready
 
-    async def look() -> None:
+    async def refresh_repeatedly() -> None:
         for _ in range(4):
             await kept.refresh()
 
-    asyncio.run(look())
+    asyncio.run(refresh_repeatedly())
     assert installed == [one, other]
     assert (before, kept.ready) == (False, True)
     written = metrics.write().decode()

@@ -102,7 +102,7 @@ def test_the_bundle_is_written_to_all_webhooks_and_only_when_it_differs() -> Non
     assert cluster.writes == [("POST", SECRET), ("PATCH", HOOK.path)]
 
 
-def test_a_rotation_tells_of_the_new_authority_before_it_signs() -> None:
+def test_a_rotation_publishes_the_new_authority_before_it_signs() -> None:
     cluster = hooked()
     source = replica(cluster, [HOOK])
     old = asyncio.run(source.current(NOW))
@@ -121,7 +121,7 @@ def test_a_rotation_tells_of_the_new_authority_before_it_signs() -> None:
     assert not pairs.is_signed_by(served, oldest)
 
 
-def test_a_new_authority_that_cannot_be_told_does_not_sign() -> None:
+def test_a_new_authority_that_cannot_be_published_does_not_sign() -> None:
     cluster = hooked()
     source = replica(cluster, [HOOK])
     asyncio.run(source.current(NOW))

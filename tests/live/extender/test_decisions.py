@@ -45,7 +45,7 @@ class FreeCpu:
 
 
 class Scene:
-    """A judge with nodes n0 (empty), n1 (half full), n2 (full), and what it recorded."""
+    """A decider with nodes n0 (empty), n1 (half full), n2 (full), and what it recorded."""
 
     def __init__(
         self, term: protocol.Term | None = None, *, decision: str = catalog.WEIGHTED
@@ -210,8 +210,8 @@ def test_what_a_term_leaves_that_decides_alone_is_what_the_simulated_scheduler_t
     )
     document = made.make_pod("new", cpu=cpu)
     if prefers:
-        wish = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["n3"]}
-        preferred = [{"weight": 1, "preference": {"matchExpressions": [wish]}}]
+        requirement = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["n3"]}
+        preferred = [{"weight": 1, "preference": {"matchExpressions": [requirement]}}]
         affinity = {"preferredDuringSchedulingIgnoredDuringExecution": preferred}
         document["spec"]["affinity"] = {"nodeAffinity": affinity}
     names = [f"n{i}" for i in range(4)]
@@ -224,13 +224,13 @@ def test_what_a_term_leaves_that_decides_alone_is_what_the_simulated_scheduler_t
     assert isinstance(left, list)
     if wanted is None:  # clbp refuses nodes that would be full
         assert left == []
-    elif prefers:  # nodes that tie are left to kube-scheduler, which knows the pod's wishes
+    elif prefers:  # nodes that tie are left to kube-scheduler, which knows the pod's preferences
         assert wanted in left
     else:
         assert left == [wanted]
 
 
-def test_a_term_that_decides_alone_tells_why_others_were_refused() -> None:
+def test_a_term_that_decides_alone_explains_why_others_were_refused() -> None:
     scene = Scene(decision=catalog.ALONE)
     result = scene.decider.filter(_question("n0", "n1", "n2"))
     assert (result.node_names, result.failed_nodes) == (["n0"], {"n2": "0m are free"})

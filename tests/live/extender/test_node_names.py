@@ -38,7 +38,7 @@ def test_rows_are_those_a_dictionary_has(names: list[str], more: list[str], wide
         b'[,"a"]',
         b"[1]",
         b'["a",1]',
-        b'["a\\u0062"]',  # right, but has to be read the long way
+        b'["a\\u0062"]',  # valid, but has to be decoded as JSON
         b'[["a"]]',
         b'{"a":"b"}',
     ],

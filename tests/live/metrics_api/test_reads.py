@@ -119,7 +119,7 @@ def test_the_first_version_of_the_shape(scene: make.Scene) -> None:
     }
 
 
-def test_groups_are_told_in_both_ways(scene: make.Scene) -> None:
+def test_groups_are_served_in_both_forms(scene: make.Scene) -> None:
     scene.put(make.pod("a"), "1")
     plain = get(scene, "/apis")
     assert [group["name"] for group in plain["groups"]] == [

@@ -60,5 +60,5 @@ def test_what_is_no_selector_is_refused(text: str) -> None:
         ),
     ],
 )
-def test_selectors_are_told_back(text: str, expected: Any) -> None:
+def test_selectors_are_repeated_in_the_response(text: str, expected: Any) -> None:
     assert selectors.as_json(selectors.parse(text)) == expected

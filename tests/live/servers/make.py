@@ -117,7 +117,7 @@ class Steady:
             thread.join(20.0)
 
     def wait_for(self, more: int) -> None:
-        """Wait until so many more questions were answered, or one failed."""
+        """Wait until a number of further requests were answered, or one failed."""
         wanted, until_s = self.count + more, time.monotonic() + 30.0
         while self.count < wanted and not self.failures and time.monotonic() < until_s:
             time.sleep(0.002)
@@ -127,7 +127,7 @@ class Steady:
         while not self._ending.is_set() and not self.failures:
             try:
                 self._ask()
-            except BaseException as err:  # noqa: BLE001 - told to the test
+            except BaseException as err:  # noqa: BLE001 - raised in the test
                 self.failures.append(err)
             else:
                 self.count += 1

@@ -1,4 +1,4 @@
-"""The short way to an answer: the same limits as on the long way, and nothing taken from it."""
+"""The fast path: the same limits as for other requests, which it does not affect."""
 
 from __future__ import annotations
 

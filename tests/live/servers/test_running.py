@@ -21,7 +21,7 @@ from tests.live.servers import make
 ROOT = Path(__file__).parents[3]
 
 
-def test_a_server_tells_that_it_lives_and_whether_it_is_ready() -> None:
+def test_a_server_reports_health_and_readiness() -> None:
     reasons = ["no data yet"]
     with (
         running.in_background(make.server(reasons=reasons)) as server,
@@ -69,13 +69,13 @@ def test_an_end_first_asks_clients_to_leave_and_loses_no_request() -> None:
         while (ready := client.get("/readyz")).status_code == 200:
             pass
         assert ready.text == "not ready: ending\n"
-        # Whoever still comes is answered, and told not to come again on this connection.
+        # Further requests are answered, with Connection: close.
         answer = client.post("/measure", content=b"abc")
         assert (answer.text, answer.headers["connection"]) == ("3", "close")
         server.stop()  # a second time: no more waiting
 
 
-def test_a_request_that_runs_when_the_door_closes_is_answered() -> None:
+def test_a_request_that_runs_when_the_port_closes_is_answered() -> None:
     settings = ServerSettings(drain_s=0.0, grace_s=5.0, read_s=5.0)
     answers: list[bytes] = []
     with (
@@ -102,7 +102,7 @@ def _wait_until_refused(port: int) -> None:
         except OSError:
             return
         pause.wait(0.005)
-    raise AssertionError("the door stayed open")
+    raise AssertionError("the port stayed open")
 
 
 SCRIPT = """

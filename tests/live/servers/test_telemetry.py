@@ -21,7 +21,7 @@ def test_a_watched_gauge_is_read_when_asked_for() -> None:
     assert b"kubestow_test_level 2.0" in metrics.write()
 
 
-def test_latencies_are_told_apart_from_half_a_millisecond_to_ten_seconds() -> None:
+def test_latencies_are_distinguished_from_half_a_millisecond_to_ten_seconds() -> None:
     assert (telemetry.BUCKETS_S[0], telemetry.BUCKETS_S[-1]) == (0.0005, 10.0)
     metrics = telemetry.Telemetry("test")
     metrics.latency("took_seconds", "Time.").observe(0.004)

@@ -1,4 +1,4 @@
-"""Short ways to make what the store keeps."""
+"""Builders of what the store holds."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_a_lost_claim_can_be_neither_renewed_nor_given_back(store: engines.Store
     runs.record(store, run())
     held = claims.claim(store, run().key, "a", NOW_S, LEASE_S)
     assert held is not None
-    assert claims.claim(store, run().key, "a", 200.0, LEASE_S)  # the same worker, started anew
+    assert claims.claim(store, run().key, "a", 200.0, LEASE_S)  # the same worker, restarted
     for attempt in (
         lambda: claims.renew(store, held, 201.0, LEASE_S),
         lambda: claims.release(store, held),

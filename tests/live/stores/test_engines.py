@@ -84,7 +84,7 @@ def test_a_failed_transaction_leaves_nothing(store: engines.Store) -> None:
         assert connection.scalars(sa.select(current.retention_marks_table.c.name)).all() == ["runs"]
 
 
-def test_a_lock_that_is_held_too_long_is_told(
+def test_a_lock_that_is_held_too_long_raises_unavailable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engines, "_PATIENCE_S", 0)

@@ -35,7 +35,7 @@ def test_nobody_is_answered_without_being_known(scene: make.Scene, path: str) ->
 
 def test_headers_count_for_nothing_without_a_certificate(scene: make.Scene) -> None:
     assert code(scene.client(headers=FORGED)) == httpx.codes.UNAUTHORIZED
-    # Beside a token the token counts.
+    # With a token, the token is used.
     with scene.client(headers={**FORGED, **TOKEN}) as client:
         assert client.get(PATH).is_success
     assert [each["user"] for each in scene.api.reviews()] == ["writer"]
@@ -88,7 +88,7 @@ def test_groups_come_several_times(scene: make.Scene) -> None:
     assert scene.api.reviews()[0]["groups"] == ["a", "b, c", "system:authenticated"]
 
 
-def test_who_has_no_right_is_told_which(scene: make.Scene) -> None:
+def test_a_forbidden_response_names_the_missing_permission(scene: make.Scene) -> None:
     scene.api.may = lambda _: False
     with scene.as_user("me") as client:
         result = client.get(PATH)

@@ -1,4 +1,4 @@
-"""What an API server tells of its front proxy, and what the proxy tells of users."""
+"""The front proxy's configuration, and users in its headers."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_metrics_without_a_rule_are_left_alone() -> None:
     assert len(table) == 2
 
 
-def test_errors_are_means_of_what_was_judged() -> None:
+def test_errors_are_means_of_evaluated_forecasts() -> None:
     # Persistence is 12 steps of 5 behind: 60.
     _, persistence = learn(np.linspace(100.0, 395.0, 60)).errors()
     assert persistence == pytest.approx(60.0)

@@ -106,7 +106,7 @@ def test_the_time_of_the_measurement_is_asked_for_where_a_rule_says_how() -> Non
     assert times_s == {"a": NOW_S - 200.0, "b": NOW_S - 1.0, "c": NOW_S - 1.0}
 
 
-def test_an_empty_answer_is_told() -> None:
+def test_an_empty_response_is_counted() -> None:
     made, results = poller(QUEUE, answering("vector", []), MetricTable(telemetry.Telemetry("test")))
     asyncio.run(made.poll())
     assert results == ["empty"]

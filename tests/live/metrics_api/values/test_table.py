@@ -72,7 +72,7 @@ def test_listeners_hear_of_late_values_too() -> None:
     assert times == [2.0, 1.0]
 
 
-def test_metrics_are_told_apart() -> None:
+def test_metrics_are_distinguished() -> None:
     kept = make_table()
     kept.put(A, (), sample(1.0), 1.0)
     kept.put(Subject("", "default", "", "depth"), (), sample(1.0), 1.0)
