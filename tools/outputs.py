@@ -29,7 +29,10 @@ from pathlib import Path
 from typing import Any
 
 # Durations, and data about the checkout of a run.
-_TIMING = ("seconds", "wall_seconds", "fit_seconds", "predict_seconds", "commit", "date", "elapsed")
+_TIMING = (
+    *("seconds", "wall_seconds", "fit_seconds", "predict_seconds", "processor_seconds"),
+    *("seconds_mean", "seconds_max", "commit", "date", "elapsed"),
+)
 _DATA = (".json", ".jsonl", ".csv", ".yaml", ".parquet")
 _LIMIT_S = 3600
 _STUDIES = (
@@ -213,7 +216,10 @@ def _differences(before: Path, after: Path) -> Iterator[str]:
         {
             str(path.relative_to(each / "out")): path
             for path in sorted((each / "out").rglob("*"))
-            if path.suffix in _DATA and "cells" not in path.parts and "kept" not in path.parts
+            if path.suffix in _DATA
+            and path.name != "timings.json"
+            and "cells" not in path.parts
+            and "kept" not in path.parts
         }
         for each in (before, after)
     ]
@@ -235,6 +241,10 @@ def _without_timing(text: str, *folders: str) -> str:
         text = text.replace(folder, "DIR")
     try:
         return json.dumps(_strip(json.loads(text)), indent=0)
+    except ValueError:
+        pass
+    try:
+        return "\n".join(json.dumps(_strip(json.loads(line))) for line in text.splitlines())
     except ValueError:
         return text
 
