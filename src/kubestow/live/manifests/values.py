@@ -110,7 +110,7 @@ class InstallationValues:
         namespace: Namespace of all objects; created if it does not exist.
         image: Image of kubestow.
         pull_secrets: Secrets for pulling images.
-        certificates: ``managed``: issued and rotated by kubestow, or by ``cert-manager``.
+        certificates: ``managed`` (kubestow issues and rotates them) or ``cert-manager``.
         issuer: cert-manager Issuer in the namespace; empty for a self-signed one.
         store: The store of learned values and decisions.
         admission: The webhook that sizes new pods.
