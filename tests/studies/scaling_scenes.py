@@ -17,7 +17,7 @@ SCRIPT = "vegaEmbed"
 def make_run(
     columns: Mapping[str, Sequence[float | None]], measures: Mapping[str, Any] | None = None
 ) -> scaling_runs.ScalingRun:
-    """Return a run with some columns; those not told are zero."""
+    """Return a run with some columns; others are zero."""
     length = len(columns["time_s"])
     every: dict[str, list[float | None]] = {name: [0.0] * length for name in scaling_runs.COLUMNS}
     every |= {name: list(values) for name, values in columns.items()}
@@ -25,7 +25,7 @@ def make_run(
 
 
 def forbid_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every simulation fail from now on: what is asked for has to be on disk."""
+    """Let every simulation fail from now on: all runs have to be on disk."""
 
     def refuse(*_: Any) -> outcomes.RunOutcome:
         raise AssertionError("a finished run was computed again")

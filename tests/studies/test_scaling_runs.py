@@ -24,8 +24,8 @@ TINY["spec"]["recording"] = {"workloads": "60s"}
 
 
 def task(**more: Any) -> scaling_runs.ScalingTask:
-    way = scaling_runs.ScalingVariant("reactive", "hpa")
-    return replace(scaling_runs.ScalingTask(TINY, "tiny", way, 0.6, 3), **more)
+    reactive = scaling_runs.ScalingVariant("reactive", "hpa")
+    return replace(scaling_runs.ScalingTask(TINY, "tiny", reactive, 0.6, 3), **more)
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_the_scenario_of_a_run_says_how_it_is_scaled(tmp_path: Path) -> None:
     before = copy.deepcopy(TINY)
-    way = scaling_runs.ScalingVariant(
+    changed = scaling_runs.ScalingVariant(
         "a", "auto", {"spare": 0.2}, {"policies.scaling.max": 5, "step": "5s"}
     )
-    value = scaling_runs.document(task(variant=way, target=0.7))
+    value = scaling_runs.document(task(variant=changed, target=0.7))
     scaling = value["spec"]["policies"]["scaling"]
     assert scaling == {
         "scaler": "auto", "target": {"cpu": 0.7}, "parameters": {"spare": 0.2}, "min": 1, "max": 5,

@@ -133,17 +133,19 @@ def test_every_row_has_a_verdict_and_a_rule_that_is_written_out(report: Report) 
     assert len(report[1]["statements"]) == len(rows)
     judged = {(row["measure"], row["way"]) for row in rows}
     for measure in ("cpu", "cpu band", "in sample", "memory", "coverage", "descent", "shock"):
-        assert {way for one, way in judged if one == measure} == set(boettcher_rows.EVALUATED)
+        assert {variant for one, variant in judged if one == measure} == set(
+            boettcher_rows.EVALUATED
+        )
 
 
-@pytest.mark.parametrize("way", [variants.STRICT, variants.CONVERGING])
-def test_agents_reproduce_the_thesis(report: Report, way: str) -> None:
-    mine = [row for row in report[1]["rows"] if row["way"] == way and row["measure"] != "rival"]
+@pytest.mark.parametrize("variant", [variants.STRICT, variants.CONVERGING])
+def test_agents_reproduce_the_thesis(report: Report, variant: str) -> None:
+    mine = [row for row in report[1]["rows"] if row["way"] == variant and row["measure"] != "rival"]
     assert {row["verdict"] for row in mine} <= {"reproduced", "beaten"}
 
 
 def test_all_ways_are_in_the_tables(report: Report) -> None:
-    names = {way.name for way in variants.VARIANTS}
+    names = {variant.name for variant in variants.VARIANTS}
     assert {row["way"] for row in report[1]["table"]} == names
     assert len(report[1]["containers"]) == 20
     for row in report[1]["containers"]:

@@ -21,7 +21,7 @@ from tests.studies import scaling_scenes
 
 SEEDS = (1, 2, 3)
 STARTUPS_S = (5.0, 135.0)
-NAMES = [way.name for way in mcnaughton.VARIANTS]
+NAMES = [variant.name for variant in mcnaughton.VARIANTS]
 MINUTES = [60.0, 120.0, 180.0, 240.0, 300.0, 360.0]
 
 Cell = dict[str, Any]
@@ -32,27 +32,27 @@ def leave(_pattern: str, _startup_s: float, _way: str, _seed: int, _cell: Cell) 
     """Change nothing."""
 
 
-def make_cell(startup_s: float, way: str, seed: int) -> Cell:
+def make_cell(startup_s: float, variant: str, seed: int) -> Cell:
     """Return a run in which all seven claims hold.
 
     20 requests a second at 0.036 s take 0.72 cores: 12 pods of 0.1 core at 60 %. Reaction has 6
     pods for the first three minutes where pods take long to start, and answers in 5 s then.
     """
-    late = way == "hpa" and startup_s > 100.0
+    late = variant == "hpa" and startup_s > 100.0
     half = [6.0] * 3 if late else [12.0] * 3
-    mean_s = {"hpa": 2.0 if late else 1.0, "threshold": 2.0 + 0.5 * seed}.get(way, 0.9)
-    if way == "auto" and startup_s > 100.0:
+    mean_s = {"hpa": 2.0 if late else 1.0, "threshold": 2.0 + 0.5 * seed}.get(variant, 0.9)
+    if variant == "auto" and startup_s > 100.0:
         mean_s = 0.5
-    if way.startswith("static"):
-        mean_s = {"over": 0.1, "average": 0.5, "under": 3.0}[way.split()[1]]
-    use = {"static over": 0.2, "static average": 0.4, "static under": 0.8}.get(way, 0.6)
+    if variant.startswith("static"):
+        mean_s = {"over": 0.1, "average": 0.5, "under": 3.0}[variant.split()[1]]
+    use = {"static over": 0.2, "static average": 0.4, "static under": 0.8}.get(variant, 0.6)
     return {
         "ready": [*half, 12.0, 12.0, 12.0],
         "used_cpu": [0.6 if late else 0.72] * 3 + [0.72] * 3,
         "requested_cpu": [1.2] * 6,
         "response_s": [5.0 + 0.01 * seed if late else 1.0] * 3 + [1.0] * 3,
         "demand": [20.0] * 6,
-        "pod_hours": (2.0 if way == "auto" else 2.2) + 0.01 * seed,
+        "pod_hours": (2.0 if variant == "auto" else 2.2) + 0.01 * seed,
         "mean_s": mean_s + 0.01 * seed,
         "eru": use,
     }
@@ -64,11 +64,11 @@ def make_grid(
     result = {}
     for pattern in scenarios.PATTERNS:
         for startup_s in startups_s:
-            for way in NAMES:
+            for variant in NAMES:
                 for seed in SEEDS:
-                    cell = make_cell(startup_s, way, seed)
-                    tweak(pattern, startup_s, way, seed, cell)
-                    key = (mcnaughton.place(pattern, startup_s), way, 0.6, seed)
+                    cell = make_cell(startup_s, variant, seed)
+                    tweak(pattern, startup_s, variant, seed, cell)
+                    key = (mcnaughton.place(pattern, startup_s), variant, 0.6, seed)
                     result[key] = make_run(cell)
     return mcnaughton_rows.ScalingGrid(result, startups_s, SEEDS, 0.6, mcnaughton.place)
 
@@ -100,38 +100,38 @@ def test_claims_that_hold_are_reproduced() -> None:
     assert "flash-crowd 100 % and 50 %" in rows[5]["found"]
 
 
-def slower(pattern: str, startup_s: float, way: str, _: int, cell: Cell) -> None:
-    if (pattern, way) == ("flash-crowd", "auto") and startup_s > 100.0:
+def slower(pattern: str, startup_s: float, variant: str, _: int, cell: Cell) -> None:
+    if (pattern, variant) == ("flash-crowd", "auto") and startup_s > 100.0:
         cell["response_s"] = [6.0] * 6
 
 
-def dearer(pattern: str, _startup_s: float, way: str, _: int, cell: Cell) -> None:
-    if (pattern, way) == ("flash-crowd", "auto"):
+def dearer(pattern: str, _startup_s: float, variant: str, _: int, cell: Cell) -> None:
+    if (pattern, variant) == ("flash-crowd", "auto"):
         cell["pod_hours"] += 0.5
 
 
-def shorter(pattern: str, _startup_s: float, way: str, _: int, cell: Cell) -> None:
-    if (pattern, way) == ("flash-crowd", "auto"):
+def shorter(pattern: str, _startup_s: float, variant: str, _: int, cell: Cell) -> None:
+    if (pattern, variant) == ("flash-crowd", "auto"):
         cell["ready"] = [6.0, 6.0, 6.0, 12.0, 12.0, 12.0]
 
 
-def gaining_less(pattern: str, startup_s: float, way: str, _: int, cell: Cell) -> None:
-    if (pattern, way) == ("flash-crowd", "auto") and startup_s > 100.0:
+def gaining_less(pattern: str, startup_s: float, variant: str, _: int, cell: Cell) -> None:
+    if (pattern, variant) == ("flash-crowd", "auto") and startup_s > 100.0:
         cell["mean_s"] = 1.95
 
 
-def disordered(pattern: str, _startup_s: float, way: str, _: int, cell: Cell) -> None:
-    if (pattern, way) == ("flash-crowd", "static average"):
+def disordered(pattern: str, _startup_s: float, variant: str, _: int, cell: Cell) -> None:
+    if (pattern, variant) == ("flash-crowd", "static average"):
         cell["mean_s"] = 4.0
 
 
-def out_of_band(pattern: str, startup_s: float, way: str, _: int, cell: Cell) -> None:
-    if (pattern, way) == ("flash-crowd", "hpa") and startup_s < 100.0:
+def out_of_band(pattern: str, startup_s: float, variant: str, _: int, cell: Cell) -> None:
+    if (pattern, variant) == ("flash-crowd", "hpa") and startup_s < 100.0:
         cell["used_cpu"] = [0.9] * 6  # 75 % with 12 pods
 
 
-def steady(pattern: str, _startup_s: float, way: str, seed: int, cell: Cell) -> None:
-    if (pattern, way) == ("flash-crowd", "threshold"):
+def steady(pattern: str, _startup_s: float, variant: str, seed: int, cell: Cell) -> None:
+    if (pattern, variant) == ("flash-crowd", "threshold"):
         cell["mean_s"] = 2.0 + 0.001 * seed
 
 
@@ -158,9 +158,9 @@ def test_a_gain_that_shrinks_for_most_start_ups_does_not_grow() -> None:
     # Log ratios fall once, at the end; ranks 2 3 4 5 6 1 correlate with the order by 0.14.
     means = dict(zip(startups_s, (0.90, 0.92, 0.94, 0.96, 0.98, 0.85), strict=True))
 
-    def tweak(_: str, startup_s: float, way: str, __: int, cell: Cell) -> None:
-        if way in ("auto", "hpa"):
-            cell["mean_s"] = means[startup_s] if way == "auto" else 1.0
+    def tweak(_: str, startup_s: float, variant: str, __: int, cell: Cell) -> None:
+        if variant in ("auto", "hpa"):
+            cell["mean_s"] = means[startup_s] if variant == "auto" else 1.0
 
     grid = make_grid(tweak, startups_s)
     assert mcnaughton_rows.gains(grid, "flash-crowd") == pytest.approx(np.log([*means.values()]))
@@ -189,13 +189,13 @@ def test_the_band_is_a_tenth_of_the_target_either_way() -> None:
     assert mcnaughton_rows.within_band(run, 0.6) == pytest.approx(0.6)
 
 
-def sums_of(way: str, responses: dict[int, float]) -> Tweak:
-    """Return a tweak: with this response time of a way by seed, all others answer in 1 s."""
+def sums_of(variant: str, responses: dict[int, float]) -> Tweak:
+    """Return a tweak: with this response time of a variant by seed; all others respond in 1 s."""
 
     def tweak(_: str, __: float, name: str, seed: int, cell: Cell) -> None:
         cell["used_cpu"] = [0.72] * 6
         cell["response_s"] = [2.0, 3.0, 2.0, 3.0, 2.0, 3.0]
-        if name == way:
+        if name == variant:
             cell["response_s"] = [v + responses[seed] for v in cell["response_s"]]
 
     return tweak
@@ -217,17 +217,17 @@ SIGNS = [
 
 
 @pytest.mark.parametrize(
-    ("way", "baseline", "responses", "up", "down"),
+    ("variant", "baseline", "responses", "up", "down"),
     SIGNS,
     ids=["faster", "slower", "unsure", "ours equal", "ours faster", "ours slower"],
 )
 def test_sums_are_judged_by_sign_and_interval(
-    way: str, baseline: str, responses: dict[int, float], up: str, down: str
+    variant: str, baseline: str, responses: dict[int, float], up: str, down: str
 ) -> None:
-    rows = mcnaughton_rows.make_sums(make_grid(sums_of(way, responses)))
+    rows = mcnaughton_rows.make_sums(make_grid(sums_of(variant, responses)))
     assert len(rows) == 3 * len(scenarios.PATTERNS)
     for pattern, expected in (("step-ladder", up), ("flash-crowd", down)):
-        statement = f"S on {pattern}, `{way}` minus `{baseline}`"
+        statement = f"S on {pattern}, `{variant}` minus `{baseline}`"
         assert scaling_scenes.verdict(rows, statement) == expected
 
 
@@ -298,7 +298,7 @@ _NEEDED = (
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut the study to one pattern of five minutes, eight ways and few targets."""
+    """Cut the study to one pattern of five minutes, eight variants and few targets."""
     study = mcnaughton
     monkeypatch.setattr(scenarios, "PATTERNS", ("flash-crowd",))
     monkeypatch.setitem(scenarios.DURATIONS_S, "flash-crowd", 300)
@@ -315,7 +315,7 @@ def test_a_tiny_run_writes_its_files_and_goes_on_where_it_stopped(
     options = StudyOptions(tmp_path, seed=5, quick=True, lists=2)
     seen: list[tuple[float, float]] = []
     report = mcnaughton.run(options, lambda done, total, _: seen.append((done, total)))
-    # Two start-ups x eight ways, and further targets: two of hpa, one of auto; two seeds each.
+    # Two start-ups x eight variants, and further targets: two of hpa, one of auto; two seeds each.
     assert seen[-1] == (38.0, 38.0)
     assert len(list((tmp_path / "runs").iterdir())) == 38
     assert report["seeds"] == [5, 6]

@@ -1,4 +1,4 @@
-"""Recommenders inside the loop: scenarios, verdicts both ways, and a tiny run."""
+"""Recommenders in the control loop: scenarios, both verdicts, and a tiny run."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def several(**changes: float) -> list[cells.CellRecord]:
 
 def all_ways(**auto: float) -> sizing_loop.RecordsByKey:
     return {
-        ("services", placing, way): several(**(auto if way == "auto" else {}))
+        ("services", placing, variant): several(**(auto if variant == "auto" else {}))
         for placing in sizing_loop.PROFILES
-        for way in ("manual", "vpa", "auto")
+        for variant in ("manual", "vpa", "auto")
     }
 
 
@@ -53,13 +53,13 @@ def test_nodes_at_the_end_are_those_of_the_last_quarter() -> None:
 
 
 def test_windows_are_as_long_as_the_interval() -> None:
-    auto = next(way for way in sizing_loop.VARIANTS if way.name == "auto")
+    auto = next(variant for variant in sizing_loop.VARIANTS if variant.name == "auto")
     result = sizing_loop.make_sizing(auto, 900.0)
     assert result["parameters"] == {
         "tournament": {"windowS": 900.0},
         "conformal": {"windowS": 900.0},
     }
-    manual = next(way for way in sizing_loop.VARIANTS if way.name == "manual")
+    manual = next(variant for variant in sizing_loop.VARIANTS if variant.name == "manual")
     assert sizing_loop.make_sizing(manual, 900.0) == {"recommender": "keep"}
 
 
@@ -114,8 +114,10 @@ def test_a_tiny_run_writes_its_files_and_goes_on_where_it_stopped(
         return result
 
     monkeypatch.setattr(scenarios, "make", short)
-    ways = tuple(way for way in sizing_loop.VARIANTS if way.name in ("manual", "vpa", "auto"))
-    monkeypatch.setattr(sizing_loop, "VARIANTS", ways)
+    variants = tuple(
+        variant for variant in sizing_loop.VARIANTS if variant.name in ("manual", "vpa", "auto")
+    )
+    monkeypatch.setattr(sizing_loop, "VARIANTS", variants)
     monkeypatch.setattr(sizing_loop, "SCENARIOS", (scenarios.PIPELINES,))
     options = StudyOptions(tmp_path, quick=True)
     report = sizing_loop.run(options, lambda *_: None)

@@ -87,7 +87,7 @@ def test_everybody_is_asked_about_the_same_windows_from_the_eighth_on() -> None:
     assert set(result.baselines["cpu"]) == set(walks.BASELINES)
     for lines in result.baselines.values():
         assert all(np.isfinite(line.at(1.0)).all() for line in lines.values())
-    # The largest of the last two hours before the first judged window.
+    # The largest of the last two hours before the first evaluated window.
     span = result.baselines["memory"]["max-of-2"].at(1.0)[:, 0]
     assert span == pytest.approx(batch.memory_bytes[:, 72:96].max(axis=1))
     # krr's memory is the largest so far; both round to megabytes and buckets upwards.
@@ -127,10 +127,10 @@ def test_daily_limits_by_hand() -> None:
 
 
 def test_curves_are_read_off_at_equal_violations() -> None:
-    ways = {"a": {"bad": 0.01, "good": 4.0}, "b": {"bad": 0.1, "good": 2.0}}
+    variants = {"a": {"bad": 0.01, "good": 4.0}, "b": {"bad": 0.1, "good": 2.0}}
     # Half way on the logarithmic scale.
-    assert limits.at_equal(ways, "bad", "good", 10**-1.5) == pytest.approx(3.0)
-    assert limits.at_equal(ways, "bad", "good", 0.2) is None
+    assert limits.at_equal(variants, "bad", "good", 10**-1.5) == pytest.approx(3.0)
+    assert limits.at_equal(variants, "bad", "good", 0.2) is None
 
 
 def walk_row(**changes: Any) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def test_slack_is_beaten_if_the_whole_interval_is_below_one(high: float, verdict
 
 
 def make_limits(factor: float) -> dict[str, Any]:
-    def way(days: float, total: float, over: float, slack: float) -> dict[str, float]:
+    def variant(days: float, total: float, over: float, slack: float) -> dict[str, float]:
         return {
             "memory_days": days, "memory_sum": total, "cpu_over": over, "cpu_slack": slack,
             "cpu_days": 0.5, "memory_slack": 0.8,
@@ -177,11 +177,11 @@ def make_limits(factor: float) -> dict[str, Any]:
         "machines": 5,
         "checkedMachines": 9,
         "ways": {
-            "vpa": {"0.15": way(0.07, 1.6, 0.02, 0.6)},
-            "percentile": {"0.15": way(0.07, 1.6, 0.02, 0.6)},
+            "vpa": {"0.15": variant(0.07, 1.6, 0.02, 0.6)},
+            "percentile": {"0.15": variant(0.07, 1.6, 0.02, 0.6)},
             "conformal": {
-                "0.05": way(0.05, 1.6 * factor, 0.01, 0.6 * factor),
-                "0.1": way(0.1, 1.6 * factor, 0.03, 0.6 * factor),
+                "0.05": variant(0.05, 1.6 * factor, 0.01, 0.6 * factor),
+                "0.1": variant(0.1, 1.6 * factor, 0.03, 0.6 * factor),
             },
         },
     }

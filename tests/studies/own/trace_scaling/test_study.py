@@ -1,4 +1,4 @@
-"""Scaling on request traces: what is overloaded, how the gap is judged, which data it takes."""
+"""Scaling on request traces: overloaded requests, verdicts on the gap, data."""
 
 from __future__ import annotations
 
@@ -106,15 +106,15 @@ def make_curve(
     )
 
 
-def judge(
+def grade(
     ours: Sequence[float], perfect: Sequence[float] = (0.004, 0.04)
 ) -> list[dict[str, object]]:
-    ways = {
+    variants = {
         "hpa": make_curve([0.01, 0.1]),
         "perfect": make_curve(perfect),
         "auto": make_curve(ours),
     }
-    return trace_scaling.make_rows(make_trace([28.0] * 60), ways)
+    return trace_scaling.make_rows(make_trace([28.0] * 60), variants)
 
 
 # `perfect` is at 0.4 of `hpa`: half the way there is 0.7.
@@ -131,7 +131,7 @@ GAPS = [
     ("ours", "gap", "never", "closed"), GAPS, ids=["more", "less", "worse", "worse somewhere"]
 )
 def test_both_verdicts(ours: list[float], gap: str, never: str, closed: float) -> None:
-    first, second = judge(ours)
+    first, second = grade(ours)
     assert (first["verdict"], second["verdict"]) == (gap, never)
     assert first["closed"] == pytest.approx(closed)
     assert first["n"] == second["n"] == 3
@@ -139,9 +139,9 @@ def test_both_verdicts(ours: list[float], gap: str, never: str, closed: float) -
 
 def test_what_nobody_would_notice_is_not_held_against_it() -> None:
     # Twice as many as the baseline's, but both below a hundredth of a percent.
-    ways = {name: make_curve([2e-5, 2e-5]) for name in ("hpa", "perfect")}
+    variants = {name: make_curve([2e-5, 2e-5]) for name in ("hpa", "perfect")}
     rows = trace_scaling.make_rows(
-        make_trace([28.0] * 60), {**ways, "auto": make_curve([4e-5, 4e-5])}
+        make_trace([28.0] * 60), {**variants, "auto": make_curve([4e-5, 4e-5])}
     )
     assert rows[1]["found"] == "nothing overloaded"
     assert rows[1]["verdict"] == "beaten"
@@ -159,15 +159,15 @@ def test_what_nobody_would_notice_is_not_held_against_it() -> None:
 def test_where_a_perfect_forecast_gains_nothing_equal_is_enough(
     ours: list[float], verdict: str
 ) -> None:
-    first, _ = judge(ours, perfect=(0.00995, 0.0995))
+    first, _ = grade(ours, perfect=(0.00995, 0.0995))
     assert first["closed"] is None
     assert first["verdict"] == verdict
 
 
 def test_curves_without_a_common_cost_say_so() -> None:
-    ways = {name: make_curve([0.01, 0.1]) for name in ("hpa", "perfect")}
+    variants = {name: make_curve([0.01, 0.1]) for name in ("hpa", "perfect")}
     rows = trace_scaling.make_rows(
-        make_trace([28.0] * 60), {**ways, "auto": make_curve([0.001, 0.001], (90.0, 80.0))}
+        make_trace([28.0] * 60), {**variants, "auto": make_curve([0.001, 0.001], (90.0, 80.0))}
     )
     assert "no common cost" in str(rows[0]["found"])
     assert rows[0]["verdict"] == "not reproduced"
@@ -263,15 +263,15 @@ def test_a_tiny_run_writes_its_files_and_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     targets = (0.3, 0.5, 0.6, 0.9)
-    ways = tuple((ScalingVariant(name, name), targets) for name in ("hpa", "perfect", "auto"))
-    monkeypatch.setattr(trace_scaling, "VARIANTS", ways)
+    variants = tuple((ScalingVariant(name, name), targets) for name in ("hpa", "perfect", "auto"))
+    monkeypatch.setattr(trace_scaling, "VARIANTS", variants)
     monkeypatch.setattr(public_data, "find", lambda _: tmp_path)
     monkeypatch.setattr(trace_scaling, "read_traces", lambda *_: small_traces())
     options = StudyOptions(tmp_path / "out", quick=True)
     report = trace_scaling.run(options, lambda *_: None)
     # A quick run takes every third target: 0.3 and 0.9.
     points = [(p["way"], p["target"]) for p in report["points"]]
-    assert points == [(way, t) for way in ("hpa", "perfect", "auto") for t in (0.3, 0.9)]
+    assert points == [(variant, t) for variant in ("hpa", "perfect", "auto") for t in (0.3, 0.9)]
     assert len(list((options.out / "runs").iterdir())) == 6
     assert {row["n"] for row in report["rows"]} == {2}
     written = (options.out / "results.json").read_bytes()

@@ -41,15 +41,15 @@ def test_a_full_load_never_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["plenty", "room-for-one-chunk", "none-to-spare"],
 )
 def test_memory_is_taken_chunk_by_chunk_down_to_a_floor(available: int, held: int) -> None:
-    # 300 MiB wanted in chunks of 128 MiB, 1100 MiB must stay: with 1228 MiB one chunk fits.
+    # 300 MiB requested in chunks of 128 MiB, 1100 MiB must stay: with 1228 MiB one chunk fits.
     taken = 0
 
-    def look() -> int:
+    def measure() -> int:
         nonlocal taken
         taken += 1
         return available - (taken - 1) * background_load.CHUNK_BYTES
 
-    chunks = background_load.allocate(300 * MIB, 1100 * MIB, look)
+    chunks = background_load.allocate(300 * MIB, 1100 * MIB, measure)
     assert sum(map(len, chunks)) == held * MIB
 
 

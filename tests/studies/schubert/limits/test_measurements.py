@@ -68,7 +68,7 @@ def test_without_control_groups_only_the_plain_variant_is_measured() -> None:
 def test_requests_of_the_load_are_frozen_where_they_no_longer_fit(
     level: float, request_m: int
 ) -> None:
-    # 16 cores: 16000 - 900 = 15100 mCPU are left beside the task.
+    # 16 cores: 16000 - 900 = 15100 mCPU are left next to the task.
     assert measurements.load_request_m(16, level) == request_m
 
 
@@ -99,7 +99,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for block, record in measurements.run_blocks(TINY, machine, folder, ignore):
         assert len(record.values) == 2
         assert min(record.values) > 0.0
-        # Processor time is told in hundredths of a second, so that a short load may show none.
+        # CPU time has a resolution of 10 ms, so a short load may show none.
         assert record.load_reached == 0.0 or block.level > 0.0
     return folder
 

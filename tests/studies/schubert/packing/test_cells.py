@@ -44,7 +44,7 @@ def test_progress_ends_at_the_total_number_of_placements() -> None:
     cells.run_cells(make_tasks(), None, 2, lambda done, total, _: seen.append((done, total)))
     # 300 pods, 3 lists, 2 heuristics, 3 cells
     assert seen[-1] == (5400.0, 5400.0)
-    assert len(seen) == 1 + 3  # what was found on disk, then every cell
+    assert len(seen) == 1 + 3  # cells on disk, then every cell
 
 
 def test_finished_cells_are_read_and_not_computed_again(tmp_path: pathlib.Path) -> None:

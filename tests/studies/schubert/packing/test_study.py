@@ -163,7 +163,7 @@ def test_savings_outside_the_claim_are_not_called_reproduced() -> None:
 def test_table_5_1_is_contradicted_only_by_differences_that_are_sure() -> None:
     nodes = {"first-fit": 46.0, "vector-dot": 45.0, "k8s-most": 45.9}
     cell = tables.PrintedCell("5.1", "E6", "empirical", 2, 0, nodes)
-    # vector-dot is surely worse than both, k8s-most and first-fit cannot be told apart.
+    # vector-dot is surely worse than both, k8s-most and first-fit cannot be distinguished.
     result = make_result(
         {
             "first-fit": [46, 45, 46, 45],

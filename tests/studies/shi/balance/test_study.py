@@ -22,12 +22,12 @@ from tests.reports import browsers
 from tests.studies import scaling_scenes
 
 STOCK, STRICT = balance_rows.STOCK, balance_rows.STRICT
-VARIANTS = {way.name: way for way in (*shi_balance.VARIANTS, *shi_balance.UNASSUMED)}
+VARIANTS = {variant.name: variant for variant in (*shi_balance.VARIANTS, *shi_balance.UNASSUMED)}
 
 
-def compute(scene: BalanceScene, way: str, seed: int = 1) -> BalanceRun:
+def compute(scene: BalanceScene, variant: str, seed: int = 1) -> BalanceRun:
     """Return one run."""
-    answer = runs.compute(BalanceTask(scene, VARIANTS[way], seed))
+    answer = runs.compute(BalanceTask(scene, VARIANTS[variant], seed))
     return msgspec.json.decode(answer, type=BalanceRun)
 
 
@@ -47,9 +47,9 @@ def _deviations(result: Any, kinds: Any, node: Any) -> list[float]:
     return deviations
 
 
-@pytest.mark.parametrize("way", [STOCK, STRICT, "clbp", "load-aware"])
-def test_as_printed_all_but_packing_reach_the_optimum(way: str) -> None:
-    result = compute(shi_balance.SCENES[0], way)
+@pytest.mark.parametrize("variant", [STOCK, STRICT, "clbp", "load-aware"])
+def test_as_printed_all_but_packing_reach_the_optimum(variant: str) -> None:
+    result = compute(shi_balance.SCENES[0], variant)
     cpu, memory, network, disk_io, disk = result.deviations
     assert (cpu, network, disk_io) == pytest.approx(tuple(balance_rows.OPTIMUM.values()), abs=1e-3)
     assert (memory, disk) == pytest.approx((0.0, 0.0), abs=1e-9)
@@ -58,7 +58,9 @@ def test_as_printed_all_but_packing_reach_the_optimum(way: str) -> None:
 
 def test_all_ways_get_the_same_arrivals_and_other_seeds_others() -> None:
     scene = BalanceScene("s", background=0.2)
-    orders = {way: [kind for kind, _ in compute(scene, way).placed] for way in (STOCK, "clbp")}
+    orders = {
+        variant: [kind for kind, _ in compute(scene, variant).placed] for variant in (STOCK, "clbp")
+    }
     assert orders[STOCK] == orders["clbp"]
     assert orders[STOCK] != [kind for kind, _ in compute(scene, STOCK, seed=2).placed]
     assert compute(scene, "random") == compute(scene, "random")
@@ -106,12 +108,12 @@ def several(deviation: float, waiting: int = 0) -> list[BalanceRun]:
 
 
 def everything(**changes: list[BalanceRun]) -> dict[tuple[str, str], list[BalanceRun]]:
-    """Return runs of all scenes and ways; changes name a way with underscores."""
+    """Return runs of all scenes and variants; changes name a variant with underscores."""
     result = {}
     for scene in (*shi_balance.SCENES, *shi_balance.BURSTS):
-        for way in VARIANTS:
-            result[scene.name, way] = changes.get(
-                way.replace(" ", "_").replace("-", "_"), several(4.0)
+        for variant in VARIANTS:
+            result[scene.name, variant] = changes.get(
+                variant.replace(" ", "_").replace("-", "_"), several(4.0)
             )
     return result
 

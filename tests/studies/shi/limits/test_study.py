@@ -1,4 +1,4 @@
-"""Limits that follow use: the parts of H6 judged both ways, and a tiny run."""
+"""Limits that follow usage: both verdicts on the parts of H6, and a tiny run."""
 
 from __future__ import annotations
 

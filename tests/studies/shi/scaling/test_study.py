@@ -165,10 +165,12 @@ def test_the_load_takes_all_replicas_at_its_peak() -> None:
 def test_a_tiny_run_writes_its_files_and_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ways = tuple(
-        way for way in shi_scaling.VARIANTS if way.name in ("hpa", "gru as printed", "auto")
+    variants = tuple(
+        variant
+        for variant in shi_scaling.VARIANTS
+        if variant.name in ("hpa", "gru as printed", "auto")
     )
-    monkeypatch.setattr(shi_scaling, "VARIANTS", ways)
+    monkeypatch.setattr(shi_scaling, "VARIANTS", variants)
     options = StudyOptions(tmp_path, seed=3, quick=True, lists=2)
     report = shi_scaling.run(options, lambda *_: None)
     # A quick run leaves networks out.
