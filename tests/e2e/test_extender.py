@@ -146,7 +146,7 @@ def test_load_that_requests_do_not_tell_of_is_seen_through_metrics(
         metrics.set_node("node2", 200, 2**30)
         metrics.set_node("node3", 200, 2**30)
         with commands.serve(tmp_path, "extender", *options) as (_, url):
-            read = 'kubestow_extender_load_looks_total{result="read"}'
+            read = 'kubestow_extender_load_reads_total{result="read"}'
             clusters.wait_for(lambda: read in _metrics(url), 30.0)
             _extend(cluster, term, url)
             workloads.create(cluster, namespace, *made)
@@ -186,7 +186,7 @@ def test_a_wish_counts_between_nodes_that_are_about_as_good(
         for name in names:
             metrics.set_node(name, used_m if name == "node5" else 200, 2**30)
         with commands.serve(tmp_path, "extender", *options) as (_, url):
-            read = 'kubestow_extender_load_looks_total{result="read"}'
+            read = 'kubestow_extender_load_reads_total{result="read"}'
             clusters.wait_for(lambda: read in _metrics(url), 30.0)
             _extend(cluster, "load-aware", url)
             workloads.create(cluster, namespace, pod)

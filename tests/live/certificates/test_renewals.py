@@ -52,8 +52,8 @@ def test_only_a_new_certificate_is_installed() -> None:
     assert installed == [one, other]
     assert (before, kept.ready) == (False, True)
     written = metrics.write().decode()
-    assert 'certificate_looks_total{result="new"} 2.0' in written
-    assert 'certificate_looks_total{result="same"} 2.0' in written
+    assert 'certificate_checks_total{result="new"} 2.0' in written
+    assert 'certificate_checks_total{result="same"} 2.0' in written
     assert "kubestow_test_certificate_expiry_timestamp_seconds 1." in written
 
 
@@ -73,8 +73,8 @@ def test_failures_are_counted_and_tried_again(caplog: pytest.LogCaptureFixture) 
         asyncio.run(run())
     assert installed == [pair]
     written = metrics.write().decode()
-    assert 'certificate_looks_total{result="failed"} 1.0' in written
-    assert 'certificate_looks_total{result="not-renewed"} 1.0' in written
+    assert 'certificate_checks_total{result="failed"} 1.0' in written
+    assert 'certificate_checks_total{result="not-renewed"} 1.0' in written
     assert pair.key.decode()[40:80] not in caplog.text
 
 

@@ -45,7 +45,7 @@ class CertificateKeeper:
             "certificate_expiry_timestamp_seconds", "When the served certificate expires."
         )
         self._checks = metrics.counter(
-            "certificate_looks", "Checks for a newer certificate, by result.", ("result",)
+            "certificate_checks", "Checks for a newer certificate, by result.", ("result",)
         )
 
     @property

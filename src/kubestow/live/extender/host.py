@@ -89,7 +89,7 @@ class ExtenderHost:
             for kind in KINDS
         }
         self._load_reads = metrics.counter(
-            "load_looks", "Reads of node usage by result.", ("result",)
+            "load_reads", "Reads of node usage by result.", ("result",)
         )
         if self._loads is not None:
             self.cache.on_placed, self.cache.on_removed = self._placed, self._loads.remove

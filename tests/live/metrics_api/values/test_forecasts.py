@@ -125,7 +125,7 @@ def test_the_forecast_is_served_for_the_object_and_as_an_external_metric() -> No
     text = metrics.write().decode()
     series = 'labels="",metric="load",namespace="shop",object="web"'
     assert f'kubestow_test_forecast_open{{{series},resource="services"}} 1.0' in text
-    assert f'kubestow_test_forecast_judged{{{series},resource="services"}} 48.0' in text
+    assert f'kubestow_test_forecasts_evaluated{{{series},resource="services"}} 48.0' in text
     assert f'kubestow_test_forecast_error{{{series},of="persistence",resource="services"}}' in text
     forecaster.forget(now_s + 1.0)
     assert "forecast_open{" not in metrics.write().decode()

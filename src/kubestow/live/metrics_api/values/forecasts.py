@@ -146,12 +146,14 @@ class MetricForecaster:
         self._rules = {(rule.resource, rule.metric): rule for rule in rules}
         self._table, self._known = table, dict[tuple[Subject, Labels], SeriesState]()
         self._newest: dict[tuple[Subject, Labels], float] = {}
-        self._full = metrics.counter("forecasts_left_out", "Values of series beyond the limit.")
+        self._full = metrics.counter(
+            "forecast_series_dropped", "Values of series beyond the limit."
+        )
         self._open = metrics.gauge(
             "forecast_open", "1 while forecasts are served, 0 while measured values are.", _SERIES
         )
         self._evaluated = metrics.gauge(
-            "forecast_judged", "Number of evaluated forecasts.", _SERIES
+            "forecasts_evaluated", "Number of evaluated forecasts.", _SERIES
         )
         self._skill = metrics.gauge("forecast_skill", "Skill against persistence.", _SERIES)
         self._errors = metrics.gauge(
