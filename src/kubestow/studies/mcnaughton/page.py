@@ -49,7 +49,15 @@ def curve_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
         y=alt.Y("badness:Q", title="p95 response (s)", scale=alt.Scale(type="log")),
         color=colour,
         order=alt.Order("target:Q"),
-        tooltip=["way:N", "target:Q", "cost:Q", "badness:Q", "ratio:Q", "low:Q", "high:Q"],
+        tooltip=[
+            alt.Tooltip("way:N", title="scaler"),
+            "target:Q",
+            "cost:Q",
+            "badness:Q",
+            "ratio:Q",
+            "low:Q",
+            "high:Q",
+        ],
     )
     both = alt.layer(base.mark_line(), base.mark_point(filled=True, size=45))
     faceted = both.properties(width=330, height=220).facet(

@@ -46,7 +46,7 @@ def curve_chart(points: Sequence[Row]) -> alt.TopLevelMixin:
         y=alt.Y("share:Q", title="overloaded requests (%)", scale=alt.Scale(type="log")),
         color=alt.Color("way:N", title=None, scale=alt.Scale(range=list(figures.PALETTE))),
         order=alt.Order("target:Q"),
-        tooltip=["way:N", "target:Q", "cost:Q", "share:Q", "ratio:Q"],
+        tooltip=[alt.Tooltip("way:N", title="scaler"), "target:Q", "cost:Q", "share:Q", "ratio:Q"],
     )
     both = alt.layer(base.mark_line(), base.mark_point(filled=True, size=40))
     faceted = both.properties(width=330, height=210).facet(
