@@ -98,7 +98,7 @@ MEASURES = (
     RunMeasure("restarts", "restarts"),
     RunMeasure("preemptions", "preemptions"),
     SCALE_ACTIONS,
-    RunMeasure("churn_per_hour", "pods made and removed", "per h", better=NEITHER),
+    RunMeasure("churn_per_hour", "pods created and deleted", "per h", better=NEITHER),
     RunMeasure("imbalance.cpu", "imbalance of CPU", digits=3),
     RunMeasure("imbalance.memory", "imbalance of memory", digits=3),
     _percent("fragmentation", "free capacity stranded"),
