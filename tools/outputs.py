@@ -6,7 +6,8 @@
 ``capture`` runs every command on the examples and on generated input, every study with ``--quick``,
 and stores exit code, standard output (JSON, YAML, patches) and the data files each run writes.
 ``compare`` expects them to be byte-identical after durations are removed, and lists differences.
-Captured cases are stored, so an interrupted capture resumes.
+Searches with a time limit (``vector-packing``) and training times (``shi-forecast``) depend on the
+machine. Captured cases are stored, so an interrupted capture resumes.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from typing import Any
 # Durations, and data about the checkout of a run.
 _TIMING = (
     *("seconds", "wall_seconds", "fit_seconds", "predict_seconds", "processor_seconds"),
-    *("seconds_mean", "seconds_max", "commit", "date", "elapsed"),
+    *("seconds_mean", "seconds_max", "fit_s", "predict_s", "commit", "date", "elapsed"),
 )
+# Folders of finished parts, in files named by fingerprints.
+_KEPT = frozenset({"cells", "kept", "runs", "scores"})
 _DATA = (".json", ".jsonl", ".csv", ".yaml", ".parquet")
 _LIMIT_S = 3600
 _STUDIES = (
@@ -218,8 +221,7 @@ def _differences(before: Path, after: Path) -> Iterator[str]:
             for path in sorted((each / "out").rglob("*"))
             if path.suffix in _DATA
             and path.name != "timings.json"
-            and "cells" not in path.parts
-            and "kept" not in path.parts
+            and not _KEPT.intersection(path.parts)
         }
         for each in (before, after)
     ]
