@@ -38,7 +38,7 @@ def test_the_configuration_asks_only_for_what_the_term_does(
     [
         (("--term", "best"), "'best': must be one of clbp, load-aware"),
         (("--decision", "both"), "--decision: 'both': must be one of shortlist, alone, weighted"),
-        (("--set", "negligible"), "--set: 'negligible': expected NAME=VALUE"),
+        (("--set", "negligible"), "--set: 'negligible': expected PATH=VALUE"),
         (("--term", "clbp", "--set", "colour=1"), "colour: unknown key"),
         (("--listen", "nowhere"), "--listen: 'nowhere': expected HOST:PORT"),
         (("--listen", "0.0.0.0:8888"), "without TLS only loopback is allowed"),

@@ -39,7 +39,12 @@ def explain(
             metavar="KIND/NAME", help="Object, e.g. pod/web-0, deployment/web or node/n1."
         ),
     ],
-    store: Annotated[str, typer.Option(metavar="URL", help="Read decisions from this store.")],
+    store: Annotated[
+        str,
+        typer.Option(
+            metavar="URL", envvar="KUBESTOW_STORE", help="Read decisions from this store."
+        ),
+    ],
     namespace: Annotated[
         str, typer.Option("--namespace", "-n", help="Namespace of the object.")
     ] = "default",
@@ -70,7 +75,7 @@ def explain(
     subjects = [_subject(subject, namespace)]
     if cluster and subjects[0].startswith("pod/"):
         subjects += asyncio.run(_owners(subjects[0], (kubeconfig, context)))
-    opened = stores.open_store(store)
+    opened = stores.open_store(store, create=False)
     try:
         decisions = [
             record for each in subjects for record in _decisions(opened, each, limit, kind)

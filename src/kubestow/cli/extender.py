@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kubestow.cli import names, options, outputs, serving
-from kubestow.model import errors
 
 if TYPE_CHECKING:
     from kubestow.live import servers, stores
@@ -30,7 +29,7 @@ def extender(
     parameters: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="Set a parameter of the term. Repeatable."
+            "--set", metavar="PATH=VALUE", help="Set a parameter of the term. Repeatable."
         ),
     ] = None,
     paths: serving.PathsArgument = None,
@@ -91,7 +90,7 @@ def extender(
     Example:
       kubestow extender --term clbp --print-config http://127.0.0.1:8888 > scheduler.yaml
       kubestow extender --term clbp --store sqlite:///kubestow.db
-      kubestow extender --term load-aware --set cpu=0.7 --listen 0.0.0.0:8888 --certificates managed
+      kubestow extender --term load-aware --set thresholds.cpu=0.7 --listen 0.0.0.0:8888
     """
     import yaml
 
@@ -108,7 +107,7 @@ def extender(
     every_s = 0.0 if loads_every == "0s" else options.read_duration("--loads-every", loads_every)
     chosen = ExtenderOptions(
         term=term,
-        parameters=_parameters(parameters),
+        parameters=options.read_parameters(parameters or ()),
         version=version,
         loads_every_s=every_s,
         decision=decision,
@@ -192,18 +191,3 @@ def _configuration(term: str, url: str, decision: str) -> dict[str, Any]:
     return extender_configuration.write_extender_configuration(
         profiles.profile_of_term(term, decision), url, tls=tls
     )
-
-
-def _parameters(given: list[str] | None) -> dict[str, Any]:
-    import msgspec
-
-    parameters = {}
-    for text in given or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise errors.InputError("--set", f"{text!r}: expected NAME=VALUE")
-        try:
-            parameters[name] = msgspec.json.decode(value)
-        except msgspec.DecodeError:
-            parameters[name] = value
-    return parameters

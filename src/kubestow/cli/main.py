@@ -129,8 +129,17 @@ def _run_command(name: str, arguments: Sequence[str]) -> int:
     except typer.Abort:
         result = INTERRUPTED
     except typer.exceptions.TyperException as err:
-        return _complain(f"{err} (see 'kubestow {name} --help')")
+        return _complain(f"{_usage_problem(err)} (see 'kubestow {name} --help')")
     return result if isinstance(result, int) else 0
+
+
+def _usage_problem(err: Exception) -> str:
+    """Return what is wrong with the arguments, with parameters as the help text names them."""
+    parameter = getattr(err, "param", None)
+    if parameter is None or not str(err).startswith("Missing parameter"):
+        return str(err)
+    options = [option for option in parameter.opts if option.startswith("--")]
+    return f"{options[0] if options else parameter.metavar or parameter.name} is missing"
 
 
 def load_command(name: str) -> TyperCommand:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from kubestow.model import errors
 
 
@@ -20,3 +23,32 @@ def read_duration(option: str, text: str) -> float:
     if seconds <= 0.0:
         raise errors.InputError(option, f"{text!r}: expected a duration such as 90s, 5m or 1h")
     return seconds
+
+
+def read_parameters(changes: Iterable[str]) -> dict[str, Any]:
+    """Return the parameters of ``--set PATH=VALUE`` as a document, with a mapping for each step.
+
+    >>> read_parameters(["gate.margin=0.2", "samples=3"])
+    {'gate': {'margin': 0.2}, 'samples': 3}
+
+    Raises:
+        InputError: If one is not ``PATH=VALUE``, its value is not YAML, or paths contradict.
+    """
+    from kubestow.workflows import scenario_files
+
+    parameters: dict[str, Any] = {}
+    for change in changes:
+        path, equals, text = change.partition("=")
+        if not equals or not path:
+            raise errors.InputError("--set", f"{change!r}: expected PATH=VALUE")
+        here = parameters
+        *steps, last = path.split(".")
+        for step in steps:
+            here = here.setdefault(step, {})
+            if not isinstance(here, dict):
+                raise errors.InputError(f"--set {path}", f"{step!r} is not a mapping")
+        try:
+            here[last] = scenario_files.parse_value(text, path)
+        except errors.InputError as err:
+            raise errors.InputError(f"--set {path}", err.problem) from err
+    return parameters

@@ -23,11 +23,11 @@ _SHOWN = 15  # heuristics in the table; all of them are in the JSON
 
 @app.command()
 def pack(
-    source: Annotated[
-        str,
+    sources: Annotated[
+        list[str],
         typer.Argument(
-            metavar="INPUT",
-            help="Manifests (file, folder or -), a CSV of items, or a .vbp instance.",
+            metavar="INPUT...",
+            help="Manifests (files, folders or -), a CSV of items, or a .vbp instance.",
         ),
     ],
     heuristic: Annotated[
@@ -72,7 +72,7 @@ def pack(
     if exact is not None and not 0 < exact <= 86_400:
         raise errors.InputError("--exact", f"{exact:g}: expected seconds between 0 and 86400")
     names = workflows_packing.names(heuristic)
-    instance, relief, is_cluster = _read(source, capacity)
+    instance, relief, is_cluster = _read(sources, capacity)
     with outputs.progress_console().status("packing ...") as status:
         comparison = workflows_packing.compare(
             instance,
@@ -94,7 +94,7 @@ def pack(
     return 0
 
 
-def _read(source: str, capacity: str | None) -> tuple[packing.Instance, Relief, bool]:
+def _read(sources: list[str], capacity: str | None) -> tuple[packing.Instance, Relief, bool]:
     """Return the instance, what was rounded off it, and whether the input was a cluster."""
     from kubestow.model import quantities, resources
     from kubestow.policies.placing import packing
@@ -102,7 +102,11 @@ def _read(source: str, capacity: str | None) -> tuple[packing.Instance, Relief, 
     from kubestow.sources import packing as packing_source
 
     node = None if capacity is None else packing_source.parse_capacity(capacity)
-    if Path(source).suffix in (".vbp", ".csv"):
+    source, *others = sources
+    tables = [name for name in sources if Path(name).suffix in (".vbp", ".csv")]
+    if tables and others:
+        raise errors.InputError(tables[0], "expected it alone; only manifests can be combined")
+    if tables:
         if Path(source).suffix == ".vbp" and node is not None:
             raise errors.InputError("--capacity", "a .vbp instance brings its own capacity")
         if Path(source).suffix == ".csv" and node is None:
@@ -117,7 +121,7 @@ def _read(source: str, capacity: str | None) -> tuple[packing.Instance, Relief, 
             items=items.items,
         )
         return instance, items.relief, False
-    cluster = manifests.read_cluster(source)
+    cluster = manifests.read_cluster(*sources)
     amounts = None
     if node is not None:
         amounts = {name: resources.amount(name, quantities.parse(q)) for name, q in node.items()}

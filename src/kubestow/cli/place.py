@@ -34,10 +34,10 @@ _SHOWN_NODES = 20  # rows of a score table; the rest is in the JSON
 
 @app.command()
 def place(
-    source: Annotated[
-        str,
+    sources: Annotated[
+        list[str],
         typer.Argument(
-            metavar="INPUT", help="Manifests: a file, a folder, or - for standard input."
+            metavar="INPUT...", help="Manifests: files, folders, or - for standard input."
         ),
     ],
     config: Annotated[
@@ -67,6 +67,7 @@ def place(
 
     Example:
       kubestow place examples/first-steps/cluster.yaml
+      kubestow place nodes.yaml workloads/
       kubectl get nodes,pods,ns,svc,rs,sts -A -o yaml | kubestow place -
     """
     from rich import progress
@@ -75,9 +76,9 @@ def place(
     from kubestow.workflows import placing
 
     profiles_used = _profiles(config, profile)
-    cluster = manifests.read_cluster(source)
+    cluster = manifests.read_cluster(*sources)
     if not cluster.nodes:
-        raise errors.InputError(source, "no Node in the input; expected at least one")
+        raise errors.InputError(" ".join(sources), "no Node in the input; expected at least one")
     plain = (
         output is outputs.Output.TABLE and pod is None and seed is None and len(profiles_used) == 1
     )

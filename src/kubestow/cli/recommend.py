@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -44,7 +44,9 @@ def recommend(
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--csv", metavar="DIR", help="Read usage.csv or usage.parquet from this folder."
+            "--csv",
+            metavar="DIR|FILE",
+            help="Read usage.csv or usage.parquet from this folder, or this file.",
         ),
     ] = None,
     server: Annotated[
@@ -90,7 +92,9 @@ def recommend(
     store: Annotated[
         str | None,
         typer.Option(
-            metavar="URL", help="Write recommendations and decisions to this store, for admission."
+            metavar="URL",
+            envvar="KUBESTOW_STORE",
+            help="Write recommendations and decisions to this store, for admission.",
         ),
     ] = None,
     unsuitable: Annotated[
@@ -163,7 +167,7 @@ def recommend(
 
     request = recommending.RecommendRequest(
         strategy=registry.RECOMMENDERS.get(strategy).name,
-        parameters=_parameters(changes or []),
+        parameters=options.read_parameters(changes or ()),
         miss_probability=_share(miss_probability),
         window_s=options.read_duration("--hold", hold),
     )
@@ -237,23 +241,6 @@ class _Live:
     def apply(self, result: recommending.RecommendResult, *, yes: bool, dry_run: bool) -> int:
         """Change workloads after asking for confirmation; return the exit code."""
         return self._module.apply(self._access, result, yes=yes, dry_run=dry_run)
-
-
-def _parameters(changes: list[str]) -> dict[str, Any]:
-    """Return parameters as a document, with mappings made for each path."""
-    from kubestow.workflows import scenario_files
-
-    parameters: dict[str, Any] = {}
-    for change in changes:
-        path, text = scenario_files.split_change(change)
-        here = parameters
-        *steps, last = path.split(".")
-        for step in steps:
-            here = here.setdefault(step, {})
-            if not isinstance(here, dict):
-                raise errors.InputError(f"--set {path}", f"{step!r} is not a mapping")
-        here[last] = scenario_files.parse_value(text, path)
-    return parameters
 
 
 def _step(text: str | None) -> float | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubestow.cli import names, outputs
+from kubestow.cli import names, options, outputs
 
 if TYPE_CHECKING:
     from kubestow.policies.scaling import decisions, hpa, observations, registry
@@ -35,6 +35,12 @@ def scale(
         str,
         typer.Option(help=f"Replay with this scaler: {names.listed(names.SCALERS, plugins=True)}."),
     ] = "hpa",
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Set a parameter of the scaler. Repeatable."
+        ),
+    ] = None,
     version: Annotated[
         str, typer.Option(help="Behave like this Kubernetes release.")
     ] = names.VERSION,
@@ -63,6 +69,7 @@ def scale(
 
     Example:
       kubestow scale examples/scale/hpa.yaml examples/scale/observations.jsonl
+      kubestow scale examples/scale/hpa.yaml examples/scale/observations.jsonl --set tolerance=0.2
     """
     from kubestow.policies.scaling import hpa, observation_lines, registry
     from kubestow.sources import manifests
@@ -72,7 +79,7 @@ def scale(
     spec = hpa.read_autoscaler(manifests.read_autoscalers(autoscaler, name), features)
     lines = [observation_lines.read(line, features) for line in manifests.read_observations(seen)]
     _note_unread(spec, lines)
-    decided = _replay(_make(entry, spec, version), lines)
+    decided = _replay(_make(entry, spec, version, options.read_parameters(changes or ())), lines)
     if output is outputs.Output.JSON:
         outputs.print_json([_entry(decision, records) for decision in decided])
     else:
@@ -81,11 +88,14 @@ def scale(
 
 
 def _make(
-    entry: registry.ScalerEntry, spec: hpa.AutoscalerSpec, version: str
+    entry: registry.ScalerEntry, spec: hpa.AutoscalerSpec, version: str, changes: dict[str, Any]
 ) -> registry.AnyScaler:
+    from kubestow.model import decoding
+
     known = {field.name for field in dataclass_fields(entry.parameters)}
-    parameters = entry.parameters(**({"version": version} if "version" in known else {}))
-    return entry.make(spec, parameters)
+    given = {**({"version": version} if "version" in known else {}), **changes}
+    raw = decoding.Field(given, f"scaler {entry.name}", "parameters")
+    return entry.make(spec, decoding.read_structure(entry.parameters, raw))
 
 
 def _replay(

@@ -212,7 +212,7 @@ def test_a_folder_has_one_table_of_usage(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_and_an_empty_one_are_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(errors.InputError, match="no such folder"):
+    with pytest.raises(errors.InputError, match="no such file or folder"):
         files.read_usage_files(tmp_path / "nowhere")
     with pytest.raises(errors.InputError, match=r"has no usage\.csv or usage\.parquet"):
         files.read_usage_files(tmp_path)

@@ -146,6 +146,17 @@ def test_few_questions_are_asked_and_progress_only_grows(reading: Reading) -> No
     assert reading.table.notes == ()
 
 
+@pytest.mark.parametrize(
+    ("namespace", "hint"),
+    [("dtaa", "did you mean data\\?"), ("zzz", "there is usage of ")],
+)
+def test_a_namespace_without_usage_is_named(url: str, namespace: str, hint: str) -> None:
+    question = UsageQuery(QUESTION.end_s, QUESTION.history_s, namespaces=(namespace,))
+    problem = f"has no usage of namespace {namespace} in that time; {hint}"
+    with pytest.raises(errors.InputError, match=problem):
+        ask(url, question)
+
+
 def test_only_the_namespaces_asked_for_are_read(url: str) -> None:
     question = UsageQuery(QUESTION.end_s, QUESTION.history_s, namespaces=("data", "jobs"))
     table = ask(url, question).table

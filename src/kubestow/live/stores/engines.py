@@ -76,17 +76,20 @@ class Store:
         self.close()
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, *, create: bool = True) -> Store:
     """Open a database, and migrate it to the newest schema.
 
     Args:
         url: ``sqlite:///FILE`` or ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``.
+        create: Whether to create a file that does not exist.
 
     Raises:
         InputError: If the URL is invalid or the database cannot be used; never shows the password.
         StoreUnavailableError: If the database is not available.
     """
     address = _read(url)
+    if not create and address.drivername == SQLITE and not Path(str(address.database)).is_file():
+        raise errors.InputError(_show(address), "no such file; expected an existing store")
     store = Store(_show(address), _make(address))
     try:
         if address.drivername == SQLITE:

@@ -18,9 +18,11 @@ _T = TypeVar("_T")
 _EFFECTS = (nodes.NO_SCHEDULE, nodes.PREFER_NO_SCHEDULE, nodes.NO_EXECUTE)
 
 
-def read_cluster(source: str) -> clusters.Cluster:
-    """Read a cluster from a file, a folder, or ``-`` for standard input."""
-    return build_cluster(documents.read_documents(source))
+def read_cluster(*sources: str) -> clusters.Cluster:
+    """Read a cluster from files, folders, or ``-`` for standard input, all together."""
+    return build_cluster(
+        document for source in sources for document in documents.read_documents(source)
+    )
 
 
 @dataclass(slots=True)

@@ -37,6 +37,8 @@ _LEAST_BYTES: Final = 65536.0
 _MOST_CELLS: Final = 200_000_000
 _MOST_BYTES: Final = 2 * 1024**3
 
+_ENDINGS: Final = (".parquet", ".csv", ".csv.gz")
+
 
 def find(folder: Path, stem: str) -> Path | None:
     """Return the path of a table by its name without suffix; ``None`` if it does not exist.
@@ -44,11 +46,7 @@ def find(folder: Path, stem: str) -> Path | None:
     Raises:
         InputError: If it exists in two formats.
     """
-    paths = [
-        path
-        for ending in (".parquet", ".csv", ".csv.gz")
-        if (path := folder / f"{stem}{ending}").is_file()
-    ]
+    paths = [path for ending in _ENDINGS if (path := folder / f"{stem}{ending}").is_file()]
     if len(paths) > 1:
         names = " and ".join(path.name for path in paths)
         raise errors.InputError(str(folder), f"has {names}; expected one of them")
@@ -58,21 +56,17 @@ def find(folder: Path, stem: str) -> Path | None:
 def read_usage_files(
     folder: Path, step_s: float | None = None, history_s: float | None = None
 ) -> Usage:
-    """Read the usage in a folder.
+    """Read the usage in a folder or a file.
 
     Args:
-        folder: Folder with ``usage.csv`` or ``usage.parquet``.
+        folder: Folder with ``usage.csv`` or ``usage.parquet``, or such a file of any name.
         step_s: Seconds between two points; by default the usual distance of a pod's rows.
         history_s: Seconds of history before the last row; by default all.
 
     Raises:
         InputError: If there is no such table, or it has no usable rows.
     """
-    if not folder.is_dir():
-        raise errors.InputError(str(folder), "no such folder")
-    path = find(folder, "usage")
-    if path is None:
-        raise errors.InputError(str(folder), "has no usage.csv or usage.parquet")
+    path = _find_usage(folder)
     table, notes = _clean(path, load(path, (*KEY, "pod")))
     end_s = _largest(table["time_s"])
     if history_s is not None:
@@ -80,6 +74,20 @@ def read_usage_files(
     numbered, rows = _number(table)
     width_s = step_s if step_s is not None else _usual_step(numbered)
     return _gridded(path, numbered, rows, width_s, end_s, notes)
+
+
+def _find_usage(path: Path) -> Path:
+    if path.is_file():
+        if not path.name.endswith(_ENDINGS):
+            expected = f"expected a file that ends with {', '.join(_ENDINGS)}"
+            raise errors.InputError(str(path), expected)
+        return path
+    if not path.is_dir():
+        raise errors.InputError(str(path), "no such file or folder")
+    usage = find(path, "usage")
+    if usage is None:
+        raise errors.InputError(str(path), "has no usage.csv or usage.parquet")
+    return usage
 
 
 def load(path: Path, names: Sequence[str] | None = None) -> pl.DataFrame:

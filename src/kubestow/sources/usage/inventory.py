@@ -33,11 +33,12 @@ _HPAS: Final = ("namespace", "kind", "workload", "resource", "target")
 
 
 def read_inventory(folder: Path) -> usage.Inventory:
-    """Read the tables of a folder; a missing table leaves its part empty.
+    """Read the tables of a folder, or beside a file; a missing table leaves its part empty.
 
     Raises:
         InputError: If a table does not have its format.
     """
+    folder = folder.parent if folder.is_file() else folder
     containers, replicas, labels = _containers(folder)
     return usage.Inventory(containers, replicas, labels, _nodes(folder), _hpas(folder))
 

@@ -8,6 +8,7 @@ omitted, with a note. Pods are traced to their workloads by owners, so that dele
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -118,15 +119,30 @@ def read_prometheus_usage(
     cpu, memory = _usage(reading)
     series = sorted({*_names(cpu), *_names(memory)})
     if not series:
-        raise errors.InputError(
-            client.place,
-            "has no container_memory_working_set_bytes and no "
-            "container_cpu_usage_seconds_total in that time",
-        )
+        raise errors.InputError(client.place, _why_empty(reading))
     workloads = _workloads(reading, {(name[0], name[1]) for name in series})
     table = _table(reading, series, workloads, cpu, memory)
     inventory = _inventory(reading, workloads)
     return replace(table, notes=(*table.notes, *reading.all_notes())), inventory
+
+
+def _why_empty(reading: _Reading) -> str:
+    """Return why there is no usage: no such metrics at all, or no such namespace."""
+    query = reading.query
+    lacking = (
+        "has no container_memory_working_set_bytes and no "
+        "container_cpu_usage_seconds_total in that time"
+    )
+    if not query.namespaces:
+        return lacking
+    asked = ", ".join(query.namespaces)
+    samples = reading.ask("namespaces", usage_queries.namespaces(query.history_s), 1.0)
+    known = sorted({dict(sample.labels).get("namespace", "") for sample in samples} - {""})
+    if not known:
+        return lacking
+    near = difflib.get_close_matches(query.namespaces[0], known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there is usage of {', '.join(known[:5])}"
+    return f"has no usage of namespace {asked} in that time; {hint}"
 
 
 def _usage(reading: _Reading) -> tuple[prometheus.Range, prometheus.Range]:

@@ -52,6 +52,12 @@ def count(where: Where, history_s: float) -> str:
     return f"count(count by ({_BY}) (last_over_time({chosen}{_over(history_s)})))"
 
 
+def namespaces(history_s: float) -> str:
+    """Query the namespaces that have containers."""
+    chosen = selectors.select_series("container_memory_working_set_bytes", _REAL)
+    return f"count by (namespace) (last_over_time({chosen}{_over(history_s)}))"
+
+
 def stated(metric: str, where: Where) -> str:
     """Query requests or limits; replicas of kube-state-metrics count once."""
     both = Matcher("resource", "=~", "cpu|memory")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import shlex
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from kubestow.policies.sizing.recommendations import Recommendation, format_amou
 from kubestow.workflows.recommending import pipeline, totals
 from kubestow.workflows.recommending.totals import Severity
 
+_LISTED: Final = 5
 # Kinds with containers that kubectl can merge patches into.
 _VERSIONS: Final = {
     "Pod": "v1",
@@ -52,8 +54,22 @@ def select_usage(
     if not len(kept):
         conditions = [f"namespace {name}" for name in namespaces]
         conditions += [f"label {key}={value}" for key, value in labels.items()]
-        raise errors.InputError("recommend", f"no container matches {', '.join(conditions)}")
+        known = sorted({key.namespace for key in table.keys})
+        raise errors.InputError(
+            "recommend",
+            f"no container matches {', '.join(conditions)}; {_did_you_mean(namespaces, known)}",
+        )
     return table.pick(kept)
+
+
+def _did_you_mean(namespaces: tuple[str, ...], known: list[str]) -> str:
+    """Return the nearest known namespace, or the first ones of all."""
+    for name in namespaces:
+        near = difflib.get_close_matches(name, known, n=1)
+        if name not in known and near:
+            return f"did you mean namespace {near[0]}?"
+    more = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
+    return f"there is usage of {', '.join(known[:_LISTED])}{more}"
 
 
 def _has(known: Mapping[str, str], labels: Mapping[str, str]) -> bool:
