@@ -11,6 +11,7 @@ import pytest
 
 import kubestow
 from kubestow.cli import main
+from kubestow.live import stores
 from kubestow.sources import manifests
 
 
@@ -162,6 +163,7 @@ def test_commands_that_need_no_extra_run_without_any(arguments: list[str], tmp_p
     rows = "".join(f"{300 * index},shop,Deployment,web,web-0,app,0.1,1e8\n" for index in range(600))
     head = "timestamp,namespace,kind,workload,pod,container,cpu_cores,memory_bytes\n"
     (usage / "usage.csv").write_text(head + rows, encoding="utf-8")
+    stores.open_store(f"sqlite:///{tmp_path / 'store.db'}").close()
     given = [each.format(usage=usage, store=tmp_path / "store.db") for each in arguments]
     code, shown, said = run_without(ALL_EXTRAS, *given)
     assert said == ""
