@@ -38,7 +38,7 @@ def test_the_demonstration_shows_four_ways_and_writes_a_page(
     page = (tmp_path / "report.html").read_text()
     assert "A day of a web shop in four variants" in page
     assert "Scaled one pod start ahead" in page
-    assert "Requests against use" in page
+    assert "Requests and usage" in page
     assert "as guessed" in page
     assert (tmp_path / "day.png").read_bytes().startswith(b"\x89PNG")
     assert "vegaEmbed" in page
@@ -92,10 +92,10 @@ def test_requests_are_sized_by_auto_where_the_way_says_so(tmp_path: Path) -> Non
     actual = demonstrating.run(sweep, tmp_path, 1, lambda *_: None)
     rows = dict(demonstrating.table(actual))
     # Nothing is sized in the first two ways, and 40 minutes are too short for an hourly answer.
-    missed = rows["hours in which memory went beyond what was advised (%)"]
+    missed = rows["hours with memory usage above the recommendation (%)"]
     assert [cell.text for cell in missed] == ["-"] * 4
     only_stock = dataclasses.replace(actual, results=actual.results[:1])
-    assert "Requests against use" not in demonstration_page.report(only_stock)
+    assert "Requests and usage" not in demonstration_page.report(only_stock)
 
 
 def test_sizes_are_means_of_a_pod() -> None:
