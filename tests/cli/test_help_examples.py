@@ -58,4 +58,4 @@ def test_the_example_of_the_program_itself_is_a_command() -> None:
     _, _, listed = main.HELP.partition("Example:")
     (words,) = [line.split() for line in listed.splitlines() if line.strip().startswith("kubestow")]
     with main.load_command(words[1]).make_context(words[1], words[2:]) as context:
-        assert context.params["source"] == "cluster.yaml"
+        assert list(context.params["sources"]) == ["cluster.yaml"]
