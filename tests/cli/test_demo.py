@@ -92,7 +92,7 @@ def test_requests_are_sized_by_auto_where_the_way_says_so(tmp_path: Path) -> Non
     actual = demonstrating.run(sweep, tmp_path, 1, lambda *_: None)
     rows = dict(demonstrating.table(actual))
     # Nothing is sized in the first two ways, and 40 minutes are too short for an hourly answer.
-    missed = rows["hours with memory usage above the recommendation (%)"]
+    missed = rows["hours above recommended memory (%)"]
     assert [cell.text for cell in missed] == ["-"] * 4
     only_stock = dataclasses.replace(actual, results=actual.results[:1])
     assert "Requests and usage" not in demonstration_page.report(only_stock)

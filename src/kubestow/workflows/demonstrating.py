@@ -65,9 +65,7 @@ ROWS = (
     comparing.RunMeasure("database_pending", "database pods pending", "min", 1 / 60),
     comparing.RunMeasure("pending_pod_seconds", "all pods pending", "h", 1 / 3600),
     comparing.RunMeasure("oom_kills", "OOM kills", digits=1),
-    comparing.RunMeasure(
-        "sizing.memory_missed", "hours with memory usage above the recommendation", "%", 100.0
-    ),
+    comparing.RunMeasure("sizing.memory_missed", "hours above recommended memory", "%", 100.0),
 )
 """The rows of the table, in words for people who pay for clusters."""
 
