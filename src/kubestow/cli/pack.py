@@ -100,6 +100,7 @@ def _read(sources: list[str], capacity: str | None) -> tuple[packing.Instance, R
     from kubestow.policies.placing import packing
     from kubestow.sources import manifests
     from kubestow.sources import packing as packing_source
+    from kubestow.workflows import packing as workflows_packing
 
     node = None if capacity is None else packing_source.parse_capacity(capacity)
     source, *others = sources
@@ -113,14 +114,7 @@ def _read(sources: list[str], capacity: str | None) -> tuple[packing.Instance, R
             problem = "CSV needs the capacity of a node, e.g. --capacity cpu=16,memory=64Gi"
             raise errors.InputError(source, problem)
         items = packing_source.read_packing(Path(source), node)
-        instance = packing.make_instance(
-            items.demands,
-            items.capacity,
-            name=items.name,
-            resources=items.resources,
-            items=items.items,
-        )
-        return instance, items.relief, False
+        return workflows_packing.instance_of(items), items.relief, False
     cluster = manifests.read_cluster(*sources)
     amounts = None
     if node is not None:

@@ -189,11 +189,4 @@ def _from_file(
 
 
 def _made(read: source.PackingInput) -> tuple[policy.Instance, tuple[float, ...], bool]:
-    instance = policy.make_instance(
-        read.demands,
-        read.capacity,
-        name=read.name,
-        resources=read.resources,
-        items=read.items,
-    )
-    return instance, read.relief, False
+    return packing.instance_of(read), read.relief, False

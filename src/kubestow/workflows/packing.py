@@ -21,10 +21,12 @@ from kubestow.policies.placing.packing import (
     compile_heuristics,
     compile_solver,
     lower_bound,
+    make_instance,
     pack,
     solve,
     verify,
 )
+from kubestow.sources import packing as packing_source
 
 EXACT = "exact"
 QUICK_BOUND_SECONDS = 2.0  # for the lower bound without --exact
@@ -104,6 +106,13 @@ class PackingComparison:
             "best": self.best.heuristic,
             "notes": list(self.notes),
         }
+
+
+def instance_of(read: packing_source.PackingInput) -> Instance:
+    """Return the instance that a file or a table describes."""
+    return make_instance(
+        read.demands, read.capacity, name=read.name, resources=read.resources, items=read.items
+    )
 
 
 def report(comparison: PackingComparison, configured: Configured | None) -> dict[str, Any]:
