@@ -22,7 +22,8 @@ TEXTS = re.compile(
     r"|is told|are told|told apart)\b",
     re.IGNORECASE,
 )
-_READ_BY_PEOPLE = (tokenize.STRING, tokenize.COMMENT)
+# Python 3.12 and later split f-strings into parts.
+_READ_BY_PEOPLE = (tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", -1))
 
 
 def tokens() -> Iterator[tuple[str, tokenize.TokenInfo]]:
