@@ -217,6 +217,20 @@ def choose(nodes: BatchNodes, feasible: Bools, score: Floats, chance: float) -> 
 
 
 @compiled
+def count_pod(tallies: Tallies, links: Links, link: int, row: int) -> None:
+    """Count a pod on a node in the groups that it joins."""
+    for index in range(links.joins_first[link], links.joins_first[link + 1]):
+        g = links.joins[index]
+        tallies.counts[g, row] += 1
+        for position in range(tallies.first[g], tallies.first[g + 1]):
+            t = tallies.of_group[position]
+            code = tallies.codes[tallies.key[t], row]
+            if code >= 0 and tallies.masks[tallies.mask[t], row]:
+                tallies.totals[tallies.offset[t] + code] += 1
+                tallies.sums[t] += 1
+
+
+@compiled
 def settle(
     rules: BatchRules,
     nodes: BatchNodes,
@@ -231,16 +245,7 @@ def settle(
     for j in range(len(nodes.used)):
         nodes.used[j, row] += classes.taken[c, j]
     write_before(rules, nodes, row, row + 1, buffers)
-    link = classes.link[c]
-    for index in range(links.joins_first[link], links.joins_first[link + 1]):
-        g = links.joins[index]
-        tallies.counts[g, row] += 1
-        for position in range(tallies.first[g], tallies.first[g + 1]):
-            t = tallies.of_group[position]
-            code = tallies.codes[tallies.key[t], row]
-            if code >= 0 and tallies.masks[tallies.mask[t], row]:
-                tallies.totals[tallies.offset[t] + code] += 1
-                tallies.sums[t] += 1
+    count_pod(tallies, links, classes.link[c], row)
 
 
 @compiled

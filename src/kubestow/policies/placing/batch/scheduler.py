@@ -19,7 +19,15 @@ from kubestow.policies.placing.batch import kernels
 from kubestow.policies.placing.batch import resources as batch_resources
 from kubestow.policies.placing.batch.groups import TallyRegistry
 from kubestow.policies.placing.batch.links import Linker
-from kubestow.policies.placing.batch.tables import BatchNodes, BatchRules, Cache, Classes, Statics
+from kubestow.policies.placing.batch.tables import (
+    BatchNodes,
+    BatchRules,
+    Cache,
+    Classes,
+    Links,
+    Statics,
+    Tallies,
+)
 from kubestow.policies.placing.scheduler import Conflict, Cycle
 
 _STRATEGIES = {
@@ -63,8 +71,109 @@ def place_batch(
     chosen = np.full(len(pending), batch_resources.UNPLACED, dtype=np.int64)
     if not len(state) or not pending:
         return chosen
-    if profile.extension is not None or int(state.allocatable.max()) >= _LARGEST_EXACT:
+    if not can_compile(state, profile):
         return _place_one_by_one(pending, state, scheduler.Scheduler(profile, features), rng)
+    batch = prepare_batch(pending, state, profile, features)
+    nodes = batch.nodes
+    _run(batch, batch.rules(profile), nodes, batch.tallies, batch.chances(rng), chosen)
+    state.requested[:] = nodes.used[:-2].T
+    state.nonzero[:] = nodes.used[-2:].T
+    for pod, row in zip(pending, chosen.tolist(), strict=True):
+        if row >= 0:
+            state.note(pod, row)
+    return chosen
+
+
+def can_compile(state: states.ClusterState, profile: profiles.Profile) -> bool:
+    """Return whether the kernel can place pods: it has no extensions and no very large amounts."""
+    return profile.extension is None and int(state.allocatable.max(initial=0)) < _LARGEST_EXACT
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Pods and nodes as tables, prepared once and placed under many profiles.
+
+    Attributes:
+        state: The cluster before the pods.
+        profile: The profile whose plugins and resources the tables are made for.
+        features: The release.
+        class_of_pod: Class of every pod.
+        classes: Requests of the classes.
+        balance_sets: Sets of resources whose balance is scored.
+        statics: Static tables.
+        tallies: Pod counts by group and domain.
+        links: Which tallies concern which kind of class.
+        nodes: State of the nodes.
+    """
+
+    state: states.ClusterState
+    profile: profiles.Profile
+    features: profiles.SchedulerFeatures
+    class_of_pod: arrays.Ints
+    classes: Classes
+    balance_sets: Floats
+    statics: Statics
+    tallies: Tallies
+    links: Links
+    nodes: BatchNodes
+
+    def place(
+        self, profile: profiles.Profile, rng: np.random.Generator | None = None
+    ) -> arrays.Ints:
+        """Return the node of every pod under a profile; the batch stays as it is.
+
+        Args:
+            profile: A profile that differs from the batch's own in weights, strategy and shape, or
+                leaves out score plugins.
+            rng: Breaks ties at random; without it the first name wins.
+        """
+        chosen = np.full(len(self.class_of_pod), batch_resources.UNPLACED, dtype=np.int64)
+        used, evenness = self.nodes.used.copy(), self.nodes.evenness.copy()
+        nodes = self.nodes._replace(used=used, evenness=evenness)
+        _run(self, self.rules(profile), nodes, self.fresh_tallies(), self.chances(rng), chosen)
+        return chosen
+
+    def fresh_tallies(self) -> Tallies:
+        """Return a copy of the tallies that may be counted up."""
+        tallies = self.tallies
+        return tallies._replace(
+            totals=tallies.totals.copy(), sums=tallies.sums.copy(), counts=tallies.counts.copy()
+        )
+
+    def rules(self, profile: profiles.Profile) -> BatchRules:
+        """Return a profile in the form of the kernel.
+
+        Raises:
+            ValueError: If the profile scores other resources than the batch was made for.
+        """
+        for ours, theirs in (
+            (self.profile.fit.resources, profile.fit.resources),
+            (self.profile.balanced.resources, profile.balanced.resources),
+        ):
+            if [w.name for w in ours] != [w.name for w in theirs]:
+                raise ValueError(f"scores {theirs}, but the batch was prepared for {ours}")
+        return _rules(self.state, profile, self.features, self.balance_sets)
+
+    def chances(self, rng: np.random.Generator | None) -> Floats:
+        """Return a number per pod that breaks its ties."""
+        count = len(self.class_of_pod)
+        return np.full(count, -1.0) if rng is None else rng.random(count)
+
+
+def prepare_batch(
+    pending: Sequence[pods.Pod],
+    state: states.ClusterState,
+    profile: profiles.Profile,
+    features: profiles.SchedulerFeatures,
+) -> Batch:
+    """Turn pods and nodes into tables; the state is not changed.
+
+    Args:
+        pending: The pods, at least one.
+        state: The cluster, with at least one node.
+        profile: The profile.
+        features: The release.
+    """
     class_of_pod, cycles = _classify(pending, state, profile, features)
     registry = TallyRegistry(state)
     link_of_class, linked = _kinds(cycles, _link_kind)
@@ -76,8 +185,6 @@ def place_batch(
     classes = classes._replace(
         static=static_of_class, link=link_of_class, slot=_slots(sizes, len(cycles), len(state))
     )
-    tallies = registry.tables()
-    chances = np.full(len(pending), -1.0) if rng is None else rng.random(len(pending))
     names = [node.name for node in state.nodes]
     by_name = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
     nodes = BatchNodes(
@@ -86,24 +193,35 @@ def place_batch(
         evenness=np.zeros((len(balance_sets), len(state))),
         by_name=by_name,
     )
+    return Batch(
+        state, profile, features, class_of_pod, classes, balance_sets, statics, registry.tables(),
+        links, nodes,
+    )  # fmt: skip
+
+
+def _run(
+    batch: Batch,
+    rules: BatchRules,
+    nodes: BatchNodes,
+    tallies: Tallies,
+    chances: Floats,
+    chosen: arrays.Ints,
+) -> None:
+    """Place the pods of a batch; updates nodes and tallies, and fills ``chosen``."""
+    classes, statics = batch.classes, batch.statics
+    statics.kept_for[:] = -1.0  # the weights may be others than last time
     kernels.place_classes(
-        class_of_pod,
+        batch.class_of_pod,
         chances,
-        _rules(state, profile, features, balance_sets),
+        rules,
         nodes,
         classes,
         statics,
         tallies,
-        links,
-        _cache(int(classes.slot.max(initial=-1)) + 1, len(state)),
+        batch.links,
+        _cache(int(classes.slot.max(initial=-1)) + 1, len(batch.state)),
         chosen,
     )
-    state.requested[:] = nodes.used[:-2].T
-    state.nonzero[:] = nodes.used[-2:].T
-    for pod, row in zip(pending, chosen.tolist(), strict=True):
-        if row >= 0:
-            state.note(pod, row)
-    return chosen
 
 
 def _place_one_by_one(
