@@ -131,8 +131,10 @@ def test_wrong_capacities_are_refused(text: str) -> None:
 
 def test_assignments_are_written_completely_or_not_at_all(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "out.csv"
-    packing.write_assignments(path, [("completion", ["a", "b"], [0, -1]), ("ffd-l1", ["a"], [3])])
-    assert path.read_text() == "heuristic,item,node\ncompletion,a,0\ncompletion,b,\nffd-l1,a,3\n"
+    packing.write_assignments(
+        path, [("completion", ["a", "b"], ["0", ""]), ("ffd-l1", ["a"], ["n3"])]
+    )
+    assert path.read_text() == "heuristic,item,node\ncompletion,a,0\ncompletion,b,\nffd-l1,a,n3\n"
     with pytest.raises(ValueError, match="argument"):
         packing.write_assignments(path, [("completion", ["a"], [])])
     assert path.read_text().startswith("heuristic,item,node\ncompletion,a,0")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,14 +12,13 @@ from kubestow.cli import outputs
 from kubestow.model import errors
 
 if TYPE_CHECKING:
-    from kubestow.policies.placing import packing
     from kubestow.workflows import packing as workflows_packing
+    from kubestow.workflows import repacking
 
 app = outputs.make_app()
 
-Relief = tuple[float, ...]
-
 _SHOWN = 15  # heuristics in the table; all of them are in the JSON
+_SHOWN_PODS = 10  # pods in a list
 
 
 @app.command()
@@ -60,8 +60,9 @@ def pack(
 ) -> int:
     """Pack items onto as few nodes as possible, and show the gap to a lower bound.
 
-    For a cluster, all pods are repacked onto nodes of the sizes it has; DaemonSet pods are
-    subtracted from the capacity of every node. Every packing is verified before it is shown.
+    For a cluster, all pods are placed anew on its nodes, only where kube-scheduler's filters admit
+    them; pods of DaemonSets stay on theirs. Every packing is verified, and every scheduler
+    configuration is played by the exact scheduler before it is shown.
 
     Example:
       kubestow pack examples/first-steps/cluster.yaml
@@ -72,55 +73,88 @@ def pack(
     if exact is not None and not 0 < exact <= 86_400:
         raise errors.InputError("--exact", f"{exact:g}: expected seconds between 0 and 86400")
     names = workflows_packing.names(heuristic)
-    instance, relief, is_cluster = _read(sources, capacity)
-    with outputs.progress_console().status("packing ...") as status:
-        comparison = workflows_packing.compare(
-            instance,
-            names,
-            exact_seconds=exact,
-            seed=seed,
-            relief=relief,
-            watch=lambda doing: status.update(f"packing: {doing}"),
+    tables = [name for name in sources if Path(name).suffix in (".vbp", ".csv")]
+    if scheduler_config is not None and (tables or capacity is not None):
+        raise errors.InputError(
+            "--scheduler-config", "needs a cluster with its nodes as input, without --capacity"
         )
-    configured = workflows_packing.best_configuration(comparison) if is_cluster else None
+    with outputs.progress_console().status("packing ...") as status:
+
+        def watch(doing: str) -> None:
+            status.update(f"packing: {doing}")
+
+        if tables:
+            packed = None
+            comparison = _pack_items(sources, tables[0], capacity, names, exact, seed, watch)
+        else:
+            packed = _pack_cluster(sources, capacity, names, exact, seed, watch)
+            comparison = packed.comparison
     if assignments is not None:
         _write_assignments(assignments, comparison)
-    if scheduler_config is not None:
-        _write_configuration(scheduler_config, configured)
+    if scheduler_config is not None and packed is not None and packed.configuration is not None:
+        _write_configuration(scheduler_config, packed.configuration)
     if output is outputs.Output.JSON:
-        outputs.print_json(workflows_packing.report(comparison, configured))
+        outputs.print_json((packed or comparison).as_json())
     else:
-        _print(comparison, configured)
+        _print(comparison, packed)
     return 0
 
 
-def _read(sources: list[str], capacity: str | None) -> tuple[packing.Instance, Relief, bool]:
-    """Return the instance, what was rounded off it, and whether the input was a cluster."""
-    from kubestow.model import quantities, resources
-    from kubestow.policies.placing import packing
-    from kubestow.sources import manifests
+def _pack_items(
+    sources: list[str],
+    table: str,
+    capacity: str | None,
+    names: list[str],
+    exact: float | None,
+    seed: int,
+    watch: Callable[[str], None],
+) -> workflows_packing.PackingComparison:
+    """Pack the items of a CSV or ``.vbp`` file."""
     from kubestow.sources import packing as packing_source
     from kubestow.workflows import packing as workflows_packing
 
+    if len(sources) > 1:
+        raise errors.InputError(table, "expected it alone; only manifests can be combined")
     node = None if capacity is None else packing_source.parse_capacity(capacity)
-    source, *others = sources
-    tables = [name for name in sources if Path(name).suffix in (".vbp", ".csv")]
-    if tables and others:
-        raise errors.InputError(tables[0], "expected it alone; only manifests can be combined")
-    if tables:
-        if Path(source).suffix == ".vbp" and node is not None:
-            raise errors.InputError("--capacity", "a .vbp instance brings its own capacity")
-        if Path(source).suffix == ".csv" and node is None:
-            problem = "CSV needs the capacity of a node, e.g. --capacity cpu=16,memory=64Gi"
-            raise errors.InputError(source, problem)
-        items = packing_source.read_packing(Path(source), node)
-        return workflows_packing.instance_of(items), items.relief, False
+    if Path(table).suffix == ".vbp" and node is not None:
+        raise errors.InputError("--capacity", "a .vbp instance brings its own capacity")
+    if Path(table).suffix == ".csv" and node is None:
+        problem = "CSV needs the capacity of a node, e.g. --capacity cpu=16,memory=64Gi"
+        raise errors.InputError(table, problem)
+    items = packing_source.read_packing(Path(table), node)
+    return workflows_packing.compare(
+        workflows_packing.instance_of(items),
+        names,
+        exact_seconds=exact,
+        seed=seed,
+        relief=items.relief,
+        watch=watch,
+    )
+
+
+def _pack_cluster(
+    sources: list[str],
+    capacity: str | None,
+    names: list[str],
+    exact: float | None,
+    seed: int,
+    watch: Callable[[str], None],
+) -> repacking.ClusterPacking:
+    """Pack the pods of a cluster."""
+    from kubestow.model import quantities
+    from kubestow.sources import manifests
+    from kubestow.sources import packing as packing_source
+    from kubestow.workflows import repacking
+
+    offered = None
+    if capacity is not None:
+        given = packing_source.parse_capacity(capacity)
+        offered = {resource: quantities.parse(text) for resource, text in given.items()}
     cluster = manifests.read_cluster(*sources)
-    amounts = None
-    if node is not None:
-        amounts = {name: resources.amount(name, quantities.parse(q)) for name, q in node.items()}
-    name = "stdin" if source == "-" else Path(source).name
-    return packing.instance_from_cluster(cluster, name, amounts), (), True
+    name = "stdin" if sources[0] == "-" else Path(sources[0]).name
+    return repacking.pack_cluster(
+        cluster, name, names, capacity=offered, exact_seconds=exact, seed=seed, watch=watch
+    )
 
 
 def _write_assignments(path: Path, comparison: workflows_packing.PackingComparison) -> None:
@@ -129,62 +163,62 @@ def _write_assignments(path: Path, comparison: workflows_packing.PackingComparis
     count = len(comparison.instance.demands)
     items = comparison.instance.items or tuple(str(index) for index in range(count))
     packing_source.write_assignments(
-        path,
-        ((r.heuristic, items, r.packing.node_of_item.tolist()) for r in comparison.results),
+        path, ((result.heuristic, items, result.nodes_of_items()) for result in comparison.results)
     )
 
 
-def _write_configuration(
-    path: Path, configured: tuple[workflows_packing.PackingResult, dict[str, Any]] | None
-) -> None:
+def _write_configuration(path: Path, configuration: repacking.Configuration) -> None:
     import yaml
 
     from kubestow.workflows import files
 
-    if configured is None:
-        raise errors.InputError(
-            "--scheduler-config", "needs a cluster as input and a k8s-... heuristic"
-        )
-    files.write_text(path, yaml.safe_dump(configured[1], sort_keys=False))
+    files.write_text(path, yaml.safe_dump(configuration.document, sort_keys=False))
 
 
 def _print(
-    comparison: workflows_packing.PackingComparison,
-    configured: tuple[workflows_packing.PackingResult, dict[str, Any]] | None,
+    comparison: workflows_packing.PackingComparison, packed: repacking.ClusterPacking | None
 ) -> None:
     from rich.table import Table
 
     console = outputs.console()
-    instance = comparison.instance
+    instance, best = comparison.instance, comparison.best
+    proof = "proven optimal" if comparison.optimal else f"bound by {comparison.method}"
+    what = "items" if packed is None else "pods"
     console.print(
-        f"{instance.name}: {len(instance.demands)} items, {instance.dimensions} resources "
-        f"({', '.join(instance.resources)})"
+        f"{instance.name}: {len(instance.demands) - best.unplaced} {what} on {best.nodes} nodes "
+        f"({proof}; lower bound {comparison.lower_bound}), by {best.heuristic}."
     )
+    if packed is not None:
+        _print_cluster(packed)
     ranked = sorted(comparison.results, key=lambda r: (r.unplaced, r.nodes))
     table = Table("HEURISTIC", "NODES", "OVER BOUND", "SECONDS")
     if any(result.unplaced for result in ranked):
         table.add_column("UNPLACED")
     for result in ranked[:_SHOWN]:
-        row = [
-            result.heuristic,
-            str(result.nodes),
-            f"{100 * comparison.gap(result):.2f} %",
-            f"{result.seconds:.3f}",
-        ]
+        gap = "-" if result.unplaced else f"{100 * comparison.gap(result):.2f} %"
+        row = [result.heuristic, str(result.nodes), gap, f"{result.seconds:.3f}"]
         table.add_row(*row, *([str(result.unplaced)] if len(table.columns) > 4 else []))
     console.print(table)
     if len(ranked) > _SHOWN:
         console.print(f"... and {len(ranked) - _SHOWN} more; -o json lists all of them.")
-    proof = "proven optimal" if comparison.optimal else f"bound by {comparison.method}"
-    console.print(
-        f"Lower bound {comparison.lower_bound}; best {comparison.best.nodes} by "
-        f"{comparison.best.heuristic} ({proof})."
-    )
     for note in comparison.notes:
-        console.print(f"Note: {note}")
-    if configured is not None:
-        result, _ = configured
-        console.print(
-            f"By configuring kube-scheduler alone: {result.nodes} nodes, with "
-            f"{result.heuristic}; --scheduler-config FILE writes the configuration."
-        )
+        console.print(f"Note: {note}.")
+
+
+def _print_cluster(packed: repacking.ClusterPacking) -> None:
+    """Print what configuration reaches, and what was left out."""
+    console = outputs.console()
+    if packed.configuration is not None:
+        console.print(packed.configuration.sentence())
+        if packed.configuration.changes:
+            console.print("--scheduler-config FILE writes this configuration.")
+    for title, pods in (
+        ("Left out", packed.problem.left_out),
+        ("Packed without constraints that only existing nodes can satisfy", packed.not_honoured),
+    ):
+        if pods:
+            console.print(f"{title}: {len(pods)} pods")
+        for one in pods[:_SHOWN_PODS]:
+            console.print(f"  {one.pod}: {one.reason}")
+        if len(pods) > _SHOWN_PODS:
+            console.print(f"  ... and {len(pods) - _SHOWN_PODS} more; -o json lists all of them.")

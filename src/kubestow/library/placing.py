@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from kubestow.library import inputs, reading, results
-from kubestow.model import errors, quantities, resources
+from kubestow.model import errors, quantities
 from kubestow.policies.placing import packing as policy
 from kubestow.policies.placing import profiles, scheduler
 from kubestow.sources import packing as source
-from kubestow.workflows import packing, placing
+from kubestow.workflows import packing, placing, repacking
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -61,11 +61,12 @@ class PackingReport(results.Result):
 
     Attributes:
         comparison: Results of all heuristics, each packing checked.
-        configuration: The scheduler configuration that packs best, for a cluster.
+        cluster: What applies to a cluster only: the scheduler configuration that packs best, as
+            played, and pods that were left out.
     """
 
     comparison: packing.PackingComparison
-    configuration: packing.Configured | None = None
+    cluster: repacking.ClusterPacking | None = None
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per heuristic: nodes, gap to the lower bound, seconds."""
@@ -73,7 +74,7 @@ class PackingReport(results.Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the packings with the keys of ``pack -o json``."""
-        return packing.report(self.comparison, self.configuration)
+        return (self.cluster or self.comparison).as_json()
 
     def summary(self) -> str:
         """Return the best packing and the bound, in one sentence."""
@@ -151,42 +152,37 @@ def pack(
     if exact is not None and not 0 < exact <= 86_400:
         raise errors.InputError("exact", f"{exact:g}: must be > 0 and <= 86400 seconds")
     names = packing.names(heuristic)
-    instance, relief, is_cluster = _instance(items, capacity)
-    comparison = packing.compare(instance, names, exact_seconds=exact, seed=seed, relief=relief)
-    configured = packing.best_configuration(comparison) if is_cluster else None
-    return PackingReport(comparison, configured)
-
-
-def _instance(items: Any, capacity: Any) -> tuple[policy.Instance, tuple[float, ...], bool]:
     if isinstance(items, np.ndarray):
         if capacity is None or isinstance(capacity, Mapping):
             raise errors.InputError("capacity", "must be one number per resource of the array")
-        return policy.make_instance(items, list(capacity)), (), False
-    quantities_of = None if capacity is None else {k: str(v) for k, v in dict(capacity).items()}
-    if inputs.is_path(items) and Path(str(items)).suffix in (".csv", ".vbp"):
-        return _from_file(Path(str(items)), quantities_of)
-    if isinstance(items, reading.ClusterData) or inputs.is_path(items):
+        instance = policy.make_instance(items, list(capacity))
+        return PackingReport(packing.compare(instance, names, exact_seconds=exact, seed=seed))
+    if capacity is not None and not isinstance(capacity, Mapping):
+        raise errors.InputError("capacity", "must name resources, e.g. {'cpu': '16'}")
+    texts = None if capacity is None else {k: str(v) for k, v in capacity.items()}
+    is_table = inputs.is_path(items) and Path(str(items)).suffix in (".csv", ".vbp")
+    if isinstance(items, reading.ClusterData) or (inputs.is_path(items) and not is_table):
         data = reading.read_cluster(items)
-        amounts = None
-        if quantities_of is not None:
-            amounts = {
-                name: resources.amount(name, quantities.parse(text))
-                for name, text in quantities_of.items()
-            }
-        return policy.instance_from_cluster(data.cluster, data.name, amounts), (), True
-    if quantities_of is None:
+        offered = None
+        if texts is not None:
+            offered = {name: quantities.parse(text) for name, text in texts.items()}
+        packed = repacking.pack_cluster(
+            data.cluster, data.name, names, capacity=offered, exact_seconds=exact, seed=seed
+        )
+        return PackingReport(packed.comparison, packed)
+    read = _read_items(items, texts)
+    comparison = packing.compare(
+        packing.instance_of(read), names, exact_seconds=exact, seed=seed, relief=read.relief
+    )
+    return PackingReport(comparison)
+
+
+def _read_items(items: Any, capacity: Mapping[str, str] | None) -> source.PackingInput:
+    if inputs.is_path(items):
+        path = Path(str(items))
+        if path.suffix == ".vbp" and capacity is not None:
+            raise errors.InputError("capacity", "a .vbp instance brings its own capacity")
+        return source.read_packing(path, capacity)
+    if capacity is None:
         raise errors.InputError("capacity", "is missing; expected e.g. {'cpu': '16'}")
-    text = inputs.as_frame(items, "items").write_csv()
-    return _made(source.parse_csv(text, "items", quantities_of))
-
-
-def _from_file(
-    path: Path, capacity: Mapping[str, str] | None
-) -> tuple[policy.Instance, tuple[float, ...], bool]:
-    if path.suffix == ".vbp" and capacity is not None:
-        raise errors.InputError("capacity", "a .vbp instance brings its own capacity")
-    return _made(source.read_packing(path, capacity))
-
-
-def _made(read: source.PackingInput) -> tuple[policy.Instance, tuple[float, ...], bool]:
-    return packing.instance_of(read), read.relief, False
+    return source.parse_csv(inputs.as_frame(items, "items").write_csv(), "items", capacity)

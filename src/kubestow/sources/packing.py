@@ -166,13 +166,13 @@ def parse_csv(text: str, place: str, capacity: Mapping[str, str]) -> PackingInpu
 
 
 def write_assignments(
-    path: Path, assignments: Iterable[tuple[str, Sequence[str], Sequence[int]]]
+    path: Path, assignments: Iterable[tuple[str, Sequence[str], Sequence[str]]]
 ) -> None:
     """Write ``heuristic,item,node``, one line per item, so that packings can be checked.
 
     Args:
         path: The file; written atomically.
-        assignments: Heuristic, items and their nodes; a negative node is left empty.
+        assignments: Heuristic, items and their nodes, empty without one.
     """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
@@ -181,7 +181,7 @@ def write_assignments(
             writer.writerow(["heuristic", "item", "node"])
             for heuristic, items, nodes in assignments:
                 for item, node in zip(items, nodes, strict=True):
-                    writer.writerow([heuristic, item, "" if node < 0 else node])
+                    writer.writerow([heuristic, item, node])
         # Temporary files are private to their owner; results are readable for all.
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)

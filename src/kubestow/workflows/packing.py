@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from kubestow.model import errors
-from kubestow.policies.placing import profiles
 from kubestow.policies.placing.packing import (
     HEURISTICS,
     OFFLINE_HEURISTICS,
@@ -31,13 +30,6 @@ from kubestow.sources import packing as packing_source
 EXACT = "exact"
 QUICK_BOUND_SECONDS = 2.0  # for the lower bound without --exact
 
-# Heuristics that configuration of a stock scheduler can express, with the profile of each.
-BY_CONFIGURATION = {
-    "k8s-least": "kube-scheduler",
-    "k8s-most": "most-allocated",
-    "k8s-reweighted": "most-allocated-balanced",
-}
-
 Watch = Callable[[str], None]
 
 
@@ -48,6 +40,7 @@ class PackingResult:
     heuristic: str
     packing: Packing
     seconds: float
+    node_names: tuple[str, ...] = ()  # of the nodes of a cluster
 
     @property
     def nodes(self) -> int:
@@ -59,9 +52,10 @@ class PackingResult:
         """Number of items without a node."""
         return len(self.packing.unplaced)
 
-
-Configured = tuple[PackingResult, dict[str, Any]]
-"""The best result that configuration alone reaches, and the configuration."""
+    def nodes_of_items(self) -> list[str]:
+        """Return the node of every item: its name or number, empty without one."""
+        named = self.node_names or [str(node) for node in range(self.nodes)]
+        return ["" if node < 0 else named[node] for node in self.packing.node_of_item.tolist()]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,17 +107,6 @@ def instance_of(read: packing_source.PackingInput) -> Instance:
     return make_instance(
         read.demands, read.capacity, name=read.name, resources=read.resources, items=read.items
     )
-
-
-def report(comparison: PackingComparison, configured: Configured | None) -> dict[str, Any]:
-    """Return a comparison as plain values, with the configuration that packs best, if any."""
-    answer = comparison.as_json()
-    if configured is not None:
-        result, document = configured
-        answer["configuration"] = {
-            "heuristic": result.heuristic, "nodes": result.nodes, "document": document
-        }  # fmt: skip
-    return answer
 
 
 def names(selection: str) -> list[str]:
@@ -238,15 +221,3 @@ def _timed(name: str, instance: Instance) -> PackingResult:
 def _budget(seconds: float) -> Callable[[], float]:
     end = time.monotonic() + seconds
     return lambda: end - time.monotonic()
-
-
-def best_configuration(
-    comparison: PackingComparison,
-) -> tuple[PackingResult, dict[str, Any]] | None:
-    """Return the best result a stock scheduler reaches by configuration, and the configuration."""
-    reachable = [r for r in comparison.results if r.heuristic in BY_CONFIGURATION]
-    if not reachable:
-        return None
-    best = min(reachable, key=lambda result: (result.unplaced, result.nodes))
-    profile: profiles.Profile = profiles.make_profile(BY_CONFIGURATION[best.heuristic])
-    return best, profiles.write_configuration([profile])

@@ -26,18 +26,31 @@ from kubestow.policies.placing.packing.heuristics import (
     count_nodes,
     pack,
 )
-from kubestow.policies.placing.packing.instances import Instance, NodeTypes, Packing, make_instance
+from kubestow.policies.placing.packing.instances import (
+    UNPLACED,
+    Instance,
+    NodeTypes,
+    Packing,
+    make_instance,
+)
+from kubestow.policies.placing.packing.kernels import (
+    choose_node,
+    load_item,
+    make_chooser,
+    put_on_node,
+)
 from kubestow.policies.placing.packing.offline import (
     DEFAULT_COMPLETION,
     OFFLINE_HEURISTICS,
     CompletionParameters,
     OfflineHeuristic,
+    decreasing,
     pack_completely,
 )
 from kubestow.policies.placing.packing.parameters import AdaptiveParameters
-from kubestow.policies.placing.packing.repacking import instance_from_cluster
 from kubestow.policies.placing.packing.scores import BLEND_BY_DEMAND
-from kubestow.policies.placing.packing.tables import opening_order
+from kubestow.policies.placing.packing.states import PackingNodes, PackingTable
+from kubestow.policies.placing.packing.tables import opening_order, table_of_nodes
 from kubestow.policies.placing.packing.verification import PackingError, verify
 
 __all__ = [
@@ -48,6 +61,7 @@ __all__ = [
     "OFFLINE_HEURISTICS",
     "PORTFOLIO",
     "SCHUBERT_HEURISTICS",
+    "UNPLACED",
     "AdaptiveParameters",
     "Bound",
     "CandidateNodes",
@@ -58,19 +72,26 @@ __all__ = [
     "OfflineHeuristic",
     "Packing",
     "PackingError",
+    "PackingNodes",
+    "PackingTable",
     "add_relief",
     "asked_columns",
+    "choose_node",
     "compile_heuristics",
     "compile_solver",
     "count_nodes",
+    "decreasing",
     "improve",
-    "instance_from_cluster",
+    "load_item",
     "lower_bound",
+    "make_chooser",
     "make_instance",
     "opening_order",
     "pack",
     "pack_completely",
+    "put_on_node",
     "score_candidates",
     "solve",
+    "table_of_nodes",
     "verify",
 ]

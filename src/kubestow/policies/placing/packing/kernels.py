@@ -6,10 +6,12 @@ is opened only when the item fits on none. The loop knows neither the items to c
 number. Offline variants sort the items first.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from kubestow.model import arrays
-from kubestow.policies.compiling import compiled, compiled_inner
+from kubestow.policies.compiling import compiled, compiled_inner, inlined
 from kubestow.policies.placing.packing import states
 from kubestow.policies.placing.packing.adaptive import (
     ADAPTIVE_COLUMNS,
@@ -108,6 +110,87 @@ def choose_best(
     return int(fitting[best])
 
 
+class Chooser(NamedTuple):
+    """Working memory of the choice of a node.
+
+    Attributes:
+        item: The current item.
+        statistics: Items observed so far, for rules that adapt.
+    """
+
+    item: states.Item
+    statistics: arrays.Floats
+
+
+@inlined
+def make_chooser(rule: int, parameters: arrays.Floats, shapes: int, d: int) -> Chooser:
+    """Return the memory of a rule before the first item."""
+    item = states.make_item(shapes, d)
+    if rule == BLEND:
+        item.weights[:] = parameters[:4]
+    elif is_ordered(rule):
+        item.window[0] = int(parameters[0])
+    return Chooser(item, np.zeros(ADAPTIVE_COLUMNS + d))
+
+
+@inlined
+def is_ordered(rule: int) -> bool:
+    """Return whether a rule compares the order of resources."""
+    return rule in (PERMUTATION, CHOICE, PERMUTATION_BY_MEAN)
+
+
+@inlined
+def load_item(
+    rule: int, chooser: Chooser, demands: arrays.Floats, index: int, table: states.PackingTable
+) -> int:
+    """Load an item and observe it; return the resource of its largest share."""
+    largest = states.take_item(chooser.item, demands, index, table)
+    if rule >= PERMUTATION_BY_MEAN:
+        observe_item(chooser.item, table.reference, chooser.statistics)
+    return largest
+
+
+@inlined
+def choose_node(
+    rule: int,
+    parameters: arrays.Floats,
+    chooser: Chooser,
+    table: states.PackingTable,
+    nodes: states.PackingNodes,
+    fitting: arrays.Ints,
+    matches: int,
+    values: arrays.Floats,
+) -> int:
+    """Return the node for the loaded item among those that it fits on, -1 if there are none."""
+    if matches == 0:
+        return -1
+    if matches == 1 or rule == FIRST:
+        return int(fitting[0])
+    item = chooser.item
+    if rule == BLEND_BY_DEMAND:
+        weigh_item(item, table.reference, chooser.statistics, parameters)
+    elif is_ordered(rule):
+        states.rank_item(item, table)
+        if rule == PERMUTATION_BY_MEAN:
+            adapt_window(item, chooser.statistics, parameters)
+    return choose_best(rule, nodes, fitting, matches, item, values)
+
+
+@inlined
+def put_on_node(
+    rule: int,
+    nodes: states.PackingNodes,
+    node: int,
+    demands: arrays.Floats,
+    index: int,
+    table: states.PackingTable,
+) -> None:
+    """Place an item on a node and update what the rule scores."""
+    states.put_item(nodes, node, demands, index)
+    if rule != FIRST:
+        states.refresh_node(nodes, node, table, is_ordered(rule))
+
+
 @compiled
 def pack_list(
     rule: int,
@@ -133,22 +216,15 @@ def pack_list(
         The number of nodes afterwards.
     """
     n, d = demands.shape
-    item = states.make_item(len(table.inverse), d)
+    chooser = make_chooser(rule, parameters, len(table.inverse), d)
     fitting = np.empty(count + n + 1, np.int64)
     values = np.empty(count + n + 1)
     limits = table.limits.copy()
-    statistics = np.zeros(ADAPTIVE_COLUMNS + d)
-    ordered = rule in (PERMUTATION, CHOICE, PERMUTATION_BY_MEAN)
-    if rule == BLEND:
-        item.weights[:] = parameters[:4]
-    elif ordered:
-        item.window[0] = int(parameters[0])
     for index in range(n):
-        largest = states.take_item(item, demands, index, table)
-        if rule >= PERMUTATION_BY_MEAN:
-            observe_item(item, table.reference, statistics)
+        largest = load_item(rule, chooser, demands, index, table)
         matches = find_fitting(nodes, count, demands, index, largest, fitting)
-        if matches == 0:
+        node = choose_node(rule, parameters, chooser, table, nodes, fitting, matches, values)
+        if node < 0:
             shape = find_opening(table, limits, demands, index)
             if shape < 0:
                 node_of_item[index] = -1
@@ -157,20 +233,8 @@ def pack_list(
             node = count
             states.add_node(nodes, node, shape, table)
             count += 1
-        elif matches == 1 or rule == FIRST:
-            node = fitting[0]
-        else:
-            if rule == BLEND_BY_DEMAND:
-                weigh_item(item, table.reference, statistics, parameters)
-            elif ordered:
-                states.rank_item(item, table)
-                if rule == PERMUTATION_BY_MEAN:
-                    adapt_window(item, statistics, parameters)
-            node = choose_best(rule, nodes, fitting, matches, item, values)
         node_of_item[index] = node
-        states.put_item(nodes, node, demands, index)
-        if rule != FIRST:
-            states.refresh_node(nodes, node, table, ordered)
+        put_on_node(rule, nodes, node, demands, index, table)
     return count
 
 

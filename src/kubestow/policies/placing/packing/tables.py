@@ -39,6 +39,30 @@ def make_table(instance: instances.Instance) -> states.PackingTable:
     )
 
 
+def table_of_nodes(capacity: arrays.Floats) -> tuple[states.PackingTable, states.PackingNodes]:
+    """Return the table and the state of given empty nodes, ``[nodes, resources]``.
+
+    Amounts are integers; every node counts as there already, so none can be opened.
+    """
+    shapes, row = np.unique(capacity, axis=0, return_inverse=True)
+    inverse = np.zeros_like(shapes)
+    np.divide(1.0, shapes, out=inverse, where=shapes > 0.0)
+    largest = np.maximum(shapes.max(axis=0, initial=0.0), np.finfo(np.float64).tiny)
+    table = states.PackingTable(
+        inverse=inverse,
+        room=shapes,
+        slack=np.zeros_like(shapes),
+        opening=np.zeros(0, dtype=np.int64),
+        limits=np.zeros(len(shapes), dtype=np.int64),
+        reference=int(np.argmax((shapes / largest).mean(axis=1))),
+    )
+    nodes = states.make_nodes(len(capacity), capacity.shape[1])
+    for node, shape in enumerate(row.reshape(-1).tolist()):
+        states.add_node(nodes, node, shape, table)
+        states.refresh_node(nodes, node, table, True)
+    return table, nodes
+
+
 def unit_table(dimensions: int) -> states.PackingTable:
     """Return the table of unlimited identical nodes with capacity 1 and ``REAL_TOLERANCE``."""
     one = np.ones((1, dimensions))

@@ -29,11 +29,15 @@ class OfflineHeuristic:
         name: The name users write.
         summary: One sentence on what it does.
         pack: The heuristic itself.
+        rule: The list heuristic, if it only sorts the items for one.
+        measure: What it sorts by, largest first.
     """
 
     name: str
     summary: str
     pack: Callable[[instances.Instance], instances.Packing]
+    rule: heuristics.Heuristic | None = None
+    measure: item_sizes.ItemSize | None = None
 
 
 BEST_FIT = heuristics.Heuristic(
@@ -75,11 +79,15 @@ def _list_all() -> Iterator[OfflineHeuristic]:
             f"ffd-{measure.name}",
             f"First fit, largest first by {by}.",
             partial(pack_decreasing, rule=first_fit, measure=measure),
+            first_fit,
+            measure,
         )
         yield OfflineHeuristic(
             f"bfd-{measure.name}",
             f"Best fit, largest first by {by}.",
             partial(pack_decreasing, rule=BEST_FIT, measure=measure),
+            BEST_FIT,
+            measure,
         )
     for rule, name in ((greedy.DOT, "dot"), (greedy.NORM, "norm")):
         for weights in ("unit", "average", "exponential"):
