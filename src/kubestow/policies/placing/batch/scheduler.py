@@ -7,7 +7,7 @@ order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,7 @@ _SCORED = (
 )
 # The kernel divides 100 times an amount in floating point: exact below 2**53.
 _LARGEST_EXACT = 2**53 // 100
+_SHORTEST_RUN = 8  # pods; measured: making the tables takes as long as placing about eight pods
 _CACHE_CELLS = 64_000_000  # class slots x nodes: about 0.6 GB of cached scores at most
 
 
@@ -63,8 +64,49 @@ def place_batch(
     chosen = np.full(len(pending), batch_resources.UNPLACED, dtype=np.int64)
     if not len(state) or not pending:
         return chosen
-    if profile.extension is not None or int(state.allocatable.max()) >= _LARGEST_EXACT:
-        return _place_one_by_one(pending, state, scheduler.Scheduler(profile, features), rng)
+    chances = np.full(len(pending), -1.0) if rng is None else rng.random(len(pending))
+    singly = profile.extension is not None or int(state.allocatable.max()) >= _LARGEST_EXACT
+    for first, last, compiled in _runs(pending):
+        if compiled and not singly:
+            chosen[first:last] = _place_compiled(
+                pending[first:last], state, profile, features, chances[first:last]
+            )
+        else:
+            one = scheduler.Scheduler(profile, features)
+            chosen[first:last] = _place_one_by_one(
+                pending[first:last], state, one, chances[first:last]
+            )
+    return chosen
+
+
+def _runs(pending: Sequence[pods.Pod]) -> Iterator[tuple[int, int, bool]]:
+    """Yield runs of pods, first and last + 1, and whether the kernel can place them.
+
+    It cannot place pods with volumes: what one of them binds changes what the next one finds. Runs
+    between them that are shorter than it takes to make the tables are not worth it.
+    """
+    edges = [i for i, pod in enumerate(pending) if pod.volumes]
+    if not edges:
+        yield 0, len(pending), True
+        return
+    first = 0
+    for position in (*edges, len(pending)):
+        if position > first:
+            yield first, position, position - first >= _SHORTEST_RUN
+        if position < len(pending):
+            yield position, position + 1, False
+        first = position + 1
+
+
+def _place_compiled(
+    pending: Sequence[pods.Pod],
+    state: states.ClusterState,
+    profile: profiles.Profile,
+    features: profiles.SchedulerFeatures,
+    chances: Floats,
+) -> arrays.Ints:
+    """Place pods without volumes with the kernel."""
+    chosen = np.full(len(pending), batch_resources.UNPLACED, dtype=np.int64)
     class_of_pod, cycles = _classify(pending, state, profile, features)
     registry = TallyRegistry(state)
     link_of_class, linked = _kinds(cycles, _link_kind)
@@ -77,7 +119,6 @@ def place_batch(
         static=static_of_class, link=link_of_class, slot=_slots(sizes, len(cycles), len(state))
     )
     tallies = registry.tables()
-    chances = np.full(len(pending), -1.0) if rng is None else rng.random(len(pending))
     names = [node.name for node in state.nodes]
     by_name = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
     nodes = BatchNodes(
@@ -110,17 +151,16 @@ def _place_one_by_one(
     pending: Sequence[pods.Pod],
     state: states.ClusterState,
     scheduler: scheduler.Scheduler,
-    rng: np.random.Generator | None,
+    chances: Floats,
 ) -> arrays.Ints:
-    """Place pods with ``scheduler``: the kernel has no extensions and no very large amounts."""
+    """Place pods with ``scheduler``: the kernel has no extensions, volumes and large amounts."""
     rows = np.full(len(pending), batch_resources.UNPLACED, dtype=np.int64)
-    chances = np.zeros(len(pending)) if rng is None else rng.random(len(pending))
     for position, pod in enumerate(pending):
         top = scheduler.place(pod, state).top
         if len(top):
             # One random number per pod, placed or not, drawn in advance as for the kernel.
-            rows[position] = top[int(chances[position] * len(top))]
-            state.place(pod, int(rows[position]))
+            rows[position] = top[int(max(chances[position], 0.0) * len(top))]
+            scheduler.bind(pod, state, int(rows[position]))
     return rows
 
 

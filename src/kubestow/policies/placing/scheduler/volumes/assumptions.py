@@ -34,7 +34,8 @@ def assume_volumes(
     except Conflict:
         return
     for match in found.matches:
-        if match.found[row]:
+        # A pod may name a claim twice.
+        if match.found[row] and not state.volumes.claims[match.claim.key].bound:
             chosen = match.volumes[match.chosen[row]]
             state.volumes.bind(match.claim.key, chosen.name)
     for provision in found.provisions:

@@ -59,11 +59,29 @@ def match_claims(
             and claim.can_bind(volume, attributes=attributes)
         ]
         if reserved:
-            mask = reach.affinity_mask(state, reserved[0].affinity)
-            matches.append(Match(claim, reserved[:1], np.where(mask, 0, _NONE)))
+            matches.append(_match_reserved(state, claim, reserved[0], matches, attributes))
         else:
             matches.append(_match_free(state, claim, matches, attributes))
     return matches
+
+
+def _match_reserved(
+    state: states.ClusterState,
+    claim: volumes.Claim,
+    volume: volumes.PersistentVolume,
+    earlier: list[Match],
+    attributes: bool,
+) -> Match:
+    """Return the volume that is reserved to a claim, where a node can reach it.
+
+    If a pod names a claim twice, upstream looks for another volume the second time.
+    """
+    again = next((match for match in earlier if match.claim is claim), None)
+    if again is None:
+        mask = reach.affinity_mask(state, volume.affinity)
+        return Match(claim, [volume], np.where(mask, 0, _NONE))
+    other = _match_free(state, claim, earlier, attributes)
+    return Match(claim, other.volumes, np.where(again.found, other.chosen, _NONE))
 
 
 def _match_free(
