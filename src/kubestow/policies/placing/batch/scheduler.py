@@ -38,7 +38,6 @@ _SCORED = (
 )
 # The kernel divides 100 times an amount in floating point: exact below 2**53.
 _LARGEST_EXACT = 2**53 // 100
-_SHORTEST_RUN = 8  # pods; measured: making the tables takes as long as placing about eight pods
 _CACHE_CELLS = 64_000_000  # class slots x nodes: about 0.6 GB of cached scores at most
 
 
@@ -82,8 +81,7 @@ def place_batch(
 def _runs(pending: Sequence[pods.Pod]) -> Iterator[tuple[int, int, bool]]:
     """Yield runs of pods, first and last + 1, and whether the kernel can place them.
 
-    It cannot place pods with volumes: what one of them binds changes what the next one finds. Runs
-    between them that are shorter than it takes to make the tables are not worth it.
+    It cannot place pods with volumes: what one of them binds changes what the next one finds.
     """
     edges = [i for i, pod in enumerate(pending) if pod.volumes]
     if not edges:
@@ -92,7 +90,7 @@ def _runs(pending: Sequence[pods.Pod]) -> Iterator[tuple[int, int, bool]]:
     first = 0
     for position in (*edges, len(pending)):
         if position > first:
-            yield first, position, position - first >= _SHORTEST_RUN
+            yield first, position, True
         if position < len(pending):
             yield position, position + 1, False
         first = position + 1
