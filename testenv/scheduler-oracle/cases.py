@@ -1155,11 +1155,15 @@ def ask(oracle: Path, cases: list[Obj]) -> list[Obj]:
 
 
 def record(oracle: Path, out: Path, count: int, seed: int) -> None:
-    cases = list(generate(count, seed))
-    answers = ask(oracle, cases)
+    made = list(generate(count, seed))
+    store(made, ask(oracle, made), out)
+
+
+def store(made: list[Obj], answers: list[Obj], out: Path) -> None:
+    """Writes cases together with the answers."""
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("wb") as target, gzip.GzipFile("", "wb", 9, target, mtime=0) as packed:
-        for case, answer in zip(cases, answers, strict=True):
+        for case, answer in zip(made, answers, strict=True):
             packed.write(
                 line(
                     {**case, "answer": {key: value for key, value in answer.items() if key != "id"}}

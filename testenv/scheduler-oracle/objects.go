@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +19,7 @@ import (
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 	_ "k8s.io/kubernetes/pkg/apis/resource/install"
+	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 	podregistry "k8s.io/kubernetes/pkg/registry/core/pod"
 )
 
@@ -38,6 +40,9 @@ func decode(data []byte, validate bool) (runtime.Object, error) {
 	if accessor.GetUID() == "" {
 		accessor.SetUID(types.UID(fmt.Sprintf("%T/%s/%s", obj, accessor.GetNamespace(), accessor.GetName())))
 	}
+	if accessor.GetResourceVersion() == "" {
+		accessor.SetResourceVersion("1")
+	}
 	legacyscheme.Scheme.Default(obj)
 
 	switch obj := obj.(type) {
@@ -51,7 +56,8 @@ func decode(data []byte, validate bool) (runtime.Object, error) {
 
 func namespaced(obj runtime.Object) bool {
 	switch obj.(type) {
-	case *v1.Node, *v1.Namespace, *v1.PersistentVolume, *resourcev1.DeviceClass, *resourcev1.ResourceSlice:
+	case *v1.Node, *v1.Namespace, *v1.PersistentVolume, *resourcev1.DeviceClass, *resourcev1.ResourceSlice,
+		*storagev1.StorageClass, *storagev1.CSINode, *storagev1.CSIDriver, *storagev1.VolumeAttachment:
 		return false
 	}
 	return true

@@ -118,6 +118,7 @@ type cycle struct {
 	sched    *scheduler.Scheduler
 	snapshot *internalcache.Snapshot
 	first    framework.Framework
+	storage  *storage
 }
 
 func newCycle(ctx context.Context, cfg *config.KubeSchedulerConfiguration, objects []runtime.Object) (*cycle, error) {
@@ -150,7 +151,12 @@ func newCycle(ctx context.Context, cfg *config.KubeSchedulerConfiguration, objec
 	if err := sched.WaitForHandlersSync(ctx); err != nil {
 		return nil, err
 	}
-	return &cycle{sched: sched, snapshot: snapshot, first: sched.Profiles[cfg.Profiles[0].SchedulerName]}, nil
+	return &cycle{
+		sched:    sched,
+		snapshot: snapshot,
+		first:    sched.Profiles[cfg.Profiles[0].SchedulerName],
+		storage:  &storage{client: client, informers: informers},
+	}, nil
 }
 
 // queue returns the pods a scheduler would try, in the order of the real queue
@@ -409,5 +415,5 @@ func (c *cycle) assume(ctx context.Context, profile framework.Framework, state f
 	if status := profile.RunReservePluginsReserve(ctx, state, assumed, node); !status.IsSuccess() {
 		return errors.Join(errors.New("reserving failed"), status.AsError())
 	}
-	return nil
+	return c.storage.bind(ctx, profile, state, assumed, node)
 }

@@ -2,59 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from kubestow.policies.placing.profiles import versions
-from testenv import building
+from tests.e2e import volume_parity
 from tests.policies.placing import recorded
 
 pytestmark = pytest.mark.e2e
 
 CASES = 600
 SEED = 4711  # not the seed of the recorded cases
-FEATURES = versions.scheduler_features("1.37")
-
-
-@pytest.fixture(scope="module")
-def answered(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """Return cases with the answers of kube-scheduler."""
-    oracle = building.build("scheduler-oracle")
-    script = Path(building.HERE) / "scheduler-oracle" / "cases.py"
-    made = subprocess.run(
-        [sys.executable, str(script), "generate", "--count", str(CASES), "--seed", str(SEED)],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    ).stdout
-    answers = subprocess.run(
-        [str(oracle), "-workers", "2"],
-        input=made,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    ).stdout
-    folder = tmp_path_factory.mktemp("parity")
-    (folder / "cases.jsonl").write_text(made)
-    pairs = zip(made.splitlines(), answers.splitlines(), strict=True)
-    return [{**json.loads(case), "answer": json.loads(answer)} for case, answer in pairs]
+VOLUME_CASES, VOLUME_SEED = 500, 4713
 
 
 @pytest.mark.timeout(900)
-def test_every_decision_equals_kube_scheduler(answered: list[dict[str, Any]]) -> None:
-    pods = 0
-    for case in answered:
+def test_every_decision_equals_kube_scheduler() -> None:
+    pods = cases = 0
+    for case in volume_parity.answered("any", CASES, SEED):
+        cases += 1
         if case["answer"].get("error"):
             continue
-        got, expected = recorded.both_answers(case, FEATURES)
+        got, expected = recorded.both_answers(case, volume_parity.FEATURES)
         assert got == expected, case["id"]
         pods += len(got)
-    assert len(answered) == CASES
+    assert cases == CASES
     assert pods > CASES  # most cases have several pods
+
+
+@pytest.mark.timeout(900)
+def test_every_decision_on_pods_with_volumes_equals_kube_scheduler() -> None:
+    result, differences = volume_parity.compare(VOLUME_CASES, VOLUME_SEED)
+    assert not differences, "\n".join(differences[:10])
+    assert result["cases"] == VOLUME_CASES
+    assert result["placed"] > VOLUME_CASES  # later pods see what earlier ones bound
+    assert len(result["reasons"]) > 25

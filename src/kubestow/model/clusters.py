@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kubestow.model.nodes import Node
 from kubestow.model.pods import Pod
+from kubestow.model.volumes import Storage
 from kubestow.model.workloads import Namespace, Service, Workload
 
 
@@ -24,6 +25,7 @@ class Cluster:
     controllers: Mapping[tuple[str, str, str, str], Workload] = field(
         default_factory=dict
     )  # by API version, kind, namespace, name
+    storage: Storage = field(default_factory=Storage)
 
     @property
     def bound(self) -> list[Pod]:

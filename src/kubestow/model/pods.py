@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kubestow.model import nodes, resources, selectors
+from kubestow.model import nodes, resources, selectors, volumes
 
 DEFAULT_SCHEDULER = "default-scheduler"
 ID_LABEL = "kubestow.io/id"
@@ -181,7 +181,10 @@ class PodStatus:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pod:
-    """A pod with its name, its specification and, once bound, its node."""
+    """A pod with its name, its specification and, once bound, its node.
+
+    Volumes are not part of the specification, because every replica may have its own claims.
+    """
 
     name: str
     spec: PodSpec
@@ -193,6 +196,8 @@ class Pod:
     node_name: str = ""
     terminating: bool = False
     status: PodStatus = PodStatus()
+    volumes: tuple[volumes.PodVolume, ...] = ()
+    uid: str = ""
 
     @property
     def key(self) -> str:

@@ -20,6 +20,7 @@ from kubestow.model.nodes import Node, Taint
 from kubestow.model.pods import WILDCARD_IP, HostPort, Pod, PodSpec
 from kubestow.model.requests import Occupancy, occupancy
 from kubestow.model.selectors import IN, LabelSelector
+from kubestow.model.volume_tables import VolumeTable, from_storage
 from kubestow.model.workloads import Service
 
 Codes = NDArray[np.int32]
@@ -115,6 +116,7 @@ class ClusterState:
     _images: dict[str, Ints] | None = None
     _marks: NodeMarks | None = None
     _services: dict[tuple[str, tuple[str, str] | None], list[Service]] | None = None
+    _volumes: VolumeTable | None = None
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -131,6 +133,13 @@ class ClusterState:
                     codes[row] = known.setdefault(value, len(known))
             column = self._label_columns[key] = LabelColumn(codes, tuple(known))
         return column
+
+    @property
+    def volumes(self) -> VolumeTable:
+        """Claims, volumes and the pods that use them."""
+        if self._volumes is None:
+            self._volumes = from_storage(self.cluster.storage, self.nodes)
+        return self._volumes
 
     @property
     def marks(self) -> NodeMarks:
@@ -174,8 +183,12 @@ class ClusterState:
         def moved(counts: Ints) -> Ints:
             return np.concatenate([counts[kept], np.zeros(len(after) - len(kept), dtype=np.int64)])
 
+        rows = {int(old): new for new, old in enumerate(kept)}
         return replace(
             after,
+            _volumes=None
+            if self._volumes is None
+            else self._volumes.moved(rows, after.nodes, cluster.storage),
             groups=[replace(group, counts=moved(group.counts)) for group in self.groups],
             _group_rows=self._group_rows,
             _labelled=self._labelled,
@@ -231,6 +244,8 @@ class ClusterState:
         self.group_of(pod).counts[row] += sign
         for port in pod.spec.host_ports:
             self.port_counts(port)[row] += sign
+        if pod.volumes:
+            self.volumes.use(pod, row, sign)
 
     def occupied(self, taken: Occupancy) -> Ints:
         """Return the resources a pod occupies as a row, including one of ``pods``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from kubestow.model import nodes, pods, selectors
+from kubestow.model import nodes, pods, selectors, volumes
 
 # Controllers whose selector kube-scheduler uses for its default spreading, by API group.
 SELECTING_KINDS = {
@@ -20,6 +20,7 @@ class Workload:
     """A controller with a pod template and a number of replicas.
 
     ``replicas`` is ``None`` for a DaemonSet, which runs one pod on every node that admits it.
+    ``claims`` are the claim templates of a StatefulSet, by the name of the volume.
     """
 
     api_version: str
@@ -30,6 +31,7 @@ class Workload:
     selector: selectors.LabelSelector | None
     template: pods.Pod | None = None
     owner: pods.OwnerReference | None = None
+    claims: Mapping[str, volumes.ClaimSpec] = field(default_factory=dict)
 
     @property
     def key(self) -> str:

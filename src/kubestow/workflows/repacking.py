@@ -136,14 +136,14 @@ def pack_cluster(
 def search_configuration(problem: repacking.Repacking, lower: int) -> Configuration:
     """Return the scheduler configuration with the fewest nodes, played."""
     names = sorted({pod.spec.scheduler_name for pod in problem.items})
-    found = repacking.search(problem, _budget(SEARCH_SECONDS), lower, names[0])
+    searched = repacking.search(problem, _budget(SEARCH_SECONDS), lower, names[0])
     document = profiles.write_configuration(
-        [replace(found.best.profile, name=name) for name in names]
+        [replace(searched.best.profile, name=name) for name in names]
     )
     if len(problem.state) > SAMPLED_ABOVE:
         # Otherwise it scores a sample, and may miss the node that packs best.
         document["percentageOfNodesToScore"] = 100
-    return Configuration(found, document)
+    return Configuration(searched, document)
 
 
 def _pack_freely(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from kubestow.model import clusters, decoding, nodes, pods, workloads
-from kubestow.sources.manifests import documents, expansion
+from kubestow.sources.manifests import claims, documents, expansion, storage
 from kubestow.sources.manifests import pods as pod_source
 
 _T = TypeVar("_T")
@@ -34,6 +34,7 @@ class _Objects:
     namespaces: dict[str, workloads.Namespace] = field(default_factory=dict)
     services: list[workloads.Service] = field(default_factory=list)
     workloads: dict[str, workloads.Workload] = field(default_factory=dict)
+    storage: storage.StorageReader = field(default_factory=storage.StorageReader)
 
 
 def build_cluster(decoded: Iterable[documents.Document]) -> clusters.Cluster:
@@ -50,6 +51,7 @@ def build_cluster(decoded: Iterable[documents.Document]) -> clusters.Cluster:
         "Pod": lambda f: _keep_pod(objects_read.pods, reader.read(f), f),
         "Namespace": lambda f: _keep_namespace(objects_read.namespaces, f),
         "Service": lambda f: objects_read.services.append(read_service(f)),
+        **objects_read.storage.readers(),
     }
     for kind, entry in objects:
         if kind in readers:
@@ -137,4 +139,11 @@ def _assemble(objects_read: _Objects) -> clusters.Cluster:
         services=tuple(objects_read.services),
     )
     made, controllers = expansion.expand(objects_read.workloads, cluster)
-    return replace(cluster, pods=(*cluster.pods, *made), controllers=controllers)
+    made = [claims.with_claims(pod, controllers) for pod in made]
+    unstored = [*(pod for pod in cluster.pods if not pod.uid), *made]
+    return replace(
+        cluster,
+        pods=(*cluster.pods, *made),
+        controllers=controllers,
+        storage=claims.settle(objects_read.storage, unstored, controllers),
+    )

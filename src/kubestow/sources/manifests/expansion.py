@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from kubestow.model import affinities, clusters, decoding, pods, selectors, workloads
 from kubestow.sources.manifests import pods as pod_source
+from kubestow.sources.manifests import storage
 
 KINDS = (
     "Deployment",
@@ -38,6 +39,7 @@ def read_workload(
         selector=_selector(kind, spec),
         template=None if template.missing else reader.read(template),
         owner=pod_source.read_owner(metadata),
+        claims=storage.read_templates(spec) if kind == "StatefulSet" else {},
     )
 
 

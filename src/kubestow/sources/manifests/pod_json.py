@@ -16,6 +16,11 @@ PLACE = "Pod"
 _TOKEN = re.compile(
     rb'\{"name":"kube-api-access-[a-z0-9]+",(?="projected":\{|"readOnly":true,"mountPath":)'
 )
+# Kinds of volumes that affect placement; most pods have none.
+_ATTACHED = re.compile(
+    rb'"(persistentVolumeClaim|ephemeral|csi|gcePersistentDisk|awsElasticBlockStore|azureDisk'
+    rb'|cinder|portworxVolume|iscsi|rbd)"'
+)
 _NOTHING = msgspec.Raw()
 # What the decoder raises for malformed text, including text that is nested too deeply.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -116,7 +121,7 @@ def spec_text(spec: _PodSpec, labels: dict[str, str]) -> bytes:
     parts = (
         _TOKEN.sub(b"{", bytes(spec.containers)),
         _TOKEN.sub(b"{", bytes(spec.init_containers)),
-        volumes if b'"image"' in volumes else b"",  # other volumes do not affect placement
+        volumes if b'"image"' in volumes else b"",  # other volumes are not in the specification
         apart,
         # matchLabelKeys are filled in from the labels of the pod.
         msgspec.json.encode(labels, order="sorted") if b"abelKeys" in apart else b"",
@@ -131,6 +136,13 @@ def spec_text(spec: _PodSpec, labels: dict[str, str]) -> bytes:
         bytes(spec.resources),
     )
     return b"\n".join(parts)
+
+
+def volumes_field(spec: _PodSpec) -> decoding.Field:
+    """Return the volumes of a pod; nothing if none of them affects placement."""
+    volumes = bytes(spec.volumes)
+    value = msgspec.json.decode(volumes) if _ATTACHED.search(volumes) else None
+    return decoding.Field(value, PLACE, "spec.volumes")
 
 
 def controller_of(metadata: _Metadata) -> pods.OwnerReference | None:

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kubestow.model import affinities, decoding, nodes, pods, quantities, requests, resources
-from kubestow.sources.manifests import pod_json
+from kubestow.sources.manifests import pod_json, storage
 
 # The DefaultTolerationSeconds admission plugin, on by default, adds these to every pod.
 _OUTAGES = (nodes.NOT_READY, nodes.UNREACHABLE)
@@ -106,6 +106,8 @@ class PodReader:
                 if pod_json.has_resources(decoded.status)
                 else pods.PodStatus(phase=decoded.status.phase)
             ),
+            volumes=storage.read_pod_volumes(pod_json.volumes_field(decoded.spec)),
+            uid=metadata.uid,
         )
         return PodReading(metadata.uid, metadata.resource_version, pod)
 
@@ -138,6 +140,8 @@ class PodReader:
             terminating=not metadata["deletionTimestamp"].missing,
             spec=self._shared(self._spec(spec_field, labels)),
             status=read_status(status),
+            volumes=storage.read_pod_volumes(spec_field["volumes"]),
+            uid=metadata["uid"].text(""),
         )
 
     def _shared(self, spec: pods.PodSpec) -> pods.PodSpec:

@@ -27,10 +27,10 @@ def test_the_claim_is_what_the_exact_scheduler_does() -> None:
     objects += [testing.pod(f"b{i}", cpu="700m", memory="5Gi") for i in range(6)]
     cluster = recorded.build(objects)
     problem = repacking.make_repacking(cluster, "ten")
-    found = repacking.search(problem, within(60.0))
-    assert (found.stock.nodes, found.stock.least, found.stock.most) == (10, 10, 10)
-    assert (found.best.least, found.best.most) == (3, 3)
-    document = profiles.write_configuration([found.best.profile])
+    searched = repacking.search(problem, within(60.0))
+    assert (searched.stock.nodes, searched.stock.least, searched.stock.most) == (10, 10, 10)
+    assert (searched.best.least, searched.best.most) == (3, 3)
+    document = profiles.write_configuration([searched.best.profile])
     written = profiles.read_configuration(decoding.Field(document, "written"))
     placed = list(scheduler.place_all(cluster, written, FEATURES))
     assert len({placement.node for placement in placed}) == 3
@@ -39,13 +39,13 @@ def test_the_claim_is_what_the_exact_scheduler_does() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_the_played_nodes_are_those_of_the_interpreted_scheduler(seed: int) -> None:
     problem = draw_problem(seed)
-    found = repacking.search(problem, within(2.0))
-    for played in (found.stock, found.best):
+    searched = repacking.search(problem, within(2.0))
+    for played in (searched.stock, searched.best):
         placed = scheduler.place_all(problem.state.cluster, [played.profile], FEATURES)
         rows = [-1 if one.row is None else one.row for one in placed]
         assert rows == played.by_name.rows.tolist()
         assert played.least <= played.nodes <= played.most
-    best, stock = found.best, found.stock
+    best, stock = searched.best, searched.stock
     assert (best.unplaced, best.most) <= (stock.unplaced, stock.most)
 
 
@@ -53,8 +53,8 @@ def test_of_equal_configurations_the_one_closest_to_stock_wins() -> None:
     problem = repacking.make_repacking(
         recorded.build([testing.node("n1"), testing.pod("p")]), "one node"
     )
-    found = repacking.search(problem, within(60.0))
-    assert found.best.profile == found.stock.profile
+    searched = repacking.search(problem, within(60.0))
+    assert searched.best.profile == searched.stock.profile
 
 
 def test_a_setting_is_written_with_all_its_knobs() -> None:

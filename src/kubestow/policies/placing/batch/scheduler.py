@@ -7,7 +7,7 @@ order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,17 +71,62 @@ def place_batch(
     chosen = np.full(len(pending), batch_resources.UNPLACED, dtype=np.int64)
     if not len(state) or not pending:
         return chosen
-    if not can_compile(state, profile):
-        return _place_one_by_one(pending, state, scheduler.Scheduler(profile, features), rng)
+    chances = _chances(len(pending), rng)
+    singly = not can_compile(state, profile)
+    for first, last, compiled in _runs(pending):
+        if compiled and not singly:
+            chosen[first:last] = _place_compiled(
+                pending[first:last], state, profile, features, chances[first:last]
+            )
+        else:
+            one = scheduler.Scheduler(profile, features)
+            chosen[first:last] = _place_one_by_one(
+                pending[first:last], state, one, chances[first:last]
+            )
+    return chosen
+
+
+def _runs(pending: Sequence[pods.Pod]) -> Iterator[tuple[int, int, bool]]:
+    """Yield runs of pods, first and last + 1, and whether the kernel can place them.
+
+    It cannot place pods with volumes: what one of them binds changes what the next one finds.
+    """
+    edges = [i for i, pod in enumerate(pending) if pod.volumes]
+    if not edges:
+        yield 0, len(pending), True
+        return
+    first = 0
+    for position in (*edges, len(pending)):
+        if position > first:
+            yield first, position, True
+        if position < len(pending):
+            yield position, position + 1, False
+        first = position + 1
+
+
+def _place_compiled(
+    pending: Sequence[pods.Pod],
+    state: states.ClusterState,
+    profile: profiles.Profile,
+    features: profiles.SchedulerFeatures,
+    chances: Floats,
+) -> arrays.Ints:
+    """Place pods without volumes with the kernel, and add them to the state."""
     batch = prepare_batch(pending, state, profile, features)
     nodes = batch.nodes
-    _run(batch, batch.rules(profile), nodes, batch.tallies, batch.chances(rng), chosen)
+    chosen = np.full(len(pending), batch_resources.UNPLACED, dtype=np.int64)
+    _run(batch, batch.rules(profile), nodes, batch.tallies, chances, chosen)
     state.requested[:] = nodes.used[:-2].T
     state.nonzero[:] = nodes.used[-2:].T
     for pod, row in zip(pending, chosen.tolist(), strict=True):
         if row >= 0:
             state.note(pod, row)
     return chosen
+
+
+def _chances(count: int, rng: np.random.Generator | None) -> Floats:
+    """Return a number per pod that breaks its ties; negative takes the first name."""
+    return np.full(count, -1.0) if rng is None else rng.random(count)
 
 
 def can_compile(state: states.ClusterState, profile: profiles.Profile) -> bool:
@@ -130,7 +175,8 @@ class Batch:
         chosen = np.full(len(self.class_of_pod), batch_resources.UNPLACED, dtype=np.int64)
         used, evenness = self.nodes.used.copy(), self.nodes.evenness.copy()
         nodes = self.nodes._replace(used=used, evenness=evenness)
-        _run(self, self.rules(profile), nodes, self.fresh_tallies(), self.chances(rng), chosen)
+        chances = _chances(len(chosen), rng)
+        _run(self, self.rules(profile), nodes, self.fresh_tallies(), chances, chosen)
         return chosen
 
     def fresh_tallies(self) -> Tallies:
@@ -154,11 +200,6 @@ class Batch:
                 raise ValueError(f"scores {theirs}, but the batch was prepared for {ours}")
         return _rules(self.state, profile, self.features, self.balance_sets)
 
-    def chances(self, rng: np.random.Generator | None) -> Floats:
-        """Return a number per pod that breaks its ties."""
-        count = len(self.class_of_pod)
-        return np.full(count, -1.0) if rng is None else rng.random(count)
-
 
 def prepare_batch(
     pending: Sequence[pods.Pod],
@@ -167,6 +208,8 @@ def prepare_batch(
     features: profiles.SchedulerFeatures,
 ) -> Batch:
     """Turn pods and nodes into tables; the state is not changed.
+
+    Volumes are not in the tables.
 
     Args:
         pending: The pods, at least one.
@@ -228,17 +271,16 @@ def _place_one_by_one(
     pending: Sequence[pods.Pod],
     state: states.ClusterState,
     scheduler: scheduler.Scheduler,
-    rng: np.random.Generator | None,
+    chances: Floats,
 ) -> arrays.Ints:
-    """Place pods with ``scheduler``: the kernel has no extensions and no very large amounts."""
+    """Place pods with ``scheduler``: the kernel has no extensions, volumes and large amounts."""
     rows = np.full(len(pending), batch_resources.UNPLACED, dtype=np.int64)
-    chances = np.zeros(len(pending)) if rng is None else rng.random(len(pending))
     for position, pod in enumerate(pending):
         top = scheduler.place(pod, state).top
         if len(top):
             # One random number per pod, placed or not, drawn in advance as for the kernel.
-            rows[position] = top[int(chances[position] * len(top))]
-            state.place(pod, int(rows[position]))
+            rows[position] = top[int(max(chances[position], 0.0) * len(top))]
+            scheduler.bind(pod, state, int(rows[position]))
     return rows
 
 

@@ -1,7 +1,7 @@
 """Reading and writing profiles as KubeSchedulerConfiguration v1.
 
 What kube-scheduler would refuse is refused here, with the path. Plugins that are not modelled
-(volumes, preemption, binding, queueing) are accepted and ignored. Merging and ordering follow
+(preemption, binding, queueing) are accepted and ignored. Merging and ordering follow
 ``apis/config/v1/default_plugins.go`` and ``framework/runtime/framework.go`` (1.37).
 """
 
@@ -22,9 +22,6 @@ KIND = "KubeSchedulerConfiguration"
 _OTHERS = {
     "SchedulingGates": 0,
     "PrioritySort": 0,
-    "VolumeRestrictions": 0,
-    "NodeVolumeLimits": 0,
-    "VolumeZone": 0,
     "DefaultPreemption": 0,
     "DefaultBinder": 0,
     "NodeDeclaredFeatures": 0,

@@ -144,6 +144,16 @@ def pod_affinity(args: decoding.Field) -> profiles_profile.PodAffinityArgs:
     )
 
 
+def volumes(args: decoding.Field) -> profiles_profile.VolumeArgs:
+    """Read VolumeBindingArgs."""
+    _check_kind(args, profiles_profile.VOLUMES)
+    refuse_unknown(args, (*_TYPE_FIELDS, "bindTimeoutSeconds", "shape"))
+    args["bindTimeoutSeconds"].integer(600, least=0)
+    if not args["shape"].value:  # upstream takes an empty shape for none
+        return profiles_profile.VolumeArgs()
+    return profiles_profile.VolumeArgs(_shape(args["shape"]))
+
+
 # Plugin name -> attribute of the profile and reader of its arguments.
 READERS: Mapping[str, tuple[str, Callable[[decoding.Field], Any]]] = {
     profiles_profile.FIT: ("fit", fit),
@@ -151,6 +161,7 @@ READERS: Mapping[str, tuple[str, Callable[[decoding.Field], Any]]] = {
     profiles_profile.NODE_AFFINITY: ("node_affinity", node_affinity),
     profiles_profile.SPREAD: ("spread", spread),
     profiles_profile.POD_AFFINITY: ("pod_affinity", pod_affinity),
+    profiles_profile.VOLUMES: ("volumes", volumes),
 }
 
 
@@ -168,6 +179,7 @@ def write(profile: profiles_profile.Profile) -> list[dict[str, Any]]:
         ),
         (profiles_profile.SPREAD, profile.spread, default.spread, _write_spread),
         (profiles_profile.POD_AFFINITY, profile.pod_affinity, default.pod_affinity, _write_pods),
+        (profiles_profile.VOLUMES, profile.volumes, default.volumes, _write_volumes),
     ]
     return [
         {"name": name, "args": writer(args)}
@@ -180,14 +192,17 @@ def _write_weights(weights: tuple[profiles_profile.ResourceWeight, ...]) -> list
     return [{"name": weighted.name, "weight": weighted.weight} for weighted in weights]
 
 
+def _write_shape(shape: tuple[profiles_profile.ShapePoint, ...]) -> list[dict[str, int]]:
+    return [{"utilization": p.utilization, "score": p.score} for p in shape]
+
+
 def _write_fit(args: profiles_profile.FitArgs) -> dict[str, Any]:
     strategy: dict[str, Any] = {
         "type": args.strategy,
         "resources": _write_weights(args.resources),
     }
     if args.strategy == profiles_profile.RATIO:
-        shape = [{"utilization": p.utilization, "score": p.score} for p in args.shape]
-        strategy["requestedToCapacityRatio"] = {"shape": shape}
+        strategy["requestedToCapacityRatio"] = {"shape": _write_shape(args.shape)}
     written: dict[str, Any] = {"scoringStrategy": strategy}
     if args.ignored_resources:
         written["ignoredResources"] = sorted(args.ignored_resources)
@@ -248,3 +263,7 @@ def _write_pods(args: profiles_profile.PodAffinityArgs) -> dict[str, Any]:
         "hardPodAffinityWeight": args.hard_weight,
         "ignorePreferredTermsOfExistingPods": args.ignore_preferred_of_existing,
     }
+
+
+def _write_volumes(args: profiles_profile.VolumeArgs) -> dict[str, Any]:
+    return {"shape": _write_shape(args.shape)}

@@ -23,9 +23,12 @@ PORTS = "NodePorts"
 SPREAD = "PodTopologySpread"
 POD_AFFINITY = "InterPodAffinity"
 IMAGES = "ImageLocality"
-# These two score 0 for every pod without volume and device claims, which are not modelled; they are
-# kept because upstream lists them among the scores.
+DISKS = "VolumeRestrictions"
+VOLUME_LIMITS = "NodeVolumeLimits"
 VOLUMES = "VolumeBinding"
+VOLUME_ZONES = "VolumeZone"
+# Scores 0 for every pod without device claims, which are not modelled; it is kept because upstream
+# lists it among the scores.
 DEVICES = "DynamicResources"
 
 # In the order in which kube-scheduler runs them, with the weights of the score plugins.
@@ -36,16 +39,32 @@ DEFAULT_PLUGINS: tuple[tuple[str, int], ...] = (
     (NODE_AFFINITY, 2),
     (PORTS, 0),
     (FIT, 1),
+    (DISKS, 0),
+    (VOLUME_LIMITS, 0),
     (VOLUMES, 1),
+    (VOLUME_ZONES, 0),
     (SPREAD, 2),
     (POD_AFFINITY, 2),
     (DEVICES, 2),
     (BALANCED, 1),
     (IMAGES, 1),
 )
-FILTERS = (NODE_NAME, UNSCHEDULABLE, TAINTS, NODE_AFFINITY, PORTS, FIT, SPREAD, POD_AFFINITY)
-# Of the plugins with a preFilter only this one restricts the nodes there.
-PREFILTERS = (NODE_AFFINITY,)
+FILTERS = (
+    NODE_NAME,
+    UNSCHEDULABLE,
+    TAINTS,
+    NODE_AFFINITY,
+    PORTS,
+    FIT,
+    DISKS,
+    VOLUME_LIMITS,
+    VOLUMES,
+    VOLUME_ZONES,
+    SPREAD,
+    POD_AFFINITY,
+)
+# Of the plugins with a preFilter only these restrict the nodes, or refuse a pod, there.
+PREFILTERS = (NODE_AFFINITY, DISKS, VOLUMES, VOLUME_ZONES)
 SCORES = (TAINTS, NODE_AFFINITY, FIT, VOLUMES, SPREAD, POD_AFFINITY, DEVICES, BALANCED, IMAGES)
 
 # Default spread constraints of pods of a service or controller that have none of their own.
@@ -117,6 +136,13 @@ class PodAffinityArgs:
 
 
 @dataclass(frozen=True, slots=True)
+class VolumeArgs:
+    """Arguments of VolumeBinding: how the use of storage capacity becomes points."""
+
+    shape: tuple[ShapePoint, ...] = (ShapePoint(0, 10), ShapePoint(100, 0))
+
+
+@dataclass(frozen=True, slots=True)
 class Extension:
     """An extender of a profile: a term that filters and scores the feasible nodes.
 
@@ -156,4 +182,5 @@ class Profile:
     node_affinity: NodeAffinityArgs = NodeAffinityArgs()
     spread: SpreadArgs = SpreadArgs()
     pod_affinity: PodAffinityArgs = PodAffinityArgs()
+    volumes: VolumeArgs = VolumeArgs()
     extension: Extension | None = None

@@ -27,6 +27,13 @@ class SchedulerFeatures:
         anonymous_taints: A rejection no longer names the taint (1.34).
         balance_change: BalancedAllocation scores the change of balance, not the balance (1.36).
         image_volumes: ImageLocality counts image volumes (1.36).
+        volume_attachments: NodeVolumeLimits counts VolumeAttachments, and no longer reads limits
+            from the allocatable resources of nodes (1.32).
+        volume_affinity_text: The rejection speaks of the volume's node affinity (1.33).
+        one_pod_text: The rejection because of ReadWriteOncePod no longer speaks of a node (1.34).
+        volume_attributes: A volume must have the VolumeAttributesClass of its claim (1.34).
+        missing_drivers: NodeVolumeLimits rejects nodes without a driver that must run (1.37).
+        capacity_scores: VolumeBinding scores nodes by storage capacity (1.37).
     """
 
     version: str
@@ -38,6 +45,12 @@ class SchedulerFeatures:
     anonymous_taints: bool
     balance_change: bool
     image_volumes: bool
+    volume_attachments: bool
+    volume_affinity_text: bool
+    one_pod_text: bool
+    volume_attributes: bool
+    missing_drivers: bool
+    capacity_scores: bool
 
 
 def scheduler_features(version: str = DEFAULT_VERSION) -> SchedulerFeatures:
@@ -57,4 +70,10 @@ def scheduler_features(version: str = DEFAULT_VERSION) -> SchedulerFeatures:
         anonymous_taints=release >= (1, 34),
         balance_change=release >= (1, 36),
         image_volumes=release >= (1, 36),
+        volume_attachments=release >= (1, 32),
+        volume_affinity_text=release >= (1, 33),
+        one_pod_text=release >= (1, 34),
+        volume_attributes=release >= (1, 34),
+        missing_drivers=release >= (1, 37),
+        capacity_scores=release >= (1, 37),
     )

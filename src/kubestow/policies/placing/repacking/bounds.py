@@ -117,16 +117,16 @@ def separate_bound(problem: Repacking) -> int:
     sets = np.unique(problem.admitted, axis=0)
     if len(sets) == 1 or len(sets) > MOST_SETS:
         return 0
-    found = []
+    bounded = []
     for nodes in sets:
         inside = ~(problem.admitted & ~nodes).any(axis=1)
         bound = packing.lower_bound(_restricted(problem, inside, nodes), lambda: 0.0)
-        found.append((bound.value, nodes))
-    found.sort(key=lambda pair: -pair[0])
+        bounded.append((bound.value, nodes))
+    bounded.sort(key=lambda pair: -pair[0])
     best = 0
-    for first in range(len(found)):
-        total, taken = found[first][0], found[first][1].copy()
-        for value, nodes in found:
+    for first in range(len(bounded)):
+        total, taken = bounded[first][0], bounded[first][1].copy()
+        for value, nodes in bounded:
             if not (nodes & taken).any():
                 total += value
                 taken |= nodes

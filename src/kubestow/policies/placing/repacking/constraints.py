@@ -15,7 +15,7 @@ from kubestow.policies.placing.repacking.problems import Repacking
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Apart:
+class Separation:
     """Items of a class never share a domain with items of other classes.
 
     Attributes:
@@ -69,7 +69,7 @@ class Spread:
 class Constraints:
     """All conditions between items, by class."""
 
-    apart: tuple[tuple[int, Apart], ...]
+    apart: tuple[tuple[int, Separation], ...]
     together: tuple[tuple[int, Together], ...]
     spread: tuple[Spread, ...]
 
@@ -83,7 +83,7 @@ def read_constraints(problem: Repacking) -> Constraints:
         for t in links.repelled[links.repelled_first[link] : links.repelled_first[link + 1]]:
             classes = np.flatnonzero(joined[:, tallies.group[t]])
             if len(classes):
-                apart.append((c, Apart(_domains(problem, int(t)), classes)))
+                apart.append((c, Separation(_domains(problem, int(t)), classes)))
         for t in links.near[links.near_first[link] : links.near_first[link + 1]]:
             if tallies.sums[t] == 0:  # pods that stay on their nodes may satisfy it as well
                 classes = np.flatnonzero(joined[:, tallies.group[t]])

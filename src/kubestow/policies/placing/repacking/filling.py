@@ -95,7 +95,36 @@ def fill(
         problem.batch.links,
         rows,
     )
-    return Filling(rows)
+    return _settled(problem, rows)
+
+
+def _settled(problem: Repacking, rows: arrays.Ints) -> Filling:
+    """Place items with the scheduler itself where the tables do not show everything.
+
+    An item whose node does not admit it after all goes to the fullest open node that does, or else
+    to the first one.
+    """
+    if not problem.has_volumes:
+        return Filling(rows)
+    state, exact = problem.fresh_state(), problem.scheduler()
+    settled = np.full(len(rows), packing.UNPLACED, dtype=np.int64)
+    left = np.argsort(rows == packing.UNPLACED, kind="stable").tolist()
+    progress = True
+    while left and progress:
+        waiting = []
+        for item in left:
+            feasible = exact.place(problem.items[item], state).feasible
+            if not len(feasible):
+                waiting.append(item)
+                continue
+            settled[item] = rows[item]
+            if rows[item] not in feasible:
+                held = np.bincount(settled[settled >= 0], minlength=len(state))[feasible]
+                settled[item] = feasible[np.argmax(held)]
+            exact.bind(problem.items[item], state, int(settled[item]))
+        progress = len(waiting) < len(left)
+        left = waiting
+    return Filling(settled)
 
 
 def replay(problem: Repacking, rows: arrays.Ints) -> Filling:
@@ -104,6 +133,8 @@ def replay(problem: Repacking, rows: arrays.Ints) -> Filling:
     Items whose node does not admit them in any such order stay without a node. The result is
     therefore a packing that kube-scheduler's filters allow.
     """
+    if problem.has_volumes:
+        return _replay_exactly(problem, rows)
     placed = np.full(len(problem.items), packing.UNPLACED, dtype=np.int64)
     replay_items(
         problem.class_of_item,
@@ -113,6 +144,24 @@ def replay(problem: Repacking, rows: arrays.Ints) -> Filling:
         problem.batch.links,
         placed,
     )
+    return Filling(placed)
+
+
+def _replay_exactly(problem: Repacking, rows: arrays.Ints) -> Filling:
+    state, exact = problem.fresh_state(), problem.scheduler()
+    placed = np.full(len(rows), packing.UNPLACED, dtype=np.int64)
+    left = np.flatnonzero(rows != packing.UNPLACED).tolist()
+    progress = True
+    while left and progress:
+        waiting = []
+        for item in left:
+            if exact.fits(problem.items[item], state, int(rows[item])):
+                placed[item] = rows[item]
+                exact.bind(problem.items[item], state, int(rows[item]))
+            else:
+                waiting.append(item)
+        progress = len(waiting) < len(left)
+        left = waiting
     return Filling(placed)
 
 

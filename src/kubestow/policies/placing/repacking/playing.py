@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from kubestow.model import arrays
-from kubestow.policies.placing import packing, profiles
+from kubestow.policies.placing import batch, packing, profiles
 from kubestow.policies.placing.repacking.filling import Filling
 from kubestow.policies.placing.repacking.problems import Repacking
 
@@ -63,5 +63,9 @@ def place(
     problem: Repacking, profile: profiles.Profile, rng: np.random.Generator | None = None
 ) -> arrays.Ints:
     """Return the node of every item, as kube-scheduler places them one after another."""
-    rows = problem.batch.place(profile, rng)
+    if problem.has_volumes:
+        state, features = problem.fresh_state(), problem.batch.features
+        rows = batch.place_batch(problem.items, state, profile, features, rng)
+    else:
+        rows = problem.batch.place(profile, rng)
     return np.where(rows < 0, packing.UNPLACED, rows)

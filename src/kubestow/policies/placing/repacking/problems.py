@@ -79,14 +79,33 @@ class Repacking:
         return self.batch.classes.link[self.row_of_class]
 
     @property
+    def has_volumes(self) -> bool:
+        """Whether items have volumes: what one binds changes what the next one may use.
+
+        ``admitted`` has the nodes that reach them before any item is placed.
+        """
+        return any(pod.volumes for pod in self.items)
+
+    @property
     def constrained(self) -> bool:
         """Whether anything but requests decides where an item may go."""
         links, linked = self.batch.links, np.unique(self.link_of_class)
         firsts = (links.repelled_first, links.near_first, links.hard_first)
-        if any((first[linked] < first[linked + 1]).any() for first in firsts):
+        if self.has_volumes or any((first[linked] < first[linked + 1]).any() for first in firsts):
             return True
         fits = (self.demands[:, None, :] <= self.capacity[None, self.usable, :]).all(axis=2)
         return bool((fits != self.admitted[:, self.usable]).any())
+
+    def fresh_state(self) -> states.ClusterState:
+        """Return a state of its own with only the pods that are tied to nodes."""
+        features = self.batch.features
+        return states.from_cluster(
+            self.state.cluster, use_status=features.resized_pods, pod_level=features.pod_level
+        )
+
+    def scheduler(self) -> scheduler.Scheduler:
+        """Return stock kube-scheduler."""
+        return scheduler.Scheduler(self.batch.profile, self.batch.features)
 
     def instance(self) -> packing.Instance:
         """Return the problem without its constraints: requests and the sizes of usable nodes."""
@@ -121,8 +140,8 @@ def make_repacking(
     if not items:
         raise errors.InputError(name, "no pod to pack in the input")
     prepared = _prepared(anew, items, features)
-    admitted = _admitted(prepared)
-    holds: arrays.Bools = np.any(admitted[prepared.class_of_pod], axis=1)
+    classes = _classify(prepared, items)
+    holds: arrays.Bools = np.any(classes.admitted[classes.of_item], axis=1)
     somewhere: list[bool] = holds.tolist()
     if not all(somewhere):
         refuse = scheduler.Scheduler(prepared.profile, features)
@@ -132,8 +151,8 @@ def make_repacking(
         if not items:
             raise errors.InputError(f"pod {left_out[-1].pod}", left_out[-1].reason)
         prepared = _prepared(replace(anew, pods=(*anew.bound, *items)), items, features)
-        admitted = _admitted(prepared)
-    return _assembled(name, prepared, items, admitted, left_out)
+        classes = _classify(prepared, items)
+    return _assembled(name, prepared, items, classes, left_out)
 
 
 def _prepared(
@@ -232,21 +251,20 @@ def _assembled(
     name: str,
     prepared: batch.Batch,
     items: list[pods.Pod],
-    admitted: arrays.Bools,
+    classes: _ItemClasses,
     left_out: list[LeftOut],
 ) -> Repacking:
-    row_of_class, class_of_item = _merged_classes(prepared, admitted)
-    requested = prepared.classes.requested[row_of_class]
-    columns = _columns(prepared, requested, np.bincount(class_of_item))
+    requested = prepared.classes.requested[classes.rows]
+    columns = _columns(prepared, requested, np.bincount(classes.of_item))
     kept = [prepared.state.columns[column] for column in columns]
     table = prepared.nodes
     return Repacking(
         name=name,
         batch=prepared,
         items=tuple(items),
-        class_of_item=class_of_item,
-        row_of_class=row_of_class,
-        admitted=admitted[row_of_class],
+        class_of_item=classes.of_item,
+        row_of_class=classes.rows,
+        admitted=classes.admitted,
         resources=columns,
         demands=np.ascontiguousarray(requested[:, kept]),
         capacity=np.ascontiguousarray(np.maximum(table.offered - table.used[:-2], 0.0)[kept].T),
@@ -254,26 +272,50 @@ def _assembled(
     )
 
 
-def _merged_classes(
-    prepared: batch.Batch, admitted: arrays.Bools
-) -> tuple[arrays.Ints, arrays.Ints]:
-    """Merge classes of the batch that are alike; return a row of each, and the class of items."""
-    classes = prepared.classes
+@dataclass(frozen=True, slots=True, eq=False)
+class _ItemClasses:
+    """Classes of items that are alike, their rows in the batch, and the nodes that admit them."""
+
+    of_item: arrays.Ints
+    rows: arrays.Ints
+    admitted: arrays.Bools
+
+
+def _classify(prepared: batch.Batch, items: list[pods.Pod]) -> _ItemClasses:
+    """Merge classes of the batch that are alike; volumes may tell items of a class apart."""
+    table, admitted = prepared.classes, _admitted(prepared)
     known: dict[tuple[object, ...], int] = {}
     rows: list[int] = []
-    merged = np.empty(len(classes.link), dtype=np.int64)
-    for row in range(len(classes.link)):
-        key = (
-            int(classes.link[row]),
-            classes.requested[row].tobytes(),
-            classes.taken[row].tobytes(),
-            admitted[row].tobytes(),
-        )
+    masks: list[arrays.Bools] = []
+
+    def class_of(row: int, mask: arrays.Bools) -> int:
+        amounts = table.requested[row].tobytes(), table.taken[row].tobytes()
+        key = (int(table.link[row]), *amounts, mask.tobytes())
         if key not in known:
             known[key] = len(rows)
             rows.append(row)
-        merged[row] = known[key]
-    return np.array(rows, dtype=np.int64), merged[prepared.class_of_pod]
+            masks.append(mask)
+        return known[key]
+
+    volumed = {i for i, pod in enumerate(items) if pod.volumes}
+    needed = set(np.delete(prepared.class_of_pod, list(volumed)).tolist())
+    merged = {row: class_of(row, admitted[row]) for row in sorted(needed)}
+    of_item = np.empty(len(items), dtype=np.int64)
+    alone = replace(prepared.profile, filters=_without_links(prepared.profile.filters))
+    reach = scheduler.Scheduler(alone, prepared.features)
+    for item, row in enumerate(prepared.class_of_pod.tolist()):
+        if item in volumed:
+            mask = np.zeros(len(prepared.state), dtype=np.bool_)
+            mask[reach.place(items[item], prepared.state).feasible] = True
+            of_item[item] = class_of(row, admitted[row] & mask)
+        else:
+            of_item[item] = merged[row]
+    return _ItemClasses(of_item, np.array(rows, dtype=np.int64), np.array(masks))
+
+
+def _without_links(filters: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the filters that do not depend on where other items go."""
+    return tuple(name for name in filters if name not in (profiles.SPREAD, profiles.POD_AFFINITY))
 
 
 def _columns(

@@ -20,6 +20,7 @@ from kubestow.policies.placing.scheduler import (
     resource_scores,
     sampling,
     topology_spread,
+    volumes,
 )
 from kubestow.policies.placing.scheduler.cycle import Conflict, Cycle, FilterVerdict
 
@@ -42,8 +43,18 @@ FILTERS: Mapping[str, Callable[[Cycle], FilterVerdict | None]] = {
     profiles.NODE_AFFINITY: node_affinity.admitted_nodes,
     profiles.PORTS: node_filters.free_ports,
     profiles.FIT: node_filters.fits,
+    profiles.DISKS: volumes.free_disks,
+    profiles.VOLUME_LIMITS: volumes.within_limits,
+    profiles.VOLUMES: volumes.bindable,
+    profiles.VOLUME_ZONES: volumes.in_zone,
     profiles.SPREAD: topology_spread.within_skew,
     profiles.POD_AFFINITY: pod_affinity.compatible,
+}
+# Checks of a pod alone, before any node is looked at; they raise Conflict.
+PREFILTERS: Mapping[str, Callable[[Cycle], None]] = {
+    profiles.DISKS: volumes.check_modes,
+    profiles.VOLUMES: volumes.check_claims,
+    profiles.VOLUME_ZONES: volumes.check_zones,
 }
 
 
@@ -72,7 +83,7 @@ SCORES: Mapping[str, Callable[[Cycle, arrays.Ints], arrays.Ints | None]] = {
     profiles.POD_AFFINITY: pod_affinity.attraction,
     profiles.BALANCED: _balance_score,
     profiles.IMAGES: lambda cycle, feasible: image_locality.image_locality_score(cycle)[feasible],
-    profiles.VOLUMES: lambda _, feasible: np.zeros_like(feasible),
+    profiles.VOLUMES: volumes.capacity_score,
     profiles.DEVICES: lambda _, feasible: np.zeros_like(feasible),
 }
 
@@ -250,6 +261,11 @@ class Scheduler:
             parts={} if added is None else added.parts,
         )
 
+    def bind(self, pod: pods.Pod, state: states.ClusterState, row: int) -> None:
+        """Put a pod on a node with its volumes, which are bound or provisioned."""
+        volumes.assume_volumes(pod, state, row, self.profile, self.features)
+        state.place(pod, row)
+
     def fits(self, pod: pods.Pod, state: states.ClusterState, row: int) -> bool:
         """Return whether one node is feasible for a pod; extensions are not consulted.
 
@@ -267,8 +283,11 @@ def _filter(cycle: Cycle) -> tuple[arrays.Ints, Callable[[], dict[str, str]]]:
     count = len(cycle.state)
     passes = np.ones(count, dtype=np.bool_)
     named = None
-    if profiles.NODE_AFFINITY in cycle.profile.prefilters:
-        named = node_affinity.named_nodes(cycle.pod.spec)
+    for name in cycle.profile.prefilters:
+        if name == profiles.NODE_AFFINITY:
+            named = node_affinity.named_nodes(cycle.pod.spec)
+        elif cycle.pod.volumes:
+            PREFILTERS[name](cycle)
     if named is not None:
         passes = np.array([node.name in named for node in cycle.state.nodes], dtype=np.bool_)
     outside = ~passes
@@ -367,5 +386,5 @@ def place_all(
             continue
         placement = scheduler.place(pod, state, rng)
         if placement.row is not None:
-            state.place(pod, placement.row)
+            scheduler.bind(pod, state, placement.row)
         yield placement
