@@ -4,11 +4,77 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from kubestow.model.nodes import Node
 from kubestow.model.pods import Pod
 from kubestow.model.volumes import Storage
 from kubestow.model.workloads import Namespace, Service, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A file or an object that was not read, and why."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputReport:
+    """What of an input is not in the cluster, or is there by a rule.
+
+    Attributes:
+        skipped: Objects that do not become part of the cluster, by kind.
+        expanded: Objects of custom kinds that were expanded into pods, by kind.
+        refused: Files and objects that are malformed.
+        duplicates: Objects that occur more than once; the last one counts.
+        hints: What to do about files that are not manifests.
+    """
+
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    expanded: Mapping[str, int] = field(default_factory=dict)
+    refused: tuple[Refusal, ...] = ()
+    duplicates: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as plain values."""
+        return {
+            "skipped": dict(self.skipped),
+            "expanded": dict(self.expanded),
+            "refused": [{"place": one.place, "reason": one.reason} for one in self.refused],
+            "duplicates": list(self.duplicates),
+            "hints": list(self.hints),
+        }
+
+    def lines(self, most: int = 5) -> list[str]:
+        """Return the report in a few lines; empty if everything was read.
+
+        Args:
+            most: How many refusals to list.
+        """
+        shown = []
+        if self.skipped:
+            shown.append(f"Skipped {_counted(self.skipped)}.")
+        if self.expanded:
+            shown.append(f"Expanded by their pod templates: {_counted(self.expanded)}.")
+        if self.duplicates:
+            names = ", ".join(self.duplicates[:3]) + (", ..." if len(self.duplicates) > 3 else "")
+            shown.append(
+                f"{len(self.duplicates)} objects occur more than once, the last counts: {names}."
+            )
+        if self.refused:
+            shown.append(f"Could not read {len(self.refused)} files or objects:")
+            shown += [f"  {one.place}: {one.reason}" for one in self.refused[:most]]
+            if len(self.refused) > most:
+                shown.append(f"  ... and {len(self.refused) - most} more; -o json lists them.")
+        return [*shown, *self.hints]
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{count} {kind}" for kind, count in ordered)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +92,7 @@ class Cluster:
         default_factory=dict
     )  # by API version, kind, namespace, name
     storage: Storage = field(default_factory=Storage)
+    report: InputReport = InputReport()
 
     @property
     def bound(self) -> list[Pod]:

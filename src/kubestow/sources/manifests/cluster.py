@@ -1,28 +1,71 @@
 """Reads a cluster from manifests: ``kubectl get ... -o yaml|json`` output, folders, streams.
 
-Deployments, StatefulSets, DaemonSets and Jobs are expanded into the pods they still lack. Kinds
-that do not affect placement are skipped; documents that are not Kubernetes objects are refused.
+Deployments, StatefulSets, DaemonSets, Jobs and custom kinds with a pod template are expanded into
+the pods they still lack. Other kinds do not affect placement; they are counted. What is malformed
+is refused in a file that the user named, and skipped and reported in a folder, unless reading is
+strict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeVar
 
-from kubestow.model import clusters, decoding, nodes, pods, workloads
-from kubestow.sources.manifests import claims, documents, expansion, storage
+from kubestow.model import clusters, decoding, errors, nodes, pods, workloads
+from kubestow.sources.manifests import (
+    claims,
+    custom_kinds,
+    documents,
+    expansion,
+    renderers,
+    storage,
+)
 from kubestow.sources.manifests import pods as pod_source
 
 _T = TypeVar("_T")
+# Groups whose kinds are read by name; "extensions" is where workloads were before "apps".
+_READ_GROUPS = ("", "apps", "batch", "extensions", "storage.k8s.io", "scheduling.k8s.io")
 _EFFECTS = (nodes.NO_SCHEDULE, nodes.PREFER_NO_SCHEDULE, nodes.NO_EXECUTE)
 
 
-def read_cluster(*sources: str) -> clusters.Cluster:
-    """Read a cluster from files, folders, or ``-`` for standard input, all together."""
-    return build_cluster(
-        document for source in sources for document in documents.read_documents(source)
+def read_cluster(
+    *sources: str, strict: bool = False, rules: Sequence[custom_kinds.KindRule] = ()
+) -> clusters.Cluster:
+    """Read a cluster from files, folders, or ``-`` for standard input, all together.
+
+    Args:
+        sources: Files and folders.
+        strict: Whether to refuse what would otherwise be skipped and reported.
+        rules: How to expand custom kinds, before the built-in rules.
+
+    Raises:
+        InputError: If nothing can be read, or something named or strict is malformed.
+    """
+    refusals: list[clusters.Refusal] = []
+    hints: dict[str, None] = {}
+
+    def refuse(path: Path, error: errors.InputError) -> None:
+        hint = renderers.hint_for_template(path)
+        if hint:
+            hints[hint] = None
+        refusals.append(clusters.Refusal(error.place, error.problem))
+
+    decoded = []
+    for source in sources:
+        decoded += documents.read_documents(source, None if strict else refuse)
+        if not strict:
+            hints |= dict.fromkeys(renderers.hints_for_folder(Path(source)))
+    read = build_cluster(decoded, strict=strict, rules=rules)
+    report = replace(
+        read.report,
+        refused=(*refusals, *read.report.refused),
+        hints=tuple(hints),
     )
+    return replace(read, report=report)
 
 
 @dataclass(slots=True)
@@ -37,45 +80,164 @@ class _Objects:
     storage: storage.StorageReader = field(default_factory=storage.StorageReader)
 
 
-def build_cluster(decoded: Iterable[documents.Document]) -> clusters.Cluster:
+@dataclass(slots=True)
+class _Report:
+    """What is left out so far."""
+
+    strict: bool
+    skipped: Counter[str] = field(default_factory=Counter)
+    expanded: Counter[str] = field(default_factory=Counter)
+    refused: list[clusters.Refusal] = field(default_factory=list)
+    duplicates: list[str] = field(default_factory=list)
+
+    @contextlib.contextmanager
+    def refusing(self, document: documents.Document) -> Iterator[None]:
+        """Report an error of a document that may be skipped; raise any other."""
+        try:
+            yield
+        except errors.InputError as error:
+            if document.named or self.strict:
+                raise
+            self.refused.append(clusters.Refusal(error.place, error.problem))
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """An object of the input."""
+
+    document: documents.Document
+    group: str
+    kind: str
+    entry: decoding.Field
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What two manifests of one object have in common."""
+        metadata = self.entry["metadata"]
+        return (
+            self.group,
+            self.kind,
+            metadata["namespace"].text("") or "default",
+            metadata["name"].text(""),
+        )
+
+
+def build_cluster(
+    decoded: Iterable[documents.Document],
+    *,
+    strict: bool = False,
+    rules: Sequence[custom_kinds.KindRule] = (),
+) -> clusters.Cluster:
     """Build a cluster from decoded documents.
 
+    Args:
+        decoded: The documents.
+        strict: Whether to refuse what would otherwise be skipped and reported.
+        rules: How to expand custom kinds, before the built-in rules.
+
     Raises:
-        InputError: If an object is malformed, or named twice.
+        InputError: If an object that the user named is malformed, or named twice.
     """
-    objects = [_object(document) for document in decoded]
+    report = _Report(strict)
+    objects: list[_Object] = []
+    for document in decoded:
+        with report.refusing(document):
+            objects.append(_object(document))
+    objects = _without_duplicates(objects, report)
     reader = pod_source.PodReader(_priorities(objects))
+    custom = custom_kinds.CustomKinds((*rules, *custom_kinds.RULES), _scale_paths(objects))
     objects_read = _Objects()
     readers: dict[str, Callable[[decoding.Field], None]] = {
         "Node": lambda f: _keep(objects_read.nodes, f["metadata"]["name"].text(), read_node(f), f),
         "Pod": lambda f: _keep_pod(objects_read.pods, reader.read(f), f),
         "Namespace": lambda f: _keep_namespace(objects_read.namespaces, f),
         "Service": lambda f: objects_read.services.append(read_service(f)),
+        "PriorityClass": lambda _: None,  # read beforehand
         **objects_read.storage.readers(),
     }
-    for kind, entry in objects:
-        if kind in readers:
-            readers[kind](entry)
-        elif kind in expansion.KINDS:
-            workload = expansion.read_workload(kind, entry, reader)
-            _keep(objects_read.workloads, workload.key, workload, entry)
-    return _assemble(objects_read)
+    for one in objects:
+        with report.refusing(one.document):
+            if one.group in _READ_GROUPS and one.kind in readers:
+                readers[one.kind](one.entry)
+                continue
+            made = _read_workloads(one, custom, reader)
+            if made is None:
+                _skip(one, report)
+                continue
+            for workload in made:
+                _keep(objects_read.workloads, workload.key, workload, one.entry)
+            if one.group not in _READ_GROUPS:
+                report.expanded[one.kind] += 1
+    return replace(
+        _assemble(objects_read),
+        report=clusters.InputReport(
+            dict(report.skipped),
+            dict(report.expanded),
+            tuple(report.refused),
+            tuple(report.duplicates),
+        ),
+    )
 
 
-def _object(document: documents.Document) -> tuple[str, decoding.Field]:
+def _read_workloads(
+    one: _Object, custom: custom_kinds.CustomKinds, reader: pod_source.PodReader
+) -> list[workloads.Workload] | None:
+    """Return the workloads of an object; ``None`` if its kind creates no pods."""
+    if one.group in _READ_GROUPS:
+        if one.kind not in expansion.KINDS:
+            return None
+        return [expansion.read_workload(one.kind, one.entry, reader)]
+    return custom.read(one.group, one.kind, one.entry, reader) or None
+
+
+def _skip(one: _Object, report: _Report) -> None:
+    """Count an object that is not part of the cluster."""
+    built_in = "." not in one.group or one.group.endswith(".k8s.io")
+    if report.strict and not built_in:
+        raise one.entry["kind"].refuse("a custom kind without a rule for its pods")
+    report.skipped[one.kind] += 1
+
+
+def _without_duplicates(objects: list[_Object], report: _Report) -> list[_Object]:
+    """Drop earlier manifests of an object that a folder has more than once."""
+    last: dict[tuple[str, str, str, str], int] = {}
+    dropped: set[int] = set()
+    for position, one in enumerate(objects):
+        with report.refusing(one.document):
+            identity = one.identity
+            before = last.get(identity)
+            last[identity] = position
+            if before is None or not identity[3] or one.document.named or report.strict:
+                continue
+            dropped.add(before)
+            report.duplicates.append(f"{one.kind} {identity[2]}/{identity[3]}")
+    return [one for position, one in enumerate(objects) if position not in dropped]
+
+
+def _object(document: documents.Document) -> _Object:
     entry = decoding.Field(document.value, document.place)
     if not isinstance(document.value, dict):
         raise entry.refuse("expected a Kubernetes object (a mapping with apiVersion and kind)")
-    entry["apiVersion"].text()
-    return entry["kind"].text(), entry
+    group, slash, _ = entry["apiVersion"].text().partition("/")
+    return _Object(document, group if slash else "", entry["kind"].text(), entry)
 
 
-def _priorities(objects: list[tuple[str, decoding.Field]]) -> dict[str, int]:
+def _scale_paths(objects: list[_Object]) -> dict[tuple[str, str], str]:
+    paths: dict[tuple[str, str], str] = {}
+    for one in objects:
+        if one.kind == "CustomResourceDefinition":
+            with contextlib.suppress(errors.InputError):
+                paths |= custom_kinds.scale_paths(one.entry)
+    return paths
+
+
+def _priorities(objects: list[_Object]) -> dict[str, int]:
     """Return the value of every priority class; the global default has the empty name."""
     # The two classes every cluster has (pkg/apis/scheduling/types.go).
     values = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
-    for kind, entry in objects:
-        if kind == "PriorityClass":
+    for one in objects:
+        if one.kind == "PriorityClass":
+            entry = one.entry
             value = entry["value"].integer(0)
             values[entry["metadata"]["name"].text()] = value
             if entry["globalDefault"].truth():

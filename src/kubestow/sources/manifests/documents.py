@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +22,34 @@ SUFFIXES = (".yaml", ".yml", ".json")
 # Far above any real manifest; a few hundred bytes of nested aliases can exceed the memory.
 MAX_UNFOLDED = 20_000_000
 
-_Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SAFE: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Loader: Any = type("_Loader", (_SAFE,), {})
+# YAML 1.1 gives the plain scalar "=" a meaning of its own; CRDs list it among operators.
+_Loader.add_constructor("tag:yaml.org,2002:value", lambda _, node: node.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A decoded document and its place, e.g. ``cluster.yaml#3``."""
+    """A decoded document and its place, e.g. ``cluster.yaml#3``.
+
+    ``named`` tells whether the user named its file; documents of a folder may be skipped.
+    """
 
     place: str
     value: Any
+    named: bool = True
 
 
-def read_documents(source: str) -> list[Document]:
+Refuse = Callable[[Path, errors.InputError], None]
+"""Called with a file of a folder that cannot be read, and the reason."""
+
+
+def read_documents(source: str, refuse: Refuse | None = None) -> list[Document]:
     """Read all documents of a file, of a folder (recursively, sorted), or ``-`` for standard input.
+
+    Args:
+        source: The file or folder.
+        refuse: Called for unreadable files of a folder, which are then skipped; default: raise.
 
     Raises:
         InputError: If there is nothing to read, or a document is malformed.
@@ -42,12 +57,22 @@ def read_documents(source: str) -> list[Document]:
     if source == "-":
         return parse_documents(sys.stdin.read(), "<stdin>")
     path = Path(source)
-    if path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
-        if not files:
-            raise errors.InputError(source, "no .yaml, .yml or .json file in this folder")
-        return [doc for p in files for doc in parse_documents(_text(p), str(p.relative_to(path)))]
-    return parse_documents(_text(path), path.name)
+    if not path.is_dir():
+        return parse_documents(_text(path), path.name)
+    files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+    if not files:
+        raise errors.InputError(source, "no .yaml, .yml or .json file in this folder")
+    documents: list[Document] = []
+    for file in files:
+        try:
+            parsed = parse_documents(_text(file), str(file.relative_to(path)))
+        except errors.InputError as error:
+            if refuse is None:
+                raise
+            refuse(file, error)
+        else:
+            documents += [replace(document, named=refuse is None) for document in parsed]
+    return documents
 
 
 def _text(path: Path) -> str:

@@ -28,7 +28,7 @@ class Assignment:
     """The result of the model.
 
     Attributes:
-        filling: A packing that the filters allow, if one was found.
+        filling: A packing that the filters allow, if there is one.
         lower_bound: Lower bound on the number of nodes that hold all items.
         impossible: Whether it is proven that no packing holds all items.
     """

@@ -41,6 +41,9 @@ KNOBS: Final[dict[str, tuple[Any, ...]]] = {
 }
 """Values of each knob, stock first."""
 
+ALWAYS: Final = 6
+"""How many settings are played whatever the budget."""
+
 TURNED: Final = 3
 """How many of the best settings are improved knob by knob."""
 
@@ -138,7 +141,7 @@ def search(
 
     def try_all(settings: Iterator[Setting]) -> bool:
         for setting in settings:
-            if seconds() <= 0.0:
+            if seconds() <= 0.0 and len(tried) > ALWAYS:
                 return False
             if setting not in tried:
                 tried[setting] = _play(problem, setting.profile(name), min(map(rank, tried)))

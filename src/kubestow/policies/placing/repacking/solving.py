@@ -24,7 +24,7 @@ RESTARTS: Final = 400
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """The best packing found and what is proven about it.
+    """The best packing and what is proven about it.
 
     Attributes:
         filling: The packing.
