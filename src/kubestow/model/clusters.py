@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from kubestow.model.nodes import Node
 from kubestow.model.pods import Pod
 from kubestow.model.volumes import Storage
-from kubestow.model.workloads import Namespace, Service, Workload
+from kubestow.model.workloads import DisruptionBudget, Namespace, Service, Workload
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +26,7 @@ class Cluster:
         default_factory=dict
     )  # by API version, kind, namespace, name
     storage: Storage = field(default_factory=Storage)
+    budgets: tuple[DisruptionBudget, ...] = ()
 
     @property
     def bound(self) -> list[Pod]:

@@ -258,7 +258,7 @@ def _running(world: World, priority: int) -> dict[int, list[scheduler.Running]]:
                 scheduler.Running(
                     pod.pod,
                     _started_s(pod),
-                    pod.workload.key if pod.workload.spec.disruption else "",
+                    (pod.workload.key,) if pod.workload.spec.disruption else (),
                 )
                 for pod in bound
             ]

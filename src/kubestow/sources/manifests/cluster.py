@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from kubestow.model import clusters, decoding, nodes, pods, workloads
-from kubestow.sources.manifests import claims, documents, expansion, storage
+from kubestow.sources.manifests import budgets, claims, documents, expansion, storage
 from kubestow.sources.manifests import pods as pod_source
 
 _T = TypeVar("_T")
@@ -33,6 +33,7 @@ class _Objects:
     pods: dict[str, pods.Pod] = field(default_factory=dict)
     namespaces: dict[str, workloads.Namespace] = field(default_factory=dict)
     services: list[workloads.Service] = field(default_factory=list)
+    budgets: list[workloads.DisruptionBudget] = field(default_factory=list)
     workloads: dict[str, workloads.Workload] = field(default_factory=dict)
     storage: storage.StorageReader = field(default_factory=storage.StorageReader)
 
@@ -44,13 +45,14 @@ def build_cluster(decoded: Iterable[documents.Document]) -> clusters.Cluster:
         InputError: If an object is malformed, or named twice.
     """
     objects = [_object(document) for document in decoded]
-    reader = pod_source.PodReader(_priorities(objects))
+    reader = pod_source.PodReader(_priorities(objects), peaceful=_peaceful(objects))
     objects_read = _Objects()
     readers: dict[str, Callable[[decoding.Field], None]] = {
         "Node": lambda f: _keep(objects_read.nodes, f["metadata"]["name"].text(), read_node(f), f),
         "Pod": lambda f: _keep_pod(objects_read.pods, reader.read(f), f),
         "Namespace": lambda f: _keep_namespace(objects_read.namespaces, f),
         "Service": lambda f: objects_read.services.append(read_service(f)),
+        "PodDisruptionBudget": lambda f: objects_read.budgets.append(budgets.read_budget(f)),
         **objects_read.storage.readers(),
     }
     for kind, entry in objects:
@@ -81,6 +83,17 @@ def _priorities(objects: list[tuple[str, decoding.Field]]) -> dict[str, int]:
             if entry["globalDefault"].truth():
                 values[""] = value
     return values
+
+
+def _peaceful(objects: list[tuple[str, decoding.Field]]) -> frozenset[str]:
+    """Return the priority classes whose pods do not preempt; the global default is nameless."""
+    classes = [
+        entry
+        for kind, entry in objects
+        if kind == "PriorityClass" and entry["preemptionPolicy"].text("") == "Never"
+    ]
+    names = {entry["metadata"]["name"].text() for entry in classes}
+    return frozenset(names | {"" for entry in classes if entry["globalDefault"].truth()})
 
 
 def _keep(known: dict[str, _T], name: str, value: _T, entry: decoding.Field) -> None:
@@ -137,6 +150,7 @@ def _assemble(objects_read: _Objects) -> clusters.Cluster:
         pods=tuple(objects_read.pods.values()),
         namespaces=objects_read.namespaces,
         services=tuple(objects_read.services),
+        budgets=tuple(objects_read.budgets),
     )
     made, controllers = expansion.expand(objects_read.workloads, cluster)
     made = [claims.with_claims(pod, controllers) for pod in made]
