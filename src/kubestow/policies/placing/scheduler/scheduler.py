@@ -298,9 +298,13 @@ class Scheduler:
         )
 
     def bind(self, pod: pods.Pod, state: states.ClusterState, row: int) -> None:
-        """Put a pod on a node with its volumes, which are bound or provisioned."""
-        volumes.assume_volumes(pod, state, row, self.profile, self.features)
+        """Put a pod on a node with its volumes."""
+        self.reserve(pod, state, row)
         state.place(pod, row)
+
+    def reserve(self, pod: pods.Pod, state: states.ClusterState, row: int) -> None:
+        """Bind or provision the volumes of a pod for a node, without putting the pod there."""
+        volumes.assume_volumes(pod, state, row, self.profile, self.features)
 
     def fits(self, pod: pods.Pod, state: states.ClusterState, row: int) -> bool:
         """Return whether one node is feasible for a pod; extensions are not consulted.
