@@ -131,14 +131,18 @@ class Scene:
     def affinity(self) -> Obj:
         """Where a volume can be reached: zones, hosts, both, nowhere in particular."""
         kind = self.rng.randrange(6)
-        zones = {"key": ZONE, "operator": "In", "values": self.draft.some(self.zones, 0.5, least=1)}
+        zones: Obj = {
+            "key": ZONE,
+            "operator": "In",
+            "values": self.draft.some(self.zones, 0.5, least=1),
+        }
         hosts = {"key": HOST, "operator": "In", "values": [self.rng.choice(self.hosts)]}
         if kind < 3:
             terms = [{"matchExpressions": [zones]}]
         elif kind == 3:
             terms = [{"matchExpressions": [hosts]}]
         elif kind == 4:
-            disk = {"key": "disk", "operator": "Exists"}
+            disk: Obj = {"key": "disk", "operator": "Exists"}
             terms = [{"matchExpressions": [zones, disk]}, {"matchExpressions": [hosts]}]
         else:
             return {}
@@ -167,8 +171,8 @@ class Scene:
         for host in self.draft.some(self.hosts, 0.6):
             for _ in range(self.rng.choice((1, 1, 2))):
                 terms = [{"matchExpressions": [{"key": HOST, "operator": "In", "values": [host]}]}]
-                affinity = {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
-                made = self.volume("local", {"local": {"path": "/mnt/disk"}}, **affinity)
+                required = {"required": {"nodeSelectorTerms": terms}}
+                made = self.volume("local", {"local": {"path": "/mnt/disk"}}, nodeAffinity=required)
                 self.spoil(made)
         for _ in range(self.rng.choice((0, 0, 1, 3))):
             self.spoil(self.volume("wait", self.csi(), **self.affinity()))
@@ -247,7 +251,7 @@ class Scene:
         metadata = pod["metadata"]
         metadata["uid"] = f"pod-{metadata['namespace']}-{metadata['name']}"
         claim_name, kind = f"{metadata['name']}-{name}", self.rng.choice(("wait", "tracked"))
-        spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": kind}
+        spec: Obj = {"accessModes": ["ReadWriteOnce"], "storageClassName": kind}
         spec["resources"] = {"requests": {"storage": "3Gi"}}
         chance = self.rng.random()
         if chance < 0.9:

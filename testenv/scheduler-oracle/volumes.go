@@ -52,7 +52,7 @@ func (s *storage) bind(ctx context.Context, profile framework.Framework, state f
 }
 
 // complete binds a claim to the volume that is reserved to it, or provisions one
-// if the driver says by which labels its volumes can be reached.
+// if the driver runs on the chosen node.
 func (s *storage) complete(ctx context.Context, namespace, name string) error {
 	claim, err := s.client.CoreV1().PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil || metav1.HasAnnotation(claim.ObjectMeta, volume.AnnBindCompleted) {
@@ -110,12 +110,19 @@ func (s *storage) provision(ctx context.Context, claim *v1.PersistentVolumeClaim
 	if csi, err := csitrans.New().GetCSINameFromInTreeName(driver); err == nil {
 		driver = csi
 	}
+	labels, runs := s.topology(ctx, name, driver)
+	if !runs {
+		return nil, nil
+	}
 	var expressions []v1.NodeSelectorRequirement
-	for key, value := range s.topology(ctx, name, driver) {
+	for key, value := range labels {
 		expressions = append(expressions, v1.NodeSelectorRequirement{Key: key, Operator: v1.NodeSelectorOpIn, Values: []string{value}})
 	}
-	if len(expressions) == 0 {
-		return nil, nil
+	var affinity *v1.VolumeNodeAffinity
+	if len(expressions) > 0 {
+		affinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{
+			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: expressions}},
+		}}
 	}
 	made := fmt.Sprintf("pvc-%s-%s", claim.Namespace, claim.Name)
 	pv := &v1.PersistentVolume{
@@ -129,9 +136,7 @@ func (s *storage) provision(ctx context.Context, claim *v1.PersistentVolumeClaim
 			PersistentVolumeSource: v1.PersistentVolumeSource{
 				CSI: &v1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: made},
 			},
-			NodeAffinity: &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{
-				NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: expressions}},
-			}},
+			NodeAffinity: affinity,
 		},
 		Status: v1.PersistentVolumeStatus{Phase: v1.VolumeBound},
 	}
@@ -139,30 +144,31 @@ func (s *storage) provision(ctx context.Context, claim *v1.PersistentVolumeClaim
 }
 
 // topology returns the labels of a node by which a driver tells where its volumes
-// can be reached; nothing if it does not tell, or the node lacks one of them.
-func (s *storage) topology(ctx context.Context, name, driver string) map[string]string {
+// can be reached, and whether the driver runs there and the node has the labels.
+func (s *storage) topology(ctx context.Context, name, driver string) (map[string]string, bool) {
 	csiNode, err := s.client.StorageV1().CSINodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	node, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	labels := map[string]string{}
 	for _, known := range csiNode.Spec.Drivers {
+		if known.Name != driver {
+			continue
+		}
+		labels := map[string]string{}
 		for _, key := range known.TopologyKeys {
-			if known.Name != driver {
-				continue
-			}
 			value, found := node.Labels[key]
 			if !found {
-				return nil
+				return nil, false
 			}
 			labels[key] = value
 		}
+		return labels, true
 	}
-	return labels
+	return nil, false
 }
 
 // settle waits until the scheduler has seen both objects.

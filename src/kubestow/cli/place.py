@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kubestow.model import clusters
     from kubestow.policies.placing import profiles, scheduler
+    from kubestow.workflows.not_modelled import NotModelled
 
 app = outputs.make_app()
 
@@ -57,23 +58,29 @@ def place(
     pod: Annotated[
         str | None, typer.Option(metavar="NAMESPACE/NAME", help="Show the scores of one pod.")
     ] = None,
+    preemption: Annotated[
+        bool,
+        typer.Option(help="Show which pods of lower priority would be evicted for a pod."),
+    ] = True,
     check: Annotated[bool, typer.Option(help="Exit with 1 if a pod fits nowhere.")] = False,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
     """Show where kube-scheduler would place each pending pod, and why.
 
     Pods are placed one by one in queue order; each occupies its node before the next is placed.
-    Nodes, bound pods, namespaces, services, controllers and images are taken into account.
+    Nodes, bound pods, namespaces, services, controllers, images, volumes, claims, storage classes
+    and disruption budgets are taken into account.
 
     Example:
       kubestow place examples/first-steps/cluster.yaml
       kubestow place nodes.yaml workloads/
-      kubectl get nodes,pods,ns,svc,rs,sts -A -o yaml | kubestow place -
+      kubectl get nodes,pods,ns,svc,rs,sts,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,pdb \
+        -A -o yaml | kubestow place -
     """
     from rich import progress
 
     from kubestow.sources import manifests
-    from kubestow.workflows import placing
+    from kubestow.workflows import not_modelled, placing
 
     profiles_used = _profiles(config, profile)
     cluster = manifests.read_cluster(*sources)
@@ -86,7 +93,7 @@ def place(
         return _assign(cluster, profiles_used[0], version, check=check)
     placements = list(
         progress.track(
-            placing.place(cluster, profiles_used, version, seed),
+            placing.place(cluster, profiles_used, version, seed, preemption=preemption),
             description="placing",
             total=len(cluster.pending),
             console=outputs.progress_console(),
@@ -97,10 +104,13 @@ def place(
     chosen = [p for p in placements if pod in (None, p.pod.key)]
     if pod is not None and not chosen:
         raise errors.InputError("--pod", f"{pod!r}: no such pending pod in the input")
+    missing = not_modelled.find_not_modelled(cluster, [p.name for p in profiles_used], version)
     if output is outputs.Output.JSON:
-        outputs.print_json({"pods": [placement.as_json() for placement in chosen]})
+        listed = [placement.as_json() for placement in chosen]
+        outputs.print_json({"pods": listed, "not_modelled": missing.as_json()})
     else:
         _print(chosen, detailed=pod is not None)
+        _print_not_modelled(missing)
     return 1 if check and any(p.row is None for p in placements) else 0
 
 
@@ -110,7 +120,7 @@ def _assign(
     """Print where the pods of a large cluster go, without scores."""
     from rich.table import Table
 
-    from kubestow.workflows import placing
+    from kubestow.workflows import not_modelled, placing
 
     with outputs.progress_console().status("placing ..."):
         placed = placing.assign(cluster, profile, version)
@@ -122,6 +132,9 @@ def _assign(
         table.add_row(pod.key, node or "-")
     console.print(table)
     console.print("--pod NAMESPACE/NAME shows the scores of one pod, -o json those of all.")
+    if pending:
+        console.print("Preemption was not tried for so many pods; -o json tries it.")
+    _print_not_modelled(not_modelled.find_not_modelled(cluster, [profile.name], version))
     return 1 if check and pending else 0
 
 
@@ -156,13 +169,26 @@ def _print(placements: list[scheduler.Placement], *, detailed: bool) -> None:
                 console.print(f"{name}: {reason}")
 
 
+def _print_not_modelled(missing: NotModelled) -> None:
+    from kubestow.workflows import not_modelled
+
+    for kind, count in missing.counts.items():
+        text = f"{count} pods with {kind}: {not_modelled.EXPLANATIONS[kind]}."
+        outputs.console().print(f"Not modelled: {text}")
+
+
 def _why(placement: scheduler.Placement) -> str:
     """Return what decided, in a few words."""
     import numpy as np
 
     if placement.row is None:
         reasons = Counter(placement.rejected().values())
-        return ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))
+        why = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))
+        nomination = placement.nomination
+        if nomination is None:
+            return why
+        victims = ", ".join(victim.key for victim in nomination.victims)
+        return f"would preempt {victims} on {nomination.node}; {why}"
     if len(placement.feasible) == 1:
         return "the only feasible node"
     if placement.tie:

@@ -15,7 +15,7 @@ from kubestow.model import errors, quantities
 from kubestow.policies.placing import packing as policy
 from kubestow.policies.placing import profiles, scheduler
 from kubestow.sources import packing as source
-from kubestow.workflows import packing, placing, repacking
+from kubestow.workflows import not_modelled, packing, placing, repacking
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -24,9 +24,11 @@ class PlacementTable(results.Result):
 
     Attributes:
         placements: One per pending pod, in queue order, with scores and rejections.
+        not_modelled: What pods use that placement does not model.
     """
 
     placements: tuple[scheduler.Placement, ...]
+    not_modelled: not_modelled.NotModelled
 
     def __len__(self) -> int:
         return len(self.placements)
@@ -47,7 +49,10 @@ class PlacementTable(results.Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the placements with the keys of ``place -o json``."""
-        return {"pods": [one.as_json() for one in self.placements]}
+        return {
+            "pods": [one.as_json() for one in self.placements],
+            "not_modelled": self.not_modelled.as_json(),
+        }
 
     def summary(self) -> str:
         """Return how many pods fit, in one sentence."""
@@ -90,6 +95,7 @@ def place(
     config: str | Path | Mapping[str, Any] | None = None,
     version: str = profiles.DEFAULT_VERSION,
     seed: int | None = None,
+    preemption: bool = True,
 ) -> PlacementTable:
     """Return where kube-scheduler would put each pending pod, and why.
 
@@ -99,6 +105,7 @@ def place(
         config: A KubeSchedulerConfiguration instead of a profile: a file or the document.
         version: Kubernetes release.
         seed: Break ties at random with this seed; default: the first name wins.
+        preemption: Whether a pod that fits nowhere may preempt pods of lower priority.
 
     Raises:
         InputError: If there is no node, or an object is malformed.
@@ -119,7 +126,11 @@ def place(
     else:
         given = str(config) if isinstance(config, str | Path) else config
         chosen = placing.read_profiles(given)
-    return PlacementTable(tuple(placing.place(data.cluster, chosen, version, seed)))
+    names = [profile.name for profile in chosen]
+    return PlacementTable(
+        tuple(placing.place(data.cluster, chosen, version, seed, preemption=preemption)),
+        not_modelled.find_not_modelled(data.cluster, names, version),
+    )
 
 
 def pack(

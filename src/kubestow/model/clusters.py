@@ -9,7 +9,7 @@ from typing import Any
 from kubestow.model.nodes import Node
 from kubestow.model.pods import Pod
 from kubestow.model.volumes import Storage
-from kubestow.model.workloads import Namespace, Service, Workload
+from kubestow.model.workloads import DisruptionBudget, Namespace, Service, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,7 @@ class Cluster:
     )  # by API version, kind, namespace, name
     storage: Storage = field(default_factory=Storage)
     report: InputReport = InputReport()
+    budgets: tuple[DisruptionBudget, ...] = ()
 
     @property
     def bound(self) -> list[Pod]:

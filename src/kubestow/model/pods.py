@@ -13,6 +13,13 @@ from kubestow.model import nodes, resources, selectors, volumes
 
 DEFAULT_SCHEDULER = "default-scheduler"
 ID_LABEL = "kubestow.io/id"
+RESOURCE_CLAIMS, WORKLOAD_REF, SCHEDULING_GROUP = (
+    "resourceClaims",
+    "workloadRef",
+    "schedulingGroup",
+)
+BEYOND = (RESOURCE_CLAIMS, WORKLOAD_REF, SCHEDULING_GROUP)
+"""Fields of a specification that affect placement and are not modelled."""
 
 
 WILDCARD_IP = "0.0.0.0"  # noqa: S104 - Kubernetes' wildcard for "all addresses"; nothing is bound
@@ -115,6 +122,8 @@ class PodSpec:
     priority: int = 0
     scheduler_name: str = DEFAULT_SCHEDULER
     gates: tuple[str, ...] = ()
+    preempts: bool = True  # preemptionPolicy is not Never
+    beyond: tuple[str, ...] = ()  # those of BEYOND that it has
 
     @property
     def host_ports(self) -> tuple[HostPort, ...]:
@@ -165,13 +174,20 @@ class ContainerStatus:
 
 @dataclass(frozen=True, slots=True)
 class PodStatus:
-    """The part of a pod's status that affects its effective requests."""
+    """The part of a pod's status that affects its effective requests, and preemption.
+
+    Attributes:
+        started: When it started, in seconds since the epoch.
+        nominated: Node on which preemption makes place for it.
+    """
 
     phase: str = "Pending"
     containers: tuple[ContainerStatus, ...] = ()
     allocated: resources.ResourceList | None = None
     actuated: resources.ResourceList | None = None
     resize_infeasible: bool = False
+    started: float | None = None
+    nominated: str = ""
 
     @property
     def finished(self) -> bool:

@@ -152,8 +152,9 @@ class VolumeTable:
                 if volume.claim is not None:
                     key = (volume.claim.namespace, volume.claim.name)
                     self._reserved[key].append(volume.name)
-        names = self._reserved.get((claim.namespace, claim.name), ())
-        return [v for v in map(self.volumes.__getitem__, sorted(names)) if claim.is_reserved(v)]
+        names = sorted(self._reserved.get((claim.namespace, claim.name), ()))
+        found = (self.volumes[name] for name in names if name in self.volumes)
+        return [volume for volume in found if claim.is_reserved(volume)]
 
     def index(self, name: str) -> ClassIndex:
         """Return the free volumes of a class."""
@@ -179,16 +180,16 @@ class VolumeTable:
     def provision(self, key: str, row: int) -> None:
         """Provision a volume for a claim on behalf of a pod on a node.
 
-        A driver that says by which labels of nodes its volumes can be reached gets a volume that is
-        reached from nodes with the same labels as this one. Otherwise the claim stays as the
-        scheduler leaves it: provisioned for this node.
+        If the driver runs on the node, the volume can be reached from nodes with the same labels,
+        as far as the driver names labels. Otherwise the claim stays as the scheduler leaves it:
+        provisioned for this node.
         """
         claim, node = self.claims[key], self.nodes[row]
         kind = self.storage.classes[claim.storage_class]
         driver = csi_migration.DRIVERS.get(kind.provisioner, kind.provisioner)
         csi_node = self.storage.csi_nodes.get(node.name)
-        labels = csi_node.topology_keys.get(driver, ()) if csi_node is not None else ()
-        if not labels or not all(label in node.labels for label in labels):
+        labels = csi_node.topology_keys.get(driver) if csi_node is not None else None
+        if labels is None or not all(label in node.labels for label in labels):
             self._replace(replace(claim, selected_node=node.name))
             return
         term = selectors.NodeSelectorTerm(
@@ -203,12 +204,16 @@ class VolumeTable:
             attributes_class=claim.spec.attributes_class,
             claim=ClaimReference(claim.namespace, claim.name, claim.uid),
             phase=BOUND,
-            affinity=(term,),
+            affinity=(term,) if labels else None,
             driver=driver,
             handle=f"pvc-{claim.namespace}-{claim.name}",
         )
         self.volumes[made.name] = made
         self._replace(replace(claim, volume=made.name, bound=True, phase=BOUND))
+
+    def as_storage(self) -> Storage:
+        """Return all objects as they are by now."""
+        return replace(self.storage, claims=self.claims, volumes=self.volumes)
 
     def add_claims(self, claims: Iterable[Claim]) -> None:
         """Add claims that were created after the cluster was read."""

@@ -49,6 +49,35 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
+class DisruptionBudget:
+    """A PodDisruptionBudget and how many of its pods may be evicted now.
+
+    Attributes:
+        selector: Its pods; without one, or with an empty one, it has none.
+        allowed: Evictions that it still allows.
+        disrupted: Names of pods whose eviction is under way and counted already.
+    """
+
+    name: str
+    namespace: str
+    selector: selectors.LabelSelector | None
+    allowed: int = 0
+    disrupted: frozenset[str] = frozenset()
+
+    @property
+    def key(self) -> str:
+        """The budget's name as ``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+    def covers(self, pod: pods.Pod) -> bool:
+        """Return whether evicting a pod uses this budget (FilterVictimsWithPDBViolation)."""
+        if self.namespace != pod.namespace or not pod.labels or pod.name in self.disrupted:
+            return False
+        selector = self.selector
+        return selector is not None and not selector.empty and selector.matches(pod.labels)
+
+
+@dataclass(frozen=True, slots=True)
 class Namespace:
     """A namespace and its labels."""
 

@@ -38,6 +38,8 @@ def place(
     profiles_used: tuple[profiles.Profile, ...],
     version: str = profiles.DEFAULT_VERSION,
     seed: int | None = None,
+    *,
+    preemption: bool = True,
 ) -> Iterator[scheduler.Placement]:
     """Place all pending pods one after another, as kube-scheduler would.
 
@@ -46,9 +48,12 @@ def place(
         profiles_used: Profiles, by the scheduler names of pods.
         version: Kubernetes release.
         seed: Break ties at random with this seed; default: the first name wins.
+        preemption: Whether a pod that fits nowhere is nominated for a node whose pods of lower
+            priority would make place for it.
     """
     rng = None if seed is None else np.random.default_rng(seed)
-    return scheduler.place_all(cluster, profiles_used, profiles.scheduler_features(version), rng)
+    features = profiles.scheduler_features(version)
+    return scheduler.place_all(cluster, profiles_used, features, rng, preemption=preemption)
 
 
 def is_large(cluster: clusters.Cluster) -> bool:

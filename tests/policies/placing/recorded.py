@@ -13,7 +13,7 @@ from typing import Any
 from kubestow.model import clusters, pods
 from kubestow.model.decoding import fields
 from kubestow.policies.placing.profiles import configuration, profile, versions
-from kubestow.policies.placing.scheduler import scheduler
+from kubestow.policies.placing.scheduler import runs
 from kubestow.sources.manifests import cluster, documents
 
 DATA = Path(__file__).parents[2] / "data"
@@ -57,9 +57,7 @@ def comparable(answer: Json) -> Json:
 
 def both_answers(case: Json, features: versions.SchedulerFeatures) -> tuple[list[Json], list[Json]]:
     """Return our answer to a case and the recorded one, ready to be compared."""
-    placements = scheduler.place_all(
-        build(case["objects"]), read_profiles(case.get("config")), features
-    )
+    placements = runs.place_all(build(case["objects"]), read_profiles(case.get("config")), features)
     got = [comparable(placement.as_json()) for placement in placements]
     return got, [comparable(pod) for pod in case["answer"]["pods"]]
 

@@ -14,7 +14,7 @@ from kubestow.policies.placing import extender_configuration
 from kubestow.policies.placing.batch import scheduler as batch_scheduler
 from kubestow.policies.placing.profiles import catalog, configuration, versions
 from kubestow.policies.placing.profiles import profile as profiles_profile
-from kubestow.policies.placing.scheduler import sampling
+from kubestow.policies.placing.scheduler import runs, sampling
 from kubestow.policies.placing.scheduler import scheduler as scheduler_scheduler
 from kubestow.policies.placing.terms import protocol, registry
 from tests.policies.placing.term_scenes import every, listed, make_loads, make_pod, make_state
@@ -205,7 +205,7 @@ def test_pods_of_a_cluster_are_placed_with_the_extension() -> None:
         pods=(replace(full, node_name="a"), make_pod(200, 200, names=TWO)),
     )
     for name, node in (("kube-scheduler", "b"), ("k8s-vector-dot", "a")):
-        (result,) = scheduler_scheduler.place_all(cluster, [catalog.make_profile(name)], FEATURES)
+        (result,) = runs.place_all(cluster, [catalog.make_profile(name)], FEATURES)
         assert result.node == node
         assert isinstance(result.pod, pods.Pod)
 

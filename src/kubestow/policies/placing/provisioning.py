@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kubestow.model import clusters, nodes, pods, requests, resources, states
+from kubestow.model import clusters, nodes, pods, requests, resources, states, volumes
 from kubestow.policies.placing import scheduler
 
 
@@ -22,6 +22,7 @@ def nodes_needed(
     daemons: Sequence[pods.Pod],
     scheduler: scheduler.Scheduler,
     most: int,
+    storage: volumes.Storage | None = None,
 ) -> tuple[int, int]:
     """Return how many copies of a node the pods need, and how many of the pods fit on them.
 
@@ -31,9 +32,10 @@ def nodes_needed(
         daemons: Pods that DaemonSets would add to every new node.
         scheduler: Its filters decide.
         most: Maximum number of nodes.
+        storage: Claims and volumes of the pods.
     """
     made: list[nodes.Node] = []
-    state = states.from_cluster(clusters.Cluster())
+    state = states.from_cluster(clusters.Cluster(storage=storage or volumes.Storage()))
     taken = 0
     for pod in sorted(waiting, key=lambda pod: -_size(pod, template)):
         row = scheduler.place(pod, state).row
@@ -57,7 +59,8 @@ def nodes_needed(
 def _with_first(state: states.ClusterState, made: list[nodes.Node]) -> states.ClusterState:
     """Return the state with one node appended or removed at the end."""
     kept = np.arange(min(len(state), len(made)), dtype=np.int64)
-    return state.with_nodes(kept, clusters.Cluster(nodes=tuple(made)))
+    after = clusters.Cluster(nodes=tuple(made), storage=state.cluster.storage)
+    return state.with_nodes(kept, after)
 
 
 def unplaceable(
@@ -75,11 +78,13 @@ def unplaceable(
     """
     placed: list[tuple[pods.Pod, int]] = []
     left: list[pods.Pod] = []
-    hopeless: set[int] = set()  # by identity: pods of one workload share their specification
+    # By identity, as pods of one workload share their specification, and by volumes.
+    hopeless: set[tuple[object, ...]] = set()
     for pod in sorted(waiting, key=lambda pod: -pod.spec.priority):
-        row = None if id(pod.spec) in hopeless else scheduler.place(pod, state).row
+        key = (id(pod.spec), pod.volumes)
+        row = None if key in hopeless else scheduler.place(pod, state).row
         if row is None:
-            hopeless.add(id(pod.spec))
+            hopeless.add(key)
             left.append(pod)
         else:
             state.place(pod, row)

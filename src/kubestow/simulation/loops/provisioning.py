@@ -81,7 +81,12 @@ class ProvisioningLoop:
                 if w.spec.kind == scenarios.DAEMON_SET and workloads.runs_on(w.pod_spec(), template)
             ]
             count, taken = provisioning.nodes_needed(
-                waiting, template, own, self._scheduler, max(room, 0)
+                waiting,
+                template,
+                own,
+                self._scheduler,
+                max(room, 0),
+                self.world.state.volumes.as_storage(),
             )
             if taken and (best is None or count * pool.cost / taken < best[0]):
                 best = (count * pool.cost / taken, pool, count)

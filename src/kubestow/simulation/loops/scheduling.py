@@ -83,7 +83,8 @@ class SchedulerHost:
         self._queue = Queue()
         self._busy = False
         self._start = 0  # where the next search of nodes starts
-        self._hopeless: dict[int, pods.PodSpec] = {}  # by identity; the reference keeps it unique
+        # By identity of the specification, which the reference keeps unique, and by volumes.
+        self._hopeless: dict[tuple[object, ...], pods.PodSpec] = {}
         self._nominated: dict[str, LivePod] = {}  # pods for which others are preempted
         placing = world.spec.policies.placing
         self._loads = None if profile.extension is None else node_loads.PlacingLoads(world)
@@ -130,7 +131,7 @@ class SchedulerHost:
         self._wake()
 
     def _attempt(self, pod: LivePod, *, warm: bool) -> None:
-        key = id(pod.pod.spec)
+        key = (id(pod.pod.spec), pod.pod.volumes)
         if key in self._hopeless:
             self._set_aside(pod)
             return
@@ -149,6 +150,7 @@ class SchedulerHost:
                 return
         node = world.by_name[world.state.names[placement.row]]
         self._forget(pod)
+        self._scheduler.reserve(pod.pod, world.state, placement.row)
         bind_pod(world, pod, node, warm=warm)
 
     @contextlib.contextmanager
@@ -233,7 +235,7 @@ class SchedulerHost:
     def _flush(self) -> None:
         for entry in list(self._queue.aside.values()):
             if self._world.now_s - entry.since_s > ASIDE_MOST_S:
-                self._hopeless.pop(id(entry.pod.pod.spec), None)
+                self._hopeless.pop((id(entry.pod.pod.spec), entry.pod.pod.volumes), None)
                 self._return(entry)
 
     def _return(self, entry: _Aside) -> None:
@@ -258,7 +260,7 @@ def _running(world: World, priority: int) -> dict[int, list[scheduler.Running]]:
                 scheduler.Running(
                     pod.pod,
                     _started_s(pod),
-                    pod.workload.key if pod.workload.spec.disruption else "",
+                    (pod.workload.key,) if pod.workload.spec.disruption else (),
                 )
                 for pod in bound
             ]

@@ -10,6 +10,13 @@ from kubestow.simulation.scenarios.policies import (
 )
 from kubestow.simulation.scenarios.sampled_signals import SignalTrace, step_means, trace_key
 from kubestow.simulation.scenarios.signals import TRACE, Signal
+from kubestow.simulation.scenarios.storage import (
+    ANYWHERE,
+    HOST,
+    ZONE,
+    ScenarioStorageClass,
+    ScenarioVolume,
+)
 from kubestow.simulation.scenarios.workloads import (
     DAEMON_SET,
     DEPLOYMENT,
@@ -24,8 +31,10 @@ from kubestow.simulation.scenarios.workloads import (
 )
 
 __all__ = [
+    "ANYWHERE",
     "DAEMON_SET",
     "DEPLOYMENT",
+    "HOST",
     "JOB",
     "NO_SCALER",
     "PIPELINE",
@@ -33,6 +42,7 @@ __all__ = [
     "REQUESTS",
     "STATEFUL_SET",
     "TRACE",
+    "ZONE",
     "Disruption",
     "Failure",
     "Maintenance",
@@ -40,7 +50,9 @@ __all__ = [
     "ScalingPolicy",
     "Scenario",
     "ScenarioSpec",
+    "ScenarioStorageClass",
     "ScenarioUsage",
+    "ScenarioVolume",
     "ScenarioWorkload",
     "Signal",
     "SignalTrace",

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from kubestow.model import decoding, quantities
 from kubestow.model.decoding import OneOf, Seconds, ValueBounds
+from kubestow.simulation.scenarios.storage import ScenarioStorageClass
 
 _EVICTION = quantities.parse("100Mi")  # default of the kubelet: memory.available<100Mi
 
@@ -37,6 +38,7 @@ class Pool:
         provision: Time from ordering a node until it is ready.
         cost: Price of a node per hour.
         eviction_memory: The kubelet evicts when less memory than this is left.
+        volume_limit: Volumes that can be attached to a node, not counting local ones.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Pool:
     provision: Seconds = 120.0
     cost: Annotated[float, ValueBounds(least=0)] = 1.0
     eviction_memory: quantities.Quantity = _EVICTION
+    volume_limit: Annotated[int, ValueBounds(least=0)] | None = None
 
     def names(self) -> list[str]:
         """Return the names of all nodes that this pool can have."""
@@ -80,10 +83,12 @@ class Machines:
     Attributes:
         nodes: Pools of nodes.
         from_: Manifests or a snapshot to read nodes and pods from.
+        storage_classes: Classes of volumes that pods can have.
     """
 
     nodes: tuple[Pool, ...] = ()
     from_: str | None = None
+    storage_classes: tuple[ScenarioStorageClass, ...] = ()
 
     def check(self, place: decoding.Field) -> None:
         """Refuse a cluster without nodes, and duplicate names of pools or nodes."""
@@ -99,6 +104,9 @@ class Machines:
             if both:
                 raise inner["name"].refuse(f"another pool has a node {min(both)}, too")
             taken.update(pool.names())
+        classes = [kind.name for kind in self.storage_classes]
+        if len(set(classes)) < len(classes):
+            raise place["storageClasses"].refuse("two classes have the same name")
 
 
 @dataclass(frozen=True, slots=True)

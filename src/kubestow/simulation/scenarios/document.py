@@ -86,10 +86,18 @@ class ScenarioSpec:
             if own & names:
                 raise inner["name"].refuse("is the name of another workload")
             names |= own
+            self._check_volumes(workload, inner["pod"]["volumes"])
         pools = {pool.name for pool in self.cluster.nodes}
         for plan, inner in zip(self.maintenance, place["maintenance"].items(), strict=True):
             if plan.pool is not None and plan.pool not in pools:
                 raise inner["pool"].refuse(f"expected one of {', '.join(sorted(pools))}")
+
+    def _check_volumes(self, workload: ScenarioWorkload, place: decoding.Field) -> None:
+        known = [kind.name for kind in self.cluster.storage_classes]
+        for volume, inner in zip(workload.pod.volumes, place.items(), strict=True):
+            if volume.storage_class not in known:
+                listed = ", ".join(known) or "a class of cluster.storageClasses; there is none"
+                raise inner["storageClass"].refuse(f"expected one of {listed}")
 
 
 def _is_multiple(time_s: float, step_s: float) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from kubestow.model import decoding, quantities
 from kubestow.model.decoding import OneOf, Seconds, ValueBounds
 from kubestow.simulation.scenarios.signals import Signal
+from kubestow.simulation.scenarios.storage import ScenarioVolume
 
 DEPLOYMENT, STATEFUL_SET, DAEMON_SET = "Deployment", "StatefulSet", "DaemonSet"
 JOB, PIPELINE = "Job", "Pipeline"
@@ -129,6 +130,7 @@ class ScenarioPod:
         tolerations: Taints that the pods tolerate.
         spread: Topology spread constraints.
         apart: Anti-affinity among pods of the workload.
+        volumes: Volumes of each pod.
     """
 
     requests: dict[str, quantities.Quantity] = field(default_factory=dict)
@@ -142,6 +144,7 @@ class ScenarioPod:
     tolerations: tuple[ScenarioToleration, ...] = ()
     spread: tuple[ScenarioSpread, ...] = ()
     apart: Apart | None = None
+    volumes: tuple[ScenarioVolume, ...] = ()
 
     def check(self, place: decoding.Field) -> None:
         """Refuse requests above limits and duplicate container names."""
@@ -153,6 +156,8 @@ class ScenarioPod:
             if container.name in names:
                 raise inner["name"].refuse("is the name of another container")
             names.append(container.name)
+        if len({volume.name for volume in self.volumes}) < len(self.volumes):
+            raise place["volumes"].refuse("two volumes have the same name")
 
 
 def _check_limits(

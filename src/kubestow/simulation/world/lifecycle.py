@@ -16,7 +16,7 @@ from kubestow.model import pods, requests, resources
 from kubestow.simulation import kernel, usage
 from kubestow.simulation import scenarios as spec
 from kubestow.simulation.usage import NONE, RUNNING, SERVING, STARTING
-from kubestow.simulation.world import cgroups, templates
+from kubestow.simulation.world import cgroups, claims, templates
 from kubestow.simulation.world import world as world_world
 from kubestow.simulation.world.actors import LiveNode, LivePod, LiveWorkload, NodePhase, Phase
 from kubestow.simulation.world.world import World
@@ -37,6 +37,7 @@ def create_pod(
         owner=templates.owner_of(workload.spec, workload.name),
         created=created_s,
     )
+    pod = claims.with_volumes(world, workload, pod)
     number = workload.made
     workload.made += 1
     live = LivePod(
@@ -371,6 +372,7 @@ def _vanish(world: World, live: LivePod) -> None:
     live.workload.existing.add(now_s, -1)
     _reserve(world, live, -1)
     live.phase, live.ticket = Phase.GONE, None
+    claims.drop_volumes(world, live)
     world.ledger.note(now_s, "gone", live.key)
     world.notify(world_world.GONE, live)
 

@@ -18,7 +18,7 @@ from kubestow.model.arrays import Floats
 from kubestow.policies.placing import profiles
 from kubestow.simulation import kernel, scenarios, usage
 from kubestow.simulation.world import ledger as world_ledger
-from kubestow.simulation.world import templates
+from kubestow.simulation.world import storage, templates
 from kubestow.simulation.world.actors import LiveNode, LivePod, LiveWorkload, NodePhase
 
 # Priorities at equal times: usage of the past step is computed before anything changes it.
@@ -135,6 +135,7 @@ class World:
         owners = [(w, templates.owner_of(w.spec, w.name)) for w in self.workloads]
         return clusters.Cluster(
             nodes=nodes,
+            storage=storage.storage_of(self.spec.cluster.storage_classes, self.live_nodes()),
             services=tuple(service for service in services if service is not None),
             controllers={
                 (owner.api_version, owner.kind, w.spec.namespace, w.name): templates.controller_of(

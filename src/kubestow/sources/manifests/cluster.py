@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from kubestow.model import clusters, decoding, errors, nodes, pods, workloads
 from kubestow.sources.manifests import (
+    budgets,
     claims,
     custom_kinds,
     documents,
@@ -28,7 +29,7 @@ from kubestow.sources.manifests import pods as pod_source
 
 _T = TypeVar("_T")
 # Groups whose kinds are read by name; "extensions" is where workloads were before "apps".
-_READ_GROUPS = ("", "apps", "batch", "extensions", "storage.k8s.io", "scheduling.k8s.io")
+_READ_GROUPS = ("", "apps", "batch", "extensions", "policy", "storage.k8s.io", "scheduling.k8s.io")
 _EFFECTS = (nodes.NO_SCHEDULE, nodes.PREFER_NO_SCHEDULE, nodes.NO_EXECUTE)
 
 
@@ -76,6 +77,7 @@ class _Objects:
     pods: dict[str, pods.Pod] = field(default_factory=dict)
     namespaces: dict[str, workloads.Namespace] = field(default_factory=dict)
     services: list[workloads.Service] = field(default_factory=list)
+    budgets: list[workloads.DisruptionBudget] = field(default_factory=list)
     workloads: dict[str, workloads.Workload] = field(default_factory=dict)
     storage: storage.StorageReader = field(default_factory=storage.StorageReader)
 
@@ -144,7 +146,8 @@ def build_cluster(
         with report.refusing(document):
             objects.append(_object(document))
     objects = _without_duplicates(objects, report)
-    reader = pod_source.PodReader(_priorities(objects))
+    classes = _priority_classes(objects, report)
+    reader = pod_source.PodReader(classes.values, peaceful=frozenset(classes.peaceful))
     custom = custom_kinds.CustomKinds((*rules, *custom_kinds.RULES), _scale_paths(objects))
     objects_read = _Objects()
     readers: dict[str, Callable[[decoding.Field], None]] = {
@@ -153,6 +156,7 @@ def build_cluster(
         "Namespace": lambda f: _keep_namespace(objects_read.namespaces, f),
         "Service": lambda f: objects_read.services.append(read_service(f)),
         "PriorityClass": lambda _: None,  # read beforehand
+        "PodDisruptionBudget": lambda f: objects_read.budgets.append(budgets.read_budget(f)),
         **objects_read.storage.readers(),
     }
     for one in objects:
@@ -231,18 +235,40 @@ def _scale_paths(objects: list[_Object]) -> dict[tuple[str, str], str]:
     return paths
 
 
-def _priorities(objects: list[_Object]) -> dict[str, int]:
-    """Return the value of every priority class; the global default has the empty name."""
+@dataclass(slots=True)
+class _PriorityClasses:
+    """Priority classes by name; the global default has the empty name.
+
+    Attributes:
+        values: Value of each class.
+        peaceful: Classes whose pods do not preempt.
+    """
+
     # The two classes every cluster has (pkg/apis/scheduling/types.go).
-    values = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+    values: dict[str, int] = field(
+        default_factory=lambda: {
+            "system-node-critical": 2_000_001_000,
+            "system-cluster-critical": 2_000_000_000,
+        }
+    )
+    peaceful: set[str] = field(default_factory=set)
+
+    def add(self, entry: decoding.Field) -> None:
+        """Add a PriorityClass."""
+        value, default = entry["value"].integer(0), entry["globalDefault"].truth()
+        names = {entry["metadata"]["name"].text()} | ({""} if default else set())
+        self.values |= dict.fromkeys(names, value)
+        if entry["preemptionPolicy"].text("") == "Never":
+            self.peaceful |= names
+
+
+def _priority_classes(objects: list[_Object], report: _Report) -> _PriorityClasses:
+    classes = _PriorityClasses()
     for one in objects:
         if one.kind == "PriorityClass":
-            entry = one.entry
-            value = entry["value"].integer(0)
-            values[entry["metadata"]["name"].text()] = value
-            if entry["globalDefault"].truth():
-                values[""] = value
-    return values
+            with report.refusing(one.document):
+                classes.add(one.entry)
+    return classes
 
 
 def _keep(known: dict[str, _T], name: str, value: _T, entry: decoding.Field) -> None:
@@ -299,6 +325,7 @@ def _assemble(objects_read: _Objects) -> clusters.Cluster:
         pods=tuple(objects_read.pods.values()),
         namespaces=objects_read.namespaces,
         services=tuple(objects_read.services),
+        budgets=tuple(objects_read.budgets),
     )
     made, controllers = expansion.expand(objects_read.workloads, cluster)
     made = [claims.with_claims(pod, controllers) for pod in made]

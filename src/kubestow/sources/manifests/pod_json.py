@@ -62,7 +62,16 @@ class _PodSpec(msgspec.Struct, rename="camel"):
     priority_class_name: msgspec.Raw = _NOTHING
     scheduler_name: msgspec.Raw = _NOTHING
     scheduling_gates: msgspec.Raw = _NOTHING
+    preemption_policy: msgspec.Raw = _NOTHING
+    resource_claims: msgspec.Raw = _NOTHING
+    workload_ref: msgspec.Raw = _NOTHING
+    scheduling_group: msgspec.Raw = _NOTHING
     resources: msgspec.Raw = _NOTHING
+
+    @property
+    def beyond(self) -> tuple[msgspec.Raw, ...]:
+        """Fields that are not modelled; only whether they are there matters."""
+        return self.resource_claims, self.workload_ref, self.scheduling_group
 
 
 class _Status(msgspec.Struct, rename="camel"):
@@ -70,6 +79,8 @@ class _Status(msgspec.Struct, rename="camel"):
     container_statuses: msgspec.Raw = _NOTHING
     init_container_statuses: msgspec.Raw = _NOTHING
     conditions: msgspec.Raw = _NOTHING
+    start_time: Annotated[dt.datetime, msgspec.Meta(tz=True)] | None = None
+    nominated_node_name: str = ""
     allocated_resources: msgspec.Raw = _NOTHING
     resources: msgspec.Raw = _NOTHING
 
@@ -133,6 +144,8 @@ def spec_text(spec: _PodSpec, labels: dict[str, str]) -> bytes:
         bytes(spec.priority_class_name),
         bytes(spec.scheduler_name),
         bytes(spec.scheduling_gates),
+        bytes(spec.preemption_policy),
+        *(b"x" if bytes(f) else b"" for f in spec.beyond),
         bytes(spec.resources),
     )
     return b"\n".join(parts)
@@ -151,6 +164,16 @@ def controller_of(metadata: _Metadata) -> pods.OwnerReference | None:
         if owner.controller:
             return pods.OwnerReference(owner.api_version, owner.kind, owner.name)
     return None
+
+
+def plain_status(status: _Status) -> pods.PodStatus:
+    """Return a status that says nothing of resources."""
+    started = status.start_time
+    return pods.PodStatus(
+        phase=status.phase,
+        started=None if started is None else started.timestamp(),
+        nominated=status.nominated_node_name,
+    )
 
 
 def has_resources(status: _Status) -> bool:

@@ -48,13 +48,18 @@ class PodReader:
 
     Args:
         priorities: Value of each PriorityClass; the global default under the empty name.
+        peaceful: PriorityClasses whose pods do not preempt others; likewise.
         most_specs: Distinct specifications to remember before all are forgotten.
     """
 
     def __init__(
-        self, priorities: Mapping[str, int] | None = None, most_specs: int = _MOST_SPECS
+        self,
+        priorities: Mapping[str, int] | None = None,
+        most_specs: int = _MOST_SPECS,
+        peaceful: frozenset[str] = frozenset(),
     ) -> None:
         self._priorities = priorities or {}
+        self._peaceful = peaceful
         self._most_specs = most_specs
         self._specs: dict[str, pods.PodSpec] = {}
         self._specs_by_text: dict[bytes, pods.PodSpec] = {}
@@ -104,7 +109,7 @@ class PodReader:
             status=(
                 read_status(pod_json.decode_document(text)["status"])
                 if pod_json.has_resources(decoded.status)
-                else pods.PodStatus(phase=decoded.status.phase)
+                else pod_json.plain_status(decoded.status)
             ),
             volumes=storage.read_pod_volumes(pod_json.volumes_field(decoded.spec)),
             uid=metadata.uid,
@@ -180,6 +185,8 @@ class PodReader:
             priority=self._priority(field),
             scheduler_name=field["schedulerName"].text("") or pods.DEFAULT_SCHEDULER,
             gates=tuple(gate["name"].text() for gate in field["schedulingGates"].items()),
+            preempts=self._preempts(field),
+            beyond=tuple(name for name in pods.BEYOND if field[name].value),
         )
         return _with_pod_level(spec, field["resources"])
 
@@ -192,6 +199,12 @@ class PodReader:
         if name not in self._priorities:
             raise field["priorityClassName"].refuse("no such PriorityClass in the input")
         return self._priorities[name]
+
+    def _preempts(self, field: decoding.Field) -> bool:
+        policy = field["preemptionPolicy"]
+        if policy.missing:
+            return field["priorityClassName"].text("") not in self._peaceful
+        return policy.choice(("PreemptLowerPriority", "Never")) != "Never"
 
 
 def read_owner(metadata: decoding.Field) -> pods.OwnerReference | None:
@@ -299,6 +312,8 @@ def read_status(field: decoding.Field) -> pods.PodStatus:
         allocated=_resource_list(field["allocatedResources"]),
         actuated=_resource_list(field["resources"]["requests"]),
         resize_infeasible=bool(pending) and pending[0]["reason"].text("") == "Infeasible",
+        started=_seconds(field["startTime"]),
+        nominated=field["nominatedNodeName"].text(""),
     )
 
 

@@ -40,7 +40,9 @@ class Case:
         for entry in case["pods"]:
             row = self.names.index(entry["node"])
             started = NOW_NS if entry["started"] is None else float(entry["started"])
-            running = preemption.Running(_pod(entry), started, entry["app"] or "")
+            running = preemption.Running(
+                _pod(entry), started, (entry["app"],) if entry["app"] else ()
+            )
             self.running.setdefault(row, []).append(running)
             self.state.place(running.pod, row)
 
@@ -102,7 +104,9 @@ def crowded(count: int, budgets: dict[int, str]) -> Case:
     made.state = states.from_cluster(clusters.Cluster(nodes=result))
     made.pod = small("p", 10)
     for row in range(count):
-        running = preemption.Running(small(f"v{row}", 0), 0.0, budgets.get(row, ""))
+        running = preemption.Running(
+            small(f"v{row}", 0), 0.0, (budgets[row],) if row in budgets else ()
+        )
         made.running[row] = [running]
         made.state.place(running.pod, row)
     return made
@@ -136,7 +140,7 @@ def test_a_budget_is_spent_once() -> None:
     # One disruption is left and both must go: one of the two breaks it.
     made = crowded(1, {0: "foo"})
     made.allowed = {"foo": 1}
-    other = preemption.Running(small("w", 0), 1.0, "foo")
+    other = preemption.Running(small("w", 0), 1.0, ("foo",))
     made.state = states.from_cluster(
         clusters.Cluster(nodes=(make.node("n0", cpu="2", memory="9"),))
     )

@@ -1,7 +1,7 @@
 """Reading and writing profiles as KubeSchedulerConfiguration v1.
 
 What kube-scheduler would refuse is refused here, with the path. Plugins that are not modelled
-(preemption, binding, queueing) are accepted and ignored. Merging and ordering follow
+(binding, queueing) are accepted and ignored. Merging and ordering follow
 ``apis/config/v1/default_plugins.go`` and ``framework/runtime/framework.go`` (1.37).
 """
 
@@ -131,8 +131,18 @@ def _profile(entry: decoding.Field, name: str) -> profiles_profile.Profile:
         filters=tuple(plugin for plugin, _ in filters),
         # framework.go: a score plugin without a weight has weight 1.
         scores=tuple((plugin, weight or 1) for plugin, weight in scores),
+        preempts=_preempts(plugins),
     )
     return _with_arguments(profile, entry["pluginConfig"])
+
+
+def _preempts(plugins: decoding.Field) -> bool:
+    """Return whether DefaultPreemption is enabled, at multiPoint or at its own point."""
+    name = profiles_profile.PREEMPTION
+    enabled = name in dict(_merged([(name, 0)], plugins["multiPoint"]))
+    point = plugins["postFilter"]
+    off = bool({name, "*"} & _disabled(point))
+    return (enabled and not off) or name in dict(_enabled(point))
 
 
 def _enabled(point: decoding.Field) -> list[tuple[str, int]]:
@@ -223,6 +233,8 @@ def _written(profile: profiles_profile.Profile) -> dict[str, Any]:
         "score": _changes(profile.scores, default.scores),
     }
     plugins = {point: section for point, section in sections.items() if section}
+    if not profile.preempts:
+        plugins["postFilter"] = {"disabled": [{"name": profiles_profile.PREEMPTION}]}
     if plugins:
         entry["plugins"] = plugins
     configs = plugin_arguments.write(profile)

@@ -23,6 +23,7 @@ PORTS = "NodePorts"
 SPREAD = "PodTopologySpread"
 POD_AFFINITY = "InterPodAffinity"
 IMAGES = "ImageLocality"
+PREEMPTION = "DefaultPreemption"
 DISKS = "VolumeRestrictions"
 VOLUME_LIMITS = "NodeVolumeLimits"
 VOLUMES = "VolumeBinding"
@@ -169,6 +170,7 @@ class Profile:
         filters: Filter plugins in order.
         scores: Score plugins with their weights, in order.
         extension: The extender; ``None`` for stock kube-scheduler.
+        preempts: Whether DefaultPreemption is enabled.
     """
 
     name: str = pods.DEFAULT_SCHEDULER
@@ -184,3 +186,4 @@ class Profile:
     pod_affinity: PodAffinityArgs = PodAffinityArgs()
     volumes: VolumeArgs = VolumeArgs()
     extension: Extension | None = None
+    preempts: bool = True

@@ -22,8 +22,9 @@ from kubestow.policies.placing.scheduler.node_filters import (
 from kubestow.policies.placing.scheduler.normalization import MAX_SCORE
 from kubestow.policies.placing.scheduler.pod_affinity import term_covers_group, term_covers_pod
 from kubestow.policies.placing.scheduler.preemption import Running, choose_victims
+from kubestow.policies.placing.scheduler.runs import place_all
 from kubestow.policies.placing.scheduler.sampling import NodeSample
-from kubestow.policies.placing.scheduler.scheduler import Placement, Scheduler, place_all
+from kubestow.policies.placing.scheduler.scheduler import Nomination, Placement, Scheduler
 from kubestow.policies.placing.scheduler.topology_spread import (
     eligible_nodes,
     have_topology_keys,
@@ -35,6 +36,7 @@ __all__ = [
     "Conflict",
     "Cycle",
     "NodeSample",
+    "Nomination",
     "Placement",
     "Running",
     "Scheduler",

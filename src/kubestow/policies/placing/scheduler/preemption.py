@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from kubestow.model import pods, requests, states
-from kubestow.policies.placing.scheduler import scheduler
 
 LEAST_CANDIDATES = 100  # minCandidateNodesAbsolute
 LEAST_PERCENTAGE = 10  # minCandidateNodesPercentage
@@ -29,12 +29,19 @@ class Running:
     Attributes:
         pod: The pod.
         started_s: When it started; earlier is more important.
-        budget: Name of its disruption budget; empty without one.
+        budgets: Names of its disruption budgets.
     """
 
     pod: pods.Pod
     started_s: float
-    budget: str = ""
+    budgets: tuple[str, ...] = ()
+
+
+class Filters(Protocol):
+    """What decides whether a pod fits on a node."""
+
+    def fits(self, pod: pods.Pod, state: states.ClusterState, row: int) -> bool:
+        """Return whether a node is feasible for a pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class Preemption:
 def choose_victims(
     pod: pods.Pod,
     state: states.ClusterState,
-    scheduler: scheduler.Scheduler,
+    scheduler: Filters,
     running: Mapping[int, Sequence[Running]],
     allowed: Mapping[str, int],
     offset: int = 0,
@@ -106,7 +113,7 @@ def _victims_on(
     row: int,
     pod: pods.Pod,
     state: states.ClusterState,
-    scheduler: scheduler.Scheduler,
+    scheduler: Filters,
     running: Sequence[Running],
     allowed: Mapping[str, int],
 ) -> Preemption | None:
@@ -139,14 +146,16 @@ def _split(
 ) -> tuple[list[Running], list[Running]]:
     """Split pods into those whose budget would be violated and the others, in order."""
     left = dict(allowed)
-    breaking, others = [], []
+    breaking: list[Running] = []
+    others: list[Running] = []
     for running in victims:
-        if running.budget and left.get(running.budget, 0) <= 0:
-            breaking.append(running)
-        else:
-            if running.budget:
-                left[running.budget] -= 1
-            others.append(running)
+        violating = False
+        for budget in running.budgets:
+            left[budget] = left.get(budget, 0) - 1
+            if left[budget] < 0:
+                violating = True
+                break
+        (breaking if violating else others).append(running)
     return breaking, others
 
 

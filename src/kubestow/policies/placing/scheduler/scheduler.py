@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from kubestow.model import arrays, clusters, decisions, pods, states
+from kubestow.model import arrays, decisions, pods, states
 from kubestow.policies.placing import profiles, terms
 from kubestow.policies.placing.scheduler import (
     image_locality,
@@ -89,6 +89,33 @@ SCORES: Mapping[str, Callable[[Cycle, arrays.Ints], arrays.Ints | None]] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Nomination:
+    """The node that preemption frees for a pod, and the pods it evicts there.
+
+    Attributes:
+        node: Name of the node.
+        victims: The pods, the most important first.
+        broken_budgets: How many evictions violate a disruption budget.
+    """
+
+    node: str
+    victims: tuple[pods.Pod, ...]
+    broken_budgets: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the nomination as plain values; its keys are a stable interface."""
+        return {
+            "node": self.node,
+            "victims": [victim.key for victim in self.victims],
+            "broken_budgets": self.broken_budgets,
+        }
+
+
+Narrowing = Callable[[states.ClusterState, arrays.Ints], tuple[arrays.Ints, dict[str, str]]]
+"""Takes nodes away from the feasible ones, and returns the reasons."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Placement:
     """The node chosen for a pod, with all feasible nodes and scores.
 
@@ -102,6 +129,7 @@ class Placement:
         top: Rows of the nodes with the highest sum, in order of their names.
         next_start: Row where the next pod's node sample starts.
         parts: Components of an extension's score, by term and part, for every feasible node.
+        nomination: What preemption would do, if the pod fits nowhere and may preempt others.
     """
 
     pod: pods.Pod
@@ -116,6 +144,7 @@ class Placement:
     _reasons: Callable[[], dict[str, str]]
     next_start: int = 0
     parts: Mapping[str, arrays.Floats] = field(default_factory=dict)
+    nomination: Nomination | None = None
 
     @property
     def node(self) -> str | None:
@@ -155,6 +184,7 @@ class Placement:
             "top": [self.nodes[row] for row in self.top],
             "tie": self.tie,
             **parts,
+            **({} if self.nomination is None else {"preemption": self.nomination.as_json()}),
         }
 
     def record(self, most: int | None = None) -> decisions.DecisionRecord:
@@ -210,6 +240,7 @@ class Scheduler:
         rng: np.random.Generator | None = None,
         sample: sampling.NodeSample | None = None,
         loads: terms.Loads | None = None,
+        narrow: Narrowing | None = None,
     ) -> Placement:
         """Choose a node for a pod; the state is not changed.
 
@@ -219,6 +250,7 @@ class Scheduler:
             rng: Breaks ties at random; without it the first name wins.
             sample: Which nodes to evaluate; all if omitted.
             loads: Usage of the nodes, for an extension; defaults to the requests of their pods.
+            narrow: Takes away feasible nodes on which other pods have been nominated.
         """
         cycle = Cycle(pod, state, self.profile, self.features)
         try:
@@ -226,6 +258,10 @@ class Scheduler:
         except Conflict as conflict:
             everywhere = dict.fromkeys(state.rows, str(conflict))
             feasible, reasons = np.empty(0, dtype=np.int64), lambda: everywhere
+        if narrow is not None:
+            feasible, taken = narrow(state, feasible)
+            if taken:
+                reasons = _joined(reasons, taken, state.names)
         next_start = 0
         if sample is not None:
             feasible, next_start = sampling.take(feasible, len(state), sample)
@@ -262,9 +298,13 @@ class Scheduler:
         )
 
     def bind(self, pod: pods.Pod, state: states.ClusterState, row: int) -> None:
-        """Put a pod on a node with its volumes, which are bound or provisioned."""
-        volumes.assume_volumes(pod, state, row, self.profile, self.features)
+        """Put a pod on a node with its volumes."""
+        self.reserve(pod, state, row)
         state.place(pod, row)
+
+    def reserve(self, pod: pods.Pod, state: states.ClusterState, row: int) -> None:
+        """Bind or provision the volumes of a pod for a node, without putting the pod there."""
+        volumes.assume_volumes(pod, state, row, self.profile, self.features)
 
     def fits(self, pod: pods.Pod, state: states.ClusterState, row: int) -> bool:
         """Return whether one node is feasible for a pod; extensions are not consulted.
@@ -276,6 +316,26 @@ class Scheduler:
         except Conflict:
             return False
         return bool(np.isin(row, feasible))
+
+    def refusal(self, pod: pods.Pod, state: states.ClusterState, row: int) -> str | None:
+        """Return why one node is not feasible for a pod; ``None`` if it is."""
+        try:
+            _, reasons = _filter(Cycle(pod, state, self.profile, self.features))
+        except Conflict as conflict:
+            return str(conflict)
+        return reasons().get(state.names[row])
+
+
+def _joined(
+    reasons: Callable[[], dict[str, str]], more: Mapping[str, str], names: Sequence[str]
+) -> Callable[[], dict[str, str]]:
+    """Return a function that returns more reasons as well, in the order of the nodes."""
+
+    def joined() -> dict[str, str]:
+        merged = {**reasons(), **more}
+        return {name: merged[name] for name in names if name in merged}
+
+    return joined
 
 
 def _filter(cycle: Cycle) -> tuple[arrays.Ints, Callable[[], dict[str, str]]]:
@@ -345,8 +405,7 @@ def _extend(
 
     def more_reasons() -> dict[str, str]:
         own = {state.names[feasible[i]]: f"{term.name}: {verdict.explain(int(i))}" for i in refused}
-        merged = {**reasons(), **own}
-        return {name: merged[name] for name in state.names if name in merged}
+        return _joined(reasons, own, state.names)()
 
     kept = np.flatnonzero(verdict.passes)
     sent = terms.sent_scores(
@@ -363,28 +422,3 @@ def _extend(
         scores=sent * ((1 if extension is None else extension.weight) * terms.POINT),
         parts={f"{term.name}/{part}": values[kept] for part, values in verdict.parts.items()},
     )
-
-
-def place_all(
-    cluster: clusters.Cluster,
-    configured: Sequence[profiles.Profile],
-    features: profiles.SchedulerFeatures,
-    rng: np.random.Generator | None = None,
-) -> Iterator[Placement]:
-    """Place all pending pods of a cluster one after another, as kube-scheduler would.
-
-    Each pod is bound before the next one is scheduled. Pods whose ``schedulerName`` has no profile
-    here are skipped.
-    """
-    state = states.from_cluster(
-        cluster, use_status=features.resized_pods, pod_level=features.pod_level
-    )
-    schedulers = {profile.name: Scheduler(profile, features) for profile in configured}
-    for pod in cluster.pending:
-        scheduler = schedulers.get(pod.spec.scheduler_name)
-        if scheduler is None:
-            continue
-        placement = scheduler.place(pod, state, rng)
-        if placement.row is not None:
-            scheduler.bind(pod, state, placement.row)
-        yield placement
