@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import os
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +13,9 @@ import typer
 if TYPE_CHECKING:
     from rich import progress
     from rich.console import Console
+
+
+_UNLIMITED = 10_000  # columns of a pipe
 
 
 class Output(enum.StrEnum):
@@ -35,6 +40,21 @@ OutputOption = Annotated[
 ]
 
 
+def print_json_line(value: Any) -> None:
+    """Write a value as one line of JSON to standard output."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+
+
+def print_columns(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
+    """Write rows in aligned columns, as kubectl does; for more rows than a table is made for."""
+    listed = [titles, *rows]
+    widths = [max(len(row[column]) for row in listed) for column in range(len(titles))]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in listed]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
 def print_json(value: Any) -> None:
     """Write a value as JSON to standard output."""
     import msgspec
@@ -43,10 +63,15 @@ def print_json(value: Any) -> None:
 
 
 def console() -> Console:
-    """Return the console for tables and text on standard output."""
+    """Return the console for tables and text on standard output.
+
+    In a pipe or file, lines are as long as they need to be, so that nothing is cut off; COLUMNS
+    still sets a width.
+    """
     from rich.console import Console
 
-    return Console(highlight=False)
+    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(highlight=False, width=_UNLIMITED if piped else None)
 
 
 def progress_console() -> Console:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubestow.cli import outputs
+from kubestow.cli import manifest_options, outputs
 from kubestow.model import errors
 
 if TYPE_CHECKING:
+    from kubestow.model import clusters
+    from kubestow.policies.placing import repacking
     from kubestow.workflows import packing as workflows_packing
-    from kubestow.workflows import repacking
+    from kubestow.workflows import repacking as workflows_repacking
 
 app = outputs.make_app()
 
@@ -56,6 +58,9 @@ def pack(
         typer.Option(help="Write the KubeSchedulerConfiguration that packs best to this file."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the randomised search.")] = 0,
+    nodes: manifest_options.NodesOption = None,
+    kinds: manifest_options.KindsOption = None,
+    strict: manifest_options.StrictOption = False,
     output: outputs.OutputOption = outputs.Output.TABLE,
 ) -> int:
     """Pack items onto as few nodes as possible, and show the gap to a lower bound.
@@ -66,8 +71,10 @@ def pack(
 
     Example:
       kubestow pack examples/first-steps/cluster.yaml
+      kubestow pack workloads/ --nodes 10x8cpu-32Gi --scheduler-config packing.yaml
       kubestow pack pods.csv --capacity cpu=16,memory=64Gi --exact 10
     """
+    from kubestow.policies.placing import repacking
     from kubestow.workflows import packing as workflows_packing
 
     if exact is not None and not 0 < exact <= 86_400:
@@ -87,7 +94,11 @@ def pack(
             packed = None
             comparison = _pack_items(sources, tables[0], capacity, names, exact, seed, watch)
         else:
-            packed = _pack_cluster(sources, capacity, names, exact, seed, watch)
+            cluster = manifest_options.read_cluster(sources, nodes, kinds, strict=strict)
+            try:
+                packed = _pack_cluster(cluster, sources[0], capacity, names, exact, seed, watch)
+            except repacking.NothingFitsError as error:
+                return _print_nothing(error, cluster, output)
             comparison = packed.comparison
     if assignments is not None:
         _write_assignments(assignments, comparison)
@@ -133,28 +144,43 @@ def _pack_items(
 
 
 def _pack_cluster(
-    sources: list[str],
+    cluster: clusters.Cluster,
+    source: str,
     capacity: str | None,
     names: list[str],
     exact: float | None,
     seed: int,
     watch: Callable[[str], None],
-) -> repacking.ClusterPacking:
+) -> workflows_repacking.ClusterPacking:
     """Pack the pods of a cluster."""
     from kubestow.model import quantities
-    from kubestow.sources import manifests
     from kubestow.sources import packing as packing_source
-    from kubestow.workflows import repacking
+    from kubestow.workflows import repacking as workflows_repacking
 
     offered = None
     if capacity is not None:
         given = packing_source.parse_capacity(capacity)
         offered = {resource: quantities.parse(text) for resource, text in given.items()}
-    cluster = manifests.read_cluster(*sources)
-    name = "stdin" if sources[0] == "-" else Path(sources[0]).name
-    return repacking.pack_cluster(
+    name = "stdin" if source == "-" else Path(source).name
+    return workflows_repacking.pack_cluster(
         cluster, name, names, capacity=offered, exact_seconds=exact, seed=seed, watch=watch
     )
+
+
+def _print_nothing(
+    error: repacking.NothingFitsError, cluster: clusters.Cluster, output: outputs.Output
+) -> int:
+    """Print why no pod can be packed."""
+    if output is outputs.Output.JSON:
+        listed = [{"pod": one.pod, "reason": one.reason} for one in error.left_out]
+        report = cluster.report.as_json()
+        answer = {"instance": error.place, "items": 0, "results": [], "left_out": listed}
+        outputs.print_json({**answer, "input": report})
+    else:
+        outputs.console().print(f"{error.place}: no pod fits on any node.", markup=False)
+        _print_pods("Left out", error.left_out)
+        manifest_options.print_report(cluster.report)
+    return 1
 
 
 def _write_assignments(path: Path, comparison: workflows_packing.PackingComparison) -> None:
@@ -167,7 +193,7 @@ def _write_assignments(path: Path, comparison: workflows_packing.PackingComparis
     )
 
 
-def _write_configuration(path: Path, configuration: repacking.Configuration) -> None:
+def _write_configuration(path: Path, configuration: workflows_repacking.Configuration) -> None:
     import yaml
 
     from kubestow.workflows import files
@@ -176,7 +202,8 @@ def _write_configuration(path: Path, configuration: repacking.Configuration) -> 
 
 
 def _print(
-    comparison: workflows_packing.PackingComparison, packed: repacking.ClusterPacking | None
+    comparison: workflows_packing.PackingComparison,
+    packed: workflows_repacking.ClusterPacking | None,
 ) -> None:
     from rich.table import Table
 
@@ -184,12 +211,16 @@ def _print(
     instance, best = comparison.instance, comparison.best
     proof = "proven optimal" if comparison.optimal else f"bound by {comparison.method}"
     what = "items" if packed is None else "pods"
+    proven = f"{proof}; lower bound {comparison.lower_bound}"
+    if best.unplaced:
+        proven = f"{best.unplaced} more have no node"
     console.print(
-        f"{instance.name}: {len(instance.demands) - best.unplaced} {what} on {best.nodes} nodes "
-        f"({proof}; lower bound {comparison.lower_bound}), by {best.heuristic}."
+        f"{instance.name}: {len(instance.demands) - best.unplaced} {what} on {best.nodes} "
+        f"node{'' if best.nodes == 1 else 's'} ({proven}), by {best.heuristic}."
     )
     if packed is not None:
         _print_cluster(packed)
+        manifest_options.print_report(packed.report)
     ranked = sorted(comparison.results, key=lambda r: (r.unplaced, r.nodes))
     table = Table("HEURISTIC", "NODES", "OVER BOUND", "SECONDS")
     if any(result.unplaced for result in ranked):
@@ -205,20 +236,24 @@ def _print(
         console.print(f"Note: {note}.")
 
 
-def _print_cluster(packed: repacking.ClusterPacking) -> None:
+def _print_cluster(packed: workflows_repacking.ClusterPacking) -> None:
     """Print what configuration reaches, and what was left out."""
     console = outputs.console()
     if packed.configuration is not None:
         console.print(packed.configuration.sentence())
         if packed.configuration.changes:
             console.print("--scheduler-config FILE writes this configuration.")
-    for title, pods in (
-        ("Left out", packed.problem.left_out),
-        ("Packed without constraints that only existing nodes can satisfy", packed.not_honoured),
-    ):
-        if pods:
-            console.print(f"{title}: {len(pods)} pods")
-        for one in pods[:_SHOWN_PODS]:
-            console.print(f"  {one.pod}: {one.reason}")
-        if len(pods) > _SHOWN_PODS:
-            console.print(f"  ... and {len(pods) - _SHOWN_PODS} more; -o json lists all of them.")
+    _print_pods("Left out", packed.problem.left_out)
+    lost = "Packed without constraints that only existing nodes can satisfy"
+    _print_pods(lost, packed.not_honoured)
+
+
+def _print_pods(title: str, pods: Sequence[repacking.LeftOut]) -> None:
+    """Print some of the pods that are treated specially, with reasons."""
+    console = outputs.console()
+    if pods:
+        console.print(f"{title}: {len(pods)} pods")
+    for one in pods[:_SHOWN_PODS]:
+        console.print(f"  {one.pod}: {one.reason}", markup=False, soft_wrap=True)
+    if len(pods) > _SHOWN_PODS:
+        console.print(f"  ... and {len(pods) - _SHOWN_PODS} more; -o json lists all of them.")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import enum
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubestow.cli import names, outputs
+from kubestow.cli import manifest_options, names, outputs
 from kubestow.model import errors
 
 if TYPE_CHECKING:
@@ -18,6 +20,15 @@ if TYPE_CHECKING:
     from kubestow.workflows.not_modelled import NotModelled
 
 app = outputs.make_app()
+
+
+class PlaceOutput(enum.StrEnum):
+    """Output format of ``place``."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+
 
 # Column titles that fit on a screen.
 _SHORT = {
@@ -31,6 +42,7 @@ _SHORT = {
 }
 _MANY = 200  # pending pods; placing more takes long enough for a progress bar
 _SHOWN_NODES = 20  # rows of a score table; the rest is in the JSON
+_LISTED_NODES, _BEST = 50, 5  # JSON lists all of up to 50 nodes, the best 5 of more
 
 
 @app.command()
@@ -62,8 +74,24 @@ def place(
         bool,
         typer.Option(help="Show which pods of lower priority would be evicted for a pod."),
     ] = True,
+    scores: Annotated[
+        str,
+        typer.Option(
+            metavar="N|all",
+            help="List this many of the best nodes of a pod in JSON; default: all of up to "
+            f"{_LISTED_NODES} nodes, else {_BEST}.",
+        ),
+    ] = "",
+    nodes: manifest_options.NodesOption = None,
+    kinds: manifest_options.KindsOption = None,
+    strict: manifest_options.StrictOption = False,
     check: Annotated[bool, typer.Option(help="Exit with 1 if a pod fits nowhere.")] = False,
-    output: outputs.OutputOption = outputs.Output.TABLE,
+    output: Annotated[
+        PlaceOutput,
+        typer.Option(
+            "--output", "-o", help="Output format; jsonl has a line per pod.", case_sensitive=False
+        ),
+    ] = PlaceOutput.TABLE,
 ) -> int:
     """Show where kube-scheduler would place each pending pod, and why.
 
@@ -74,68 +102,107 @@ def place(
     Example:
       kubestow place examples/first-steps/cluster.yaml
       kubestow place nodes.yaml workloads/
+      kubestow place workloads/ --nodes 3x8cpu-32Gi
       kubectl get nodes,pods,ns,svc,rs,sts,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,pdb \
         -A -o yaml | kubestow place -
     """
-    from rich import progress
-
-    from kubestow.sources import manifests
     from kubestow.workflows import not_modelled, placing
 
     profiles_used = _profiles(config, profile)
-    cluster = manifests.read_cluster(*sources)
+    cluster = manifest_options.read_cluster(sources, nodes, kinds, strict=strict)
     if not cluster.nodes:
-        raise errors.InputError(" ".join(sources), "no Node in the input; expected at least one")
-    plain = (
-        output is outputs.Output.TABLE and pod is None and seed is None and len(profiles_used) == 1
-    )
-    if plain and placing.is_large(cluster):
-        return _assign(cluster, profiles_used[0], version, check=check)
-    placements = list(
-        progress.track(
-            placing.place(cluster, profiles_used, version, seed, preemption=preemption),
-            description="placing",
-            total=len(cluster.pending),
-            console=outputs.progress_console(),
-            transient=True,
-            disable=len(cluster.pending) < _MANY,
+        raise errors.InputError(
+            " ".join(sources), "no Node in the input; expected one, or --nodes 3x8cpu-32Gi"
         )
-    )
-    chosen = [p for p in placements if pod in (None, p.pod.key)]
-    if pod is not None and not chosen:
-        raise errors.InputError("--pod", f"{pod!r}: no such pending pod in the input")
+    most = _most(scores, len(cluster.nodes))
+    plain = output is PlaceOutput.TABLE and pod is None and seed is None and len(profiles_used) == 1
     missing = not_modelled.find_not_modelled(cluster, [p.name for p in profiles_used], version)
-    if output is outputs.Output.JSON:
-        listed = [placement.as_json() for placement in chosen]
-        outputs.print_json({"pods": listed, "not_modelled": missing.as_json()})
+    if plain and placing.is_large(cluster):
+        unplaced = _assign(cluster, profiles_used[0], version)
     else:
-        _print(chosen, detailed=pod is not None)
+        placements = placing.place(cluster, profiles_used, version, seed, preemption=preemption)
+        unplaced = _show(_tracked(placements, cluster, pod), cluster, missing, most, pod, output)
+    if output is PlaceOutput.TABLE:
         _print_not_modelled(missing)
-    return 1 if check and any(p.row is None for p in placements) else 0
+        manifest_options.print_report(cluster.report)
+    return 1 if check and unplaced else 0
 
 
-def _assign(
-    cluster: clusters.Cluster, profile: profiles.Profile, version: str, *, check: bool
+def _most(scores: str, node_count: int) -> int | None:
+    """Return how many nodes to list per pod; ``None`` for all."""
+    if scores == "all" or (not scores and node_count <= _LISTED_NODES):
+        return None
+    if not scores:
+        return _BEST
+    if not scores.isdecimal():
+        raise errors.InputError("--scores", f"{scores!r}: expected a number or all")
+    return int(scores)
+
+
+def _tracked(
+    placements: Iterator[scheduler.Placement], cluster: clusters.Cluster, pod: str | None
+) -> Iterator[scheduler.Placement]:
+    """Yield the placements that are asked for, with a progress bar if there are many."""
+    from rich import progress
+
+    known = False
+    for placement in progress.track(
+        placements,
+        description="placing",
+        total=len(cluster.pending),
+        console=outputs.progress_console(),
+        transient=True,
+        disable=len(cluster.pending) < _MANY,
+    ):
+        if pod in (None, placement.pod.key):
+            known = True
+            yield placement
+    if pod is not None and not known:
+        raise errors.InputError("--pod", f"{pod!r}: no such pending pod in the input")
+
+
+def _show(
+    placements: Iterator[scheduler.Placement],
+    cluster: clusters.Cluster,
+    missing: NotModelled,
+    most: int | None,
+    pod: str | None,
+    output: PlaceOutput,
 ) -> int:
-    """Print where the pods of a large cluster go, without scores."""
-    from rich.table import Table
+    """Print placements; return how many pods got no node."""
+    unplaced = 0
+    if output is PlaceOutput.TABLE:
+        chosen = list(placements)
+        _print(chosen, detailed=pod is not None)
+        return sum(placement.row is None for placement in chosen)
+    listed = []
+    for placement in placements:
+        unplaced += placement.row is None
+        answer = placement.as_json(most)
+        if output is PlaceOutput.JSONL:
+            outputs.print_json_line(answer)
+        else:
+            listed.append(answer)
+    rest = {"not_modelled": missing.as_json(), "input": cluster.report.as_json()}
+    if output is PlaceOutput.JSON:
+        outputs.print_json({"pods": listed, **rest})
+    return unplaced
 
-    from kubestow.workflows import not_modelled, placing
+
+def _assign(cluster: clusters.Cluster, profile: profiles.Profile, version: str) -> int:
+    """Print where the pods of a large cluster go, without scores; return how many got no node."""
+    from kubestow.workflows import placing
 
     with outputs.progress_console().status("placing ..."):
         placed = placing.assign(cluster, profile, version)
     pending = sum(node is None for _, node in placed)
     console = outputs.console()
     console.print(f"{len(placed) - pending} of {len(placed)} pending pods get a node.")
-    table = Table("POD", "NODE")
-    for pod, node in placed:
-        table.add_row(pod.key, node or "-")
-    console.print(table)
-    console.print("--pod NAMESPACE/NAME shows the scores of one pod, -o json those of all.")
+    outputs.print_columns(("POD", "NODE"), ((pod.key, node or "-") for pod, node in placed))
+    console.print("--pod NAMESPACE/NAME shows the scores of one pod, -o jsonl those of all.")
     if pending:
-        console.print("Preemption was not tried for so many pods; -o json tries it.")
-    _print_not_modelled(not_modelled.find_not_modelled(cluster, [profile.name], version))
-    return 1 if check and pending else 0
+        console.print("Preemption was not tried for so many pods; -o jsonl tries it.")
+    return pending
 
 
 def _profiles(config: str | None, profile: str | None) -> tuple[profiles.Profile, ...]:
@@ -150,18 +217,26 @@ def _profiles(config: str | None, profile: str | None) -> tuple[profiles.Profile
 
 
 def _print(placements: list[scheduler.Placement], *, detailed: bool) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     console = outputs.console()
     if not placements:
         console.print("No pending pod in the input.")
         return
-    table = Table("POD", "NODE", "FEASIBLE", "SCORE", "WHY")
-    for placement in placements:
-        feasible = f"{len(placement.feasible)}/{len(placement.nodes)}"
-        score = str(int(placement.final.max())) if placement.scores else "-"
-        table.add_row(placement.pod.key, placement.node or "-", feasible, score, _why(placement))
-    console.print(table)
+    placed = sum(placement.row is not None for placement in placements)
+    console.print(f"{placed} of {len(placements)} pending pods get a node.")
+    titles = ("POD", "NODE", "FEASIBLE", "SCORE", "WHY")
+    rows = [_row(placement) for placement in placements]
+    if len(rows) > _MANY:
+        outputs.print_columns(titles, rows)
+    else:
+        table = Table()
+        for title in titles:
+            table.add_column(title, overflow="fold")  # a name is never cut off
+        for row in rows:
+            table.add_row(*map(escape, row))
+        console.print(table)
     if detailed:
         for placement in placements:
             console.print(_score_table(placement))
@@ -175,6 +250,16 @@ def _print_not_modelled(missing: NotModelled) -> None:
     for kind, count in missing.counts.items():
         text = f"{count} pods with {kind}: {not_modelled.EXPLANATIONS[kind]}."
         outputs.console().print(f"Not modelled: {text}")
+
+
+def _row(placement: scheduler.Placement) -> tuple[str, ...]:
+    return (
+        placement.pod.key,
+        placement.node or "-",
+        f"{len(placement.feasible)}/{len(placement.nodes)}",
+        str(int(placement.final.max())) if placement.scores else "-",
+        _why(placement),
+    )
 
 
 def _why(placement: scheduler.Placement) -> str:

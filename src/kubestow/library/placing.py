@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from kubestow.library import inputs, reading, results
-from kubestow.model import errors, quantities
+from kubestow.model import clusters, errors, quantities
 from kubestow.policies.placing import packing as policy
 from kubestow.policies.placing import profiles, scheduler
 from kubestow.sources import packing as source
@@ -25,10 +25,12 @@ class PlacementTable(results.Result):
     Attributes:
         placements: One per pending pod, in queue order, with scores and rejections.
         not_modelled: What pods use that placement does not model.
+        input: What of the input was left out.
     """
 
     placements: tuple[scheduler.Placement, ...]
     not_modelled: not_modelled.NotModelled
+    input: clusters.InputReport
 
     def __len__(self) -> int:
         return len(self.placements)
@@ -52,6 +54,7 @@ class PlacementTable(results.Result):
         return {
             "pods": [one.as_json() for one in self.placements],
             "not_modelled": self.not_modelled.as_json(),
+            "input": self.input.as_json(),
         }
 
     def summary(self) -> str:
@@ -130,6 +133,7 @@ def place(
     return PlacementTable(
         tuple(placing.place(data.cluster, chosen, version, seed, preemption=preemption)),
         not_modelled.find_not_modelled(data.cluster, names, version),
+        data.cluster.report,
     )
 
 

@@ -66,6 +66,15 @@ HOSTNAME_LABEL = "kubernetes.io/hostname"
 ZONE_LABEL = "topology.kubernetes.io/zone"
 
 
+def usual_labels(name: str) -> dict[str, str]:
+    """Return the labels that a kubelet gives a node: its name, Linux, amd64."""
+    return {
+        HOSTNAME_LABEL: name,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class NodeImage:
     """An image that a node has pulled, with all its names."""

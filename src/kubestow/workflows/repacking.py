@@ -56,11 +56,12 @@ class Configuration:
     def sentence(self) -> str:
         """Return what the configuration does, beside stock kube-scheduler."""
         best, stock = self.search.best, self.search.stock
+        spans = any(played.least < played.most for played in (best, stock))
+        ties = "; which one depends on how it breaks ties" if spans else ""
         if not self.changes:
-            return f"kube-scheduler uses {_nodes(stock)}; no configuration of it uses fewer."
-        return (
-            f"kube-scheduler uses {_nodes(stock)} by default, {_nodes(best)} with {_named(best)}."
-        )
+            return f"kube-scheduler uses {_nodes(stock)}{ties}; no configuration of it uses fewer."
+        usual, changed = _nodes(stock), _nodes(best)
+        return f"kube-scheduler uses {usual} by default, {changed} with {_named(best)}{ties}."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,12 +82,18 @@ class ClusterPacking:
     constrained: bool
     not_honoured: tuple[repacking.LeftOut, ...] = ()
 
+    @property
+    def report(self) -> clusters.InputReport:
+        """What of the input is not in the cluster."""
+        return self.problem.state.cluster.report
+
     def as_json(self) -> dict[str, Any]:
         """Return the packing as plain values, with names that are a contract."""
         answer = self.comparison.as_json()
         answer["constrained"] = self.constrained
         answer["left_out"] = [_as_json(one) for one in self.problem.left_out]
         answer["not_honoured"] = [_as_json(one) for one in self.not_honoured]
+        answer["input"] = self.report.as_json()
         if self.configuration is not None:
             answer["configuration"] = self.configuration.as_json()
         return answer
@@ -329,7 +336,7 @@ def _nodes(played: repacking.Played) -> str:
     if played.least == played.most:
         text = f"{played.most} node{'' if played.most == 1 else 's'}"
     else:
-        text = f"{played.least} to {played.most} nodes, by how ties fall"
+        text = f"{played.least} to {played.most} nodes"
     if played.unplaced:
         text += f" ({played.unplaced} pods Pending)"
     return text

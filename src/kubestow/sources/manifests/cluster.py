@@ -30,11 +30,19 @@ from kubestow.sources.manifests import pods as pod_source
 _T = TypeVar("_T")
 # Groups whose kinds are read by name; "extensions" is where workloads were before "apps".
 _READ_GROUPS = ("", "apps", "batch", "extensions", "policy", "storage.k8s.io", "scheduling.k8s.io")
+_READ_KINDS = (
+    *("Node", "Pod", "Namespace", "Service", "PriorityClass", "PodDisruptionBudget"),
+    *storage.StorageReader().readers(),
+)
+_NAMESPACED = ("Pod", "Service", "PodDisruptionBudget", "PersistentVolumeClaim", *expansion.KINDS)
 _EFFECTS = (nodes.NO_SCHEDULE, nodes.PREFER_NO_SCHEDULE, nodes.NO_EXECUTE)
 
 
 def read_cluster(
-    *sources: str, strict: bool = False, rules: Sequence[custom_kinds.KindRule] = ()
+    *sources: str,
+    strict: bool = False,
+    rules: Sequence[custom_kinds.KindRule] = (),
+    nodes: Sequence[nodes.Node] = (),
 ) -> clusters.Cluster:
     """Read a cluster from files, folders, or ``-`` for standard input, all together.
 
@@ -42,6 +50,7 @@ def read_cluster(
         sources: Files and folders.
         strict: Whether to refuse what would otherwise be skipped and reported.
         rules: How to expand custom kinds, before the built-in rules.
+        nodes: Nodes to add.
 
     Raises:
         InputError: If nothing can be read, or something named or strict is malformed.
@@ -50,17 +59,17 @@ def read_cluster(
     hints: dict[str, None] = {}
 
     def refuse(path: Path, error: errors.InputError) -> None:
-        hint = renderers.hint_for_template(path)
-        if hint:
-            hints[hint] = None
-        refusals.append(clusters.Refusal(error.place, error.problem))
+        hints.update(dict.fromkeys(renderers.hints_for_file(path)))
+        refusals.append(
+            clusters.Refusal(error.place, renderers.template_problem(path) or error.problem)
+        )
 
     decoded = []
     for source in sources:
         decoded += documents.read_documents(source, None if strict else refuse)
         if not strict:
             hints |= dict.fromkeys(renderers.hints_for_folder(Path(source)))
-    read = build_cluster(decoded, strict=strict, rules=rules)
+    read = build_cluster(decoded, strict=strict, rules=rules, nodes=nodes)
     report = replace(
         read.report,
         refused=(*refusals, *read.report.refused),
@@ -129,6 +138,7 @@ def build_cluster(
     *,
     strict: bool = False,
     rules: Sequence[custom_kinds.KindRule] = (),
+    nodes: Sequence[nodes.Node] = (),
 ) -> clusters.Cluster:
     """Build a cluster from decoded documents.
 
@@ -136,6 +146,7 @@ def build_cluster(
         decoded: The documents.
         strict: Whether to refuse what would otherwise be skipped and reported.
         rules: How to expand custom kinds, before the built-in rules.
+        nodes: Nodes to add.
 
     Raises:
         InputError: If an object that the user named is malformed, or named twice.
@@ -143,13 +154,17 @@ def build_cluster(
     report = _Report(strict)
     objects: list[_Object] = []
     for document in decoded:
+        other = renderers.kind_of_file(document)
+        if other and not document.named:
+            report.skipped[other] += 1
+            continue
         with report.refusing(document):
             objects.append(_object(document))
-    objects = _without_duplicates(objects, report)
+    custom = custom_kinds.CustomKinds((*rules, *custom_kinds.RULES), _scale_paths(objects))
+    objects = _without_duplicates(objects, custom, report)
     classes = _priority_classes(objects, report)
     reader = pod_source.PodReader(classes.values, peaceful=frozenset(classes.peaceful))
-    custom = custom_kinds.CustomKinds((*rules, *custom_kinds.RULES), _scale_paths(objects))
-    objects_read = _Objects()
+    objects_read = _Objects({node.name: node for node in nodes})
     readers: dict[str, Callable[[decoding.Field], None]] = {
         "Node": lambda f: _keep(objects_read.nodes, f["metadata"]["name"].text(), read_node(f), f),
         "Pod": lambda f: _keep_pod(objects_read.pods, reader.read(f), f),
@@ -161,7 +176,7 @@ def build_cluster(
     }
     for one in objects:
         with report.refusing(one.document):
-            if one.group in _READ_GROUPS and one.kind in readers:
+            if one.group in _READ_GROUPS and one.kind in _READ_KINDS:
                 readers[one.kind](one.entry)
                 continue
             made = _read_workloads(one, custom, reader)
@@ -202,20 +217,31 @@ def _skip(one: _Object, report: _Report) -> None:
     report.skipped[one.kind] += 1
 
 
-def _without_duplicates(objects: list[_Object], report: _Report) -> list[_Object]:
-    """Drop earlier manifests of an object that a folder has more than once."""
+def _without_duplicates(
+    objects: list[_Object], custom: custom_kinds.CustomKinds, report: _Report
+) -> list[_Object]:
+    """Drop earlier manifests of an object that a folder has more than once, if it would be read."""
     last: dict[tuple[str, str, str, str], int] = {}
     dropped: set[int] = set()
     for position, one in enumerate(objects):
         with report.refusing(one.document):
+            if not _is_read(one, custom):
+                continue
             identity = one.identity
             before = last.get(identity)
             last[identity] = position
             if before is None or not identity[3] or one.document.named or report.strict:
                 continue
             dropped.add(before)
-            report.duplicates.append(f"{one.kind} {identity[2]}/{identity[3]}")
+            scoped = f"{identity[2]}/" if one.kind in _NAMESPACED else ""
+            report.duplicates.append(f"{one.kind} {scoped}{identity[3]}")
     return [one for position, one in enumerate(objects) if position not in dropped]
+
+
+def _is_read(one: _Object, custom: custom_kinds.CustomKinds) -> bool:
+    if one.group in _READ_GROUPS:
+        return one.kind in _READ_KINDS or one.kind in expansion.KINDS
+    return bool(custom.rules_for(one.group, one.kind, one.entry))
 
 
 def _object(document: documents.Document) -> _Object:

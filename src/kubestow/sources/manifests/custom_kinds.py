@@ -152,10 +152,13 @@ class CustomKinds:
         self, group: str, kind: str, entry: decoding.Field, reader: pod_source.PodReader
     ) -> list[workloads.Workload]:
         """Return the workloads of an object; none if it is not known to create pods."""
-        rules = [rule for rule in self.rules if (rule.group, rule.kind) == (group, kind)]
-        if not rules:
-            rules = self._guess(group, kind, entry)
+        rules = self.rules_for(group, kind, entry)
         return [made for rule in rules for made in _workloads(rule, entry, reader)]
+
+    def rules_for(self, group: str, kind: str, entry: decoding.Field) -> list[KindRule]:
+        """Return the rules for an object; none if it is not known to create pods."""
+        rules = [rule for rule in self.rules if (rule.group, rule.kind) == (group, kind)]
+        return rules or self._guess(group, kind, entry)
 
     def _guess(self, group: str, kind: str, entry: decoding.Field) -> list[KindRule]:
         for path in _USUAL_TEMPLATES:

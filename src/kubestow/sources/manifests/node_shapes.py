@@ -16,6 +16,9 @@ MOST_NODES = 100_000
 PODS = "110"
 """Pods per node, the default of the kubelet."""
 
+DISK = "100Gi"
+"""Ephemeral storage of a node; shapes do not state it."""
+
 _PART = re.compile(r"(?:(?P<count>\d+)x)?(?P<shape>.+)")
 _SHAPE = re.compile(r"(?P<cpu>[\d.]+m?)cpu-(?P<memory>[\d.]+(?:[KMGT]i?)?)")
 _EXPECTED = "expected COUNTxSHAPE such as 3x8cpu-32Gi or 3xm5.xlarge, separated by commas"
@@ -41,7 +44,7 @@ def parse_nodes(text: str) -> tuple[nodes.Node, ...]:
         raise errors.InputError("nodes", f"{text!r}: {_EXPECTED}, at most {MOST_NODES} nodes")
     width = len(str(len(shapes)))
     return tuple(
-        nodes.Node(name, offered, {nodes.HOSTNAME_LABEL: name})
+        nodes.Node(name, offered, nodes.usual_labels(name))
         for name, offered in ((f"node-{i:0{width}d}", s) for i, s in enumerate(shapes, 1))
     )
 
@@ -57,6 +60,7 @@ def _repeated(part: str) -> Iterator[resources.ResourceList]:
     offered = {
         resources.CPU: cpu,
         resources.MEMORY: memory,
+        resources.EPHEMERAL_STORAGE: quantities.parse(DISK),
         resources.PODS: quantities.parse(PODS),
     }
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Recognises folders that are not manifests yet: Helm charts and kustomizations.
+"""Recognises files that are not manifests yet: Helm charts, kustomizations, templates.
 
 Rendering is left to the tools that define these formats; a hint names the command.
 """
@@ -6,21 +6,37 @@ Rendering is left to the tools that define these formats; a hint names the comma
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
+
+from kubestow.sources.manifests import documents
 
 CHART = "Chart.yaml"
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PLACEHOLDER = "{{"
 
 
-def hint_for_template(path: Path) -> str:
-    """Return how to render an unreadable file; empty if it does not look like a template."""
+def kind_of_file(document: documents.Document) -> str:
+    """Return what a document without kind is by the name of its file; empty if it is not known."""
+    if isinstance(document.value, dict) and "kind" in document.value:
+        return ""
+    name = PurePath(document.place.partition("#")[0]).name
+    if name in KUSTOMIZATIONS:
+        return "Kustomization"
+    return "Helm chart file" if name in (CHART, "values.yaml") else ""
+
+
+def template_problem(path: Path) -> str:
+    """Return why a file is unreadable if it is a template; empty otherwise."""
+    if _PLACEHOLDER in path.read_text(encoding="utf-8", errors="replace"):
+        return f"is a template with placeholders ({_PLACEHOLDER} ... }}}}); render it first"
+    return ""
+
+
+def hints_for_file(path: Path) -> Iterator[str]:
+    """Yield how to render the chart that an unreadable file belongs to."""
     chart = next((folder for folder in path.parents if (folder / CHART).is_file()), None)
     if chart is not None:
-        return _helm(chart)
-    if _PLACEHOLDER in path.read_text(encoding="utf-8", errors="replace"):
-        return f"{path} has placeholders ({_PLACEHOLDER} ... }}}}): render the template first."
-    return ""
+        yield _helm(chart)
 
 
 def hints_for_folder(folder: Path) -> Iterator[str]:
@@ -31,7 +47,7 @@ def hints_for_folder(folder: Path) -> Iterator[str]:
         yield _helm(chart.parent)
     tops = sorted({p.parent for name in KUSTOMIZATIONS for p in folder.rglob(name)})
     if tops:
-        more = "" if len(tops) == 1 else f" (or one of {len(tops) - 1} others below it)"
+        more = "" if len(tops) == 1 else f", one of {len(tops)} in this input"
         yield f"{tops[0]} is a kustomization{more}: kubectl kustomize {tops[0]} | kubestow place -"
 
 

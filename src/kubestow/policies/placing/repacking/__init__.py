@@ -9,6 +9,7 @@ from kubestow.policies.placing.repacking.filling import Filling, fill, replay
 from kubestow.policies.placing.repacking.playing import Played, play
 from kubestow.policies.placing.repacking.problems import (
     LeftOut,
+    NothingFitsError,
     Repacking,
     is_tied,
     make_nodes,
@@ -19,6 +20,7 @@ from kubestow.policies.placing.repacking.solving import Solution, bound, restart
 __all__ = [
     "Filling",
     "LeftOut",
+    "NothingFitsError",
     "Played",
     "Repacking",
     "Search",

@@ -27,6 +27,20 @@ class LeftOut:
     reason: str
 
 
+class NothingFitsError(errors.InputError):
+    """No pod of a cluster fits on any of its nodes.
+
+    Args:
+        name: Name of the input.
+        left_out: The pods, with reasons.
+    """
+
+    def __init__(self, name: str, left_out: tuple[LeftOut, ...]) -> None:
+        self.left_out = left_out
+        last = left_out[-1]
+        super().__init__(name, f"no pod fits on any node; pod {last.pod}: {last.reason}")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Repacking:
     """Pods to place, and the nodes with what is left on them.
@@ -149,7 +163,7 @@ def make_repacking(
         left_out += [LeftOut(pod.key, _reason(refuse, pod, prepared.state)) for pod in refused]
         items = [pod for pod, fits in zip(items, somewhere, strict=True) if fits]
         if not items:
-            raise errors.InputError(f"pod {left_out[-1].pod}", left_out[-1].reason)
+            raise NothingFitsError(name, tuple(left_out))
         prepared = _prepared(replace(anew, pods=(*anew.bound, *items)), items, features)
         classes = _classify(prepared, items)
     return _assembled(name, prepared, items, classes, left_out)
@@ -354,7 +368,7 @@ def _slots_can_run_out(
 
 
 def make_nodes(capacity: resources.ResourceList, count: int) -> tuple[nodes.Node, ...]:
-    """Return equal nodes that have no taint and no label but their name."""
+    """Return equal nodes that have no taint and only the usual labels."""
     width = len(str(count))
     names = [f"node-{number:0{width}d}" for number in range(1, count + 1)]
-    return tuple(nodes.Node(name, capacity, {nodes.HOSTNAME_LABEL: name}) for name in names)
+    return tuple(nodes.Node(name, capacity, nodes.usual_labels(name)) for name in names)

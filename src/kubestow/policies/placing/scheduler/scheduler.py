@@ -168,23 +168,50 @@ class Placement:
         """Return the components of an extension's score of the feasible node at a position."""
         return {part: float(values[position]) for part, values in self.parts.items()}
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the placement as plain values; its keys are a stable interface."""
-        names = [self.nodes[row] for row in self.feasible]
-        by_name = sorted(range(len(names)), key=names.__getitem__)
-        scored = by_name if len(names) > 1 else []
+    def as_json(self, most: int | None = None) -> dict[str, Any]:
+        """Return the placement as plain values; its keys are a stable interface.
+
+        Args:
+            most: List only this many of the best nodes, with counts of feasible and rejected nodes
+                and of reasons beside them. ``None`` lists all.
+        """
+        kept = range(len(self.feasible)) if most is None else self._best(most)
+        names = {i: self.nodes[self.feasible[i]] for i in kept}
+        by_name = sorted(names, key=names.__getitem__)
+        scored = by_name if len(self.feasible) > 1 else []
         parts = {"parts": {names[i]: self.parts_of(i) for i in scored}} if self.parts else {}
         return {
             "pod": self.pod.key,
             "node": self.node,
             "feasible": [names[i] for i in by_name],
-            "rejected": dict(sorted(self.rejected().items())),
+            **self._rejections(most),
             "scores": {names[i]: self.scores_of(i) for i in scored},
             "final": {names[i]: int(self.final[i]) for i in scored},
-            "top": [self.nodes[row] for row in self.top],
+            "top": [self.nodes[row] for row in self.top[:most]],
             "tie": self.tie,
             **parts,
             **({} if self.nomination is None else {"preemption": self.nomination.as_json()}),
+        }
+
+    def _best(self, most: int) -> list[int]:
+        """Return the positions of the best feasible nodes, the chosen one among them."""
+        order: list[int] = np.argsort(-self.final, kind="stable")[:most].tolist()
+        chosen = np.flatnonzero(self.feasible == self.row).tolist()
+        return list(dict.fromkeys([*chosen, *order]))[:most]
+
+    def _rejections(self, most: int | None) -> dict[str, Any]:
+        if most is None:
+            return {"rejected": dict(sorted(self.rejected().items()))}
+        count = len(self.nodes) - len(self.feasible)
+        counted = {"feasible_count": len(self.feasible), "rejected_count": count}
+        if self.row is not None:  # reasons take as long as the placement itself
+            return {"rejected": {}, **counted}
+        rejected = self.rejected()
+        reasons = dict(Counter(rejected.values()).most_common())
+        return {
+            "rejected": dict(sorted(rejected.items())[:most]),
+            **counted,
+            "rejected_reasons": reasons,
         }
 
     def record(self, most: int | None = None) -> decisions.DecisionRecord:
