@@ -73,7 +73,9 @@ def test_an_alias_bomb_is_refused_before_it_unfolds() -> None:
 
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(errors.InputError):
-        documents.parse_documents("[" * 300 + "]" * 300, "deep.yaml")
+        documents.parse_documents("- " * 300 + "x", "deep.yaml")
+    with pytest.raises(errors.InputError, match="nested too deeply"):
+        documents.parse_documents("[" * 100_000 + "]" * 100_000, "deep.json")
 
 
 def test_missing_files_and_empty_folders_are_named(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Self
 
 from kubestow.model import errors, quantities
@@ -12,18 +11,50 @@ from kubestow.model import errors, quantities
 _SHOWN = 60  # characters of an offending value that a message quotes
 
 
-@dataclass(frozen=True, slots=True)
 class Field:
-    """A value of a document with its path; members have the same class."""
+    """A value of a document with its path; members have the same class.
 
-    value: Any
-    place: str
-    path: str = ""
+    The path is put together when a message needs it: clusters have millions of values.
+
+    Args:
+        value: The decoded value.
+        place: File and document.
+        path: Path of the value in the document.
+    """
+
+    __slots__ = ("_parent", "_step", "place", "value")
+
+    def __init__(self, value: Any, place: str, path: str = "") -> None:
+        self.value = value
+        self.place = place
+        self._parent: Field | None = None
+        self._step = path
+
+    def _member(self, value: Any, step: str) -> Self:
+        member = object.__new__(type(self))
+        member.value = value
+        member.place = self.place
+        member._parent = self
+        member._step = step
+        return member
+
+    @property
+    def path(self) -> str:
+        """The path of the value in its document, e.g. ``spec.containers[0].image``."""
+        if self._parent is None:
+            return self._step
+        step = self._step
+        if not step.startswith("["):
+            step = f"[{step}]" if "/" in step or "." in step else step
+        before = self._parent.path
+        separator = "." if before and not step.startswith("[") else ""
+        return f"{before}{separator}{step}"
 
     @property
     def where(self) -> str:
         """The location in error messages: file and path."""
-        return f"{self.place}: {self.path}" if self.path else self.place
+        path = self.path
+        return f"{self.place}: {path}" if path else self.place
 
     def refuse(self, expectation: str) -> errors.InputError:
         """Return the error for this value; the caller raises it."""
@@ -34,9 +65,12 @@ class Field:
 
     def __getitem__(self, key: str) -> Self:
         """Return a member of a mapping; a missing one has the value ``None``."""
-        step = key if "/" not in key and "." not in key else f"[{key}]"
-        separator = "." if self.path and not step.startswith("[") else ""
-        return type(self)(self.mapping().get(key), self.place, f"{self.path}{separator}{step}")
+        value = self.value
+        if value is None:
+            return self._member(None, key)
+        if not isinstance(value, dict):
+            raise self.refuse("expected a mapping")
+        return self._member(value.get(key), key)
 
     @property
     def missing(self) -> bool:
@@ -65,7 +99,7 @@ class Field:
         if not isinstance(self.value, list):
             raise self.refuse("expected a list")
         for index, item in enumerate(self.value):
-            yield type(self)(item, self.place, f"{self.path}[{index}]")
+            yield self._member(item, f"[{index}]")
 
     def text(self, default: str | None = None) -> str:
         """Return the value as text."""

@@ -87,12 +87,14 @@ def _text(path: Path) -> str:
 def parse_documents(text: str, name: str) -> list[Document]:
     """Parse a text that holds YAML documents, one JSON document, or JSON lines."""
     values = _parse_json(text, name) if text.lstrip()[:1] in ("{", "[") else None
+    aliases = values is None  # only YAML has them
     if values is None:
         values = list(_parse_yaml(text, name))
     documents: list[Document] = []
     for number, value in enumerate(values, start=1):
         place = f"{name}#{number}"
-        _refuse_unbounded(value, place)
+        if aliases:
+            _refuse_unbounded(value, place)
         documents.extend(unfold_document(Document(place, value)))
     return documents
 
@@ -101,6 +103,8 @@ def _parse_json(text: str, name: str) -> list[Any] | None:
     """Parse JSON or JSON lines; ``None`` if the text is YAML in flow style."""
     try:
         return [json.loads(text)]
+    except RecursionError:
+        raise errors.InputError(name, "nested too deeply") from None
     except json.JSONDecodeError as whole:
         try:
             return [json.loads(line) for line in text.splitlines() if line.strip()]

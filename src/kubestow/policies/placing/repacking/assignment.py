@@ -8,16 +8,18 @@ many nodes as the bound, it is optimal.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from ortools.sat.python import cp_model
 
 from kubestow.model import arrays
 from kubestow.policies.placing import packing
 from kubestow.policies.placing.repacking import filling
 from kubestow.policies.placing.repacking.constraints import Constraints, Spread, Together
 from kubestow.policies.placing.repacking.problems import Repacking
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 MOST: Final = 40_000
 """Most pairs of classes and nodes for which the model is built."""
@@ -57,6 +59,8 @@ def assign(
         workers: Threads of the solver.
         seed: Seed of the solver.
     """
+    from ortools.sat.python import cp_model
+
     if problem.admitted.sum() > MOST:
         return Assignment(None)
     model = _Model(problem, constraints)
@@ -76,6 +80,8 @@ class _Model:
     """Variables and conditions of one problem."""
 
     def __init__(self, problem: Repacking, constraints: Constraints) -> None:
+        from ortools.sat.python import cp_model
+
         self.problem = problem
         self.model = cp_model.CpModel()
         self.counts = problem.counts.tolist()

@@ -7,7 +7,6 @@ solution fits; optimality of the rounded model proves nothing and is not used as
 from typing import Final
 
 import numpy as np
-from ortools.sat.python import cp_model
 
 from kubestow.model import arrays
 from kubestow.policies.placing.packing import instances
@@ -40,6 +39,8 @@ def assign(
     Returns:
         The best packing and whether it is proven that none is cheaper.
     """
+    from ortools.sat.python import cp_model
+
     shape_of_node = candidate_nodes(instance, packing)
     if len(instance.demands) * len(shape_of_node) > MOST:
         return packing, False

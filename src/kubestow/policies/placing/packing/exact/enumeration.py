@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from ortools.sat.python import cp_model
 
 from kubestow.model import arrays
 from kubestow.policies.compiling import compiled
@@ -181,6 +180,8 @@ def cover(
         workers: Threads of the solver.
         work: Work limit, in the solver's deterministic units.
     """
+    from ortools.sat.python import cp_model
+
     model = cp_model.CpModel()
     amounts = [
         model.new_int_var(0, max(int(batch.counts[size]) for size in pattern), "")

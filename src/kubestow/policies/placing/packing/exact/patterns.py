@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import numpy as np
-from ortools.linear_solver import pywraplp
 
 from kubestow.model import arrays
 from kubestow.policies.compiling import compiled
@@ -133,6 +132,8 @@ class Master:
         self._build()
 
     def _build(self) -> None:
+        from ortools.linear_solver import pywraplp
+
         self._solver = pywraplp.Solver.CreateSolver("GLOP")
         self._rows = [self._solver.Constraint(float(c), math.inf) for c in self._counts.tolist()]
         self._columns: list[pywraplp.Variable] = []
@@ -166,6 +167,8 @@ class Master:
 
     def solve(self, seconds: float) -> Relaxation | None:
         """Solve the linear program, or return ``None`` if time runs out first."""
+        from ortools.linear_solver import pywraplp
+
         if seconds <= 0.0:
             return None
         milliseconds = max(1, int(min(seconds, LONGEST) * 1000))
