@@ -17,6 +17,8 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from kubestow.model import affinities, decoding, nodes, pods, quantities, requests, resources
 from kubestow.sources.manifests import pod_json, storage
 
@@ -70,10 +72,16 @@ class PodReader:
         Raises:
             InputError: If it is malformed, or requests more than a limit allows.
         """
-        pod = self._read(document)
-        for group in ("containers", "initContainers"):
-            for container in document["spec"][group].items():
-                _check_limits(container["resources"])
+        labels = document["metadata"]["labels"].labels()
+        key = _manifest_key(document["spec"], labels)
+        spec = self._specs_by_text.get(key) if key else None
+        pod = self._read(document, spec)
+        if spec is None:
+            for group in ("containers", "initContainers"):
+                for container in document["spec"][group].items():
+                    _check_limits(container["resources"])
+            if key:
+                self._remember(key, pod.spec)
         return pod
 
     def read_json(self, text: bytes) -> PodReading:
@@ -129,7 +137,7 @@ class PodReader:
             self._specs, self._specs_by_text = {}, {}
         self._specs_by_text[key] = spec
 
-    def _read(self, document: decoding.Field) -> pods.Pod:
+    def _read(self, document: decoding.Field, spec: pods.PodSpec | None = None) -> pods.Pod:
         metadata = document["metadata"]
         labels = metadata["labels"].labels()
         status = document["status"]
@@ -143,7 +151,7 @@ class PodReader:
             created=_seconds(metadata["creationTimestamp"]),
             node_name=spec_field["nodeName"].text(""),
             terminating=not metadata["deletionTimestamp"].missing,
-            spec=self._shared(self._spec(spec_field, labels)),
+            spec=spec or self._shared(self._spec(spec_field, labels)),
             status=read_status(status),
             volumes=storage.read_pod_volumes(spec_field["volumes"]),
             uid=metadata["uid"].text(""),
@@ -205,6 +213,18 @@ class PodReader:
         if policy.missing:
             return field["priorityClassName"].text("") not in self._peaceful
         return policy.choice(("PreemptLowerPriority", "Never")) != "Never"
+
+
+def _manifest_key(spec: decoding.Field, labels: Mapping[str, str]) -> bytes:
+    """Return a text that determines the ``PodSpec``; empty if there is none.
+
+    Replicas have equal specifications, and reading one takes much longer than writing it.
+    """
+    try:
+        own = {key: value for key, value in spec.mapping().items() if key != "nodeName"}
+        return b"manifest" + msgspec.json.encode([own, labels], order="deterministic")
+    except (TypeError, ValueError):  # keys or values that JSON does not have
+        return b""
 
 
 def read_owner(metadata: decoding.Field) -> pods.OwnerReference | None:
