@@ -30,6 +30,10 @@ _SHORT = {
     "ImageLocality": "Images",
 }
 _MANY = 200  # pending pods; placing more takes long enough for a progress bar
+_NO_CLAIMS = (
+    "Pods name claims, but no PersistentVolumeClaim is in the input. With kubectl get, add "
+    "pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments."
+)
 _SHOWN_NODES = 20  # rows of a score table; the rest is in the JSON
 
 
@@ -111,6 +115,8 @@ def place(
     else:
         _print(chosen, detailed=pod is not None)
         _print_not_modelled(missing)
+        if not cluster.storage.claims and any(p.row is None and p.pod.volumes for p in chosen):
+            outputs.console().print(_NO_CLAIMS)
     return 1 if check and any(p.row is None for p in placements) else 0
 
 
@@ -173,8 +179,10 @@ def _print_not_modelled(missing: NotModelled) -> None:
     from kubestow.workflows import not_modelled
 
     for kind, count in missing.counts.items():
-        text = f"{count} pods with {kind}: {not_modelled.EXPLANATIONS[kind]}."
-        outputs.console().print(f"Not modelled: {text}")
+        pods = "1 pod" if count == 1 else f"{count} pods"
+        outputs.console().print(
+            f"Not modelled: {kind} ({pods}): {not_modelled.EXPLANATIONS[kind]}."
+        )
 
 
 def _why(placement: scheduler.Placement) -> str:
