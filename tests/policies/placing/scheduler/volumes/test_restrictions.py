@@ -79,8 +79,8 @@ def test_disks_are_not_mounted_twice(
         (
             "1.34",
             (
-                "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
-                "already in-use by another pod"
+                "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access "
+                "mode already in-use by another pod"
             ),
         ),
     ],
