@@ -68,16 +68,16 @@ class Nominations:
         if not may or key in self._hopeless or self._is_waiting(pod, state):
             return None
         offset = 0 if rng is None else int(rng.integers(len(state)))
-        found = preemption.choose_victims(
+        chosen = preemption.choose_victims(
             pod, state, _Narrowed(scheduler, self, pod), self.running, self.allowed, offset
         )
-        if found is None:
+        if chosen is None:
             # Nodes only get fuller, so an equal pod does not find victims either.
             self._hopeless.add(key)
             return None
-        self._nominate(pod, found, state)
-        victims = tuple(running.pod for running in found.victims)
-        return Nomination(state.names[found.row], victims, found.broken_budgets)
+        self._nominate(pod, chosen, state)
+        victims = tuple(running.pod for running in chosen.victims)
+        return Nomination(state.names[chosen.row], victims, chosen.broken_budgets)
 
     def _is_waiting(self, pod: pods.Pod, state: states.ClusterState) -> bool:
         """Return whether pods that were evicted for this one are still on its node."""
@@ -88,12 +88,12 @@ class Nominations:
         )
 
     def _nominate(
-        self, pod: pods.Pod, found: preemption.Preemption, state: states.ClusterState
+        self, pod: pods.Pod, chosen: preemption.Preemption, state: states.ClusterState
     ) -> None:
-        row = found.row
+        row = chosen.row
         kept = [p for p in self.nominated.get(row, ()) if p.spec.priority >= pod.spec.priority]
         self.nominated[row] = [*kept, pod]
-        for victim in found.victims:
+        for victim in chosen.victims:
             ended = replace(victim, pod=replace(victim.pod, terminating=True))
             state.remove(victim.pod, row)
             state.place(ended.pod, row)

@@ -71,6 +71,23 @@ def choose_victims(
         allowed: Disruptions that each budget still allows.
         offset: Row to start with; upstream draws it at random.
     """
+    return min(
+        find_candidates(pod, state, scheduler, running, allowed, offset), key=rank, default=None
+    )
+
+
+def find_candidates(
+    pod: pods.Pod,
+    state: states.ClusterState,
+    scheduler: Filters,
+    running: Mapping[int, Sequence[Running]],
+    allowed: Mapping[str, int],
+    offset: int = 0,
+) -> list[Preemption]:
+    """Return the nodes that victims could be evicted from, as many as upstream looks at.
+
+    The arguments are those of ``choose_victims``.
+    """
     count = len(state)
     most = min(max(count * LEAST_PERCENTAGE // 100, LEAST_CANDIDATES), count)
     candidates: list[Preemption] = []
@@ -81,7 +98,7 @@ def choose_victims(
             # Upstream continues until some candidate violates no budget.
             if len(candidates) >= most and any(not other.broken_budgets for other in candidates):
                 break
-    return min(candidates, key=_rank) if candidates else None
+    return candidates
 
 
 def _promising(
@@ -159,7 +176,8 @@ def _split(
     return breaking, others
 
 
-def _rank(preemption: Preemption) -> tuple[float, ...]:
+def rank(preemption: Preemption) -> tuple[float, ...]:
+    """Return the order of candidates; the smallest is chosen."""
     priorities = [victim.pod.spec.priority for victim in preemption.victims]
     if not priorities:
         return (-1.0,)
