@@ -44,13 +44,17 @@ class Nominations:
     ) -> Placement:
         """Choose a node for a pod, or victims that make place for it; the state is updated."""
         self._withdraw(pod)
-        narrowed = _Narrowed(scheduler, self, pod)
-        placement = scheduler.place(pod, state, rng, narrow=narrowed.narrow)
+        narrow = self.filters(scheduler, pod).narrow
+        placement = scheduler.place(pod, state, rng, narrow=narrow)
         if placement.row is not None:
             scheduler.bind(pod, state, placement.row)
             return placement
         nomination = self._preempt(scheduler, pod, state, rng)
         return placement if nomination is None else replace(placement, nomination=nomination)
+
+    def filters(self, scheduler: Scheduler, pod: pods.Pod) -> NominationFilters:
+        """Return the filters of a scheduler that also count nominated pods."""
+        return NominationFilters(scheduler, self, pod)
 
     def held_for(self, pod: pods.Pod, row: int) -> list[pods.Pod]:
         """Return the pods nominated for a node that count for a pod."""
@@ -69,7 +73,7 @@ class Nominations:
             return None
         offset = 0 if rng is None else int(rng.integers(len(state)))
         chosen = preemption.choose_victims(
-            pod, state, _Narrowed(scheduler, self, pod), self.running, self.allowed, offset
+            pod, state, self.filters(scheduler, pod), self.running, self.allowed, offset
         )
         if chosen is None:
             # Nodes only get fuller, so an equal pod does not find victims either.
@@ -105,7 +109,7 @@ class Nominations:
 
 
 @dataclass(frozen=True, slots=True)
-class _Narrowed:
+class NominationFilters:
     """The filters of a scheduler for one pod, which also count nominated pods on their nodes."""
 
     scheduler: Scheduler
