@@ -68,6 +68,8 @@ def adapt(objects: list[Json]) -> list[Json]:
     for made in kept:
         if made["kind"] == "PersistentVolume":
             _adapt_volume(made["spec"])
+        # A node that the case selects would be taken for one that the scheduler selected.
+        made["metadata"].get("annotations", {}).pop(_SELECTED, None)
         if made["kind"] == "Pod":
             volumes = made["spec"].get("volumes", [])
             made["spec"]["volumes"] = [volume for volume in volumes if "ephemeral" not in volume]
