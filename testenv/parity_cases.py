@@ -15,13 +15,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from testenv import building
+from testenv import building, parity_volumes
 
 Json = dict[str, Any]
 
 _MOST_NODES, _MOST_PODS = 8, 24  # small cases, to run many
 _LEAST_PENDING = 2
-_OWN_NAME = re.compile(r"n\d\d")  # names of nodes, also in references
+# Names of nodes, volumes, claims, classes and drivers, also in references.
+_OWN_NAME = re.compile(
+    r"n\d\d|pv\d+|claim\d+|attached\d+|capacity-\d+|wait|now|local|tracked|ebs"
+    r"|(csi|capacity)\.example\.com"
+)
 DEFAULT_PROFILE = "default-scheduler"
 NAMESPACES = ("team-a", "team-b")
 
@@ -47,7 +51,7 @@ class Case:
         return [item for item in self.objects if item["kind"] in kinds]
 
 
-def generate(count: int, seed: int) -> Iterator[Case]:
+def generate(count: int, seed: int, maker: str = "cases.py") -> Iterator[Case]:
     """Yield the small cases that a running scheduler can decide.
 
     Left out are configurations that the scheduler refuses, and extenders, which apply to all
@@ -56,8 +60,9 @@ def generate(count: int, seed: int) -> Iterator[Case]:
     Args:
         count: Number of cases to generate.
         seed: Seed of the generator.
+        maker: The generator, a script beside the oracle.
     """
-    script = building.HERE / "scheduler-oracle" / "cases.py"
+    script = building.HERE / "scheduler-oracle" / maker
     command = [sys.executable, str(script), "generate", f"--count={count}", f"--seed={seed}"]
     made = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)  # noqa: S603 - our own
     for line in made.stdout.splitlines():
@@ -93,6 +98,8 @@ def _adapt(case: Json) -> Case:
         for profile in stated
     ]
     objects = [made for made in renamed["objects"] if made["kind"] != "Namespace"]
+    if any(made["kind"] in parity_volumes.KINDS for made in objects):
+        objects = parity_volumes.adapt(objects)
     for made in objects:
         if made["kind"] == "Pod":
             _adapt_pod(made, name, names)

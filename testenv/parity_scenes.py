@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from testenv import clusters, nodes, parity_cases, scheduling_logs
+from testenv import clusters, nodes, parity_cases, parity_volumes, scheduling_logs
 from testenv.parity_cases import Case, Json
 
 _MERGE = "application/merge-patch+json"
@@ -26,6 +27,7 @@ _GROUPS = {
 _OVERHEADS = (*itertools.product(("10m", "250m"), ("16Mi", "120Mi")), ("50m", "30Mi"))
 _SEEN_S, _DECIDED_S = 30.0, 30.0
 _POLL_S = 0.003
+_STORED_S = 0.2  # until the scheduler has seen storage objects, which it does not log
 
 
 class Refused(Exception):  # noqa: N818 - not an error: the case does not suit a real API server
@@ -66,14 +68,26 @@ def laid_out(
     try:
         for made in case.of_kind(*_GROUPS):
             _post(cluster, _path(made), made)
+        stored = case.of_kind(*parity_volumes.KINDS)
+        if stored:
+            _store(cluster, stored)
         nodes.in_parallel(lambda node: _make_node(cluster, node), case.of_kind("Node"))
         bound = [pod for pod in case.of_kind("Pod") if pod["spec"].get("nodeName")]
         nodes.in_parallel(lambda pod: _make_bound(cluster, pod), bound)
         names = {node["metadata"]["name"] for node in case.of_kind("Node")}
         wait_until_read(log, lambda: names <= log.nodes["Update"])
+        if stored:
+            time.sleep(_STORED_S)
         yield _read_back(cluster)
     finally:
         _clear(cluster, log, case)
+
+
+def _store(cluster: clusters.Cluster, objects: list[Json]) -> None:
+    try:
+        parity_volumes.create(cluster, objects)
+    except RuntimeError as error:
+        raise Refused(str(error)) from error
 
 
 def ask(cluster: clusters.Cluster, pod: Json) -> Json:
@@ -91,6 +105,7 @@ def decision(cluster: clusters.Cluster, pod: Json) -> tuple[str | None, str]:
     decisions: list[tuple[str | None, str]] = []
 
     def decided() -> bool:
+        parity_volumes.complete(cluster, pod)
         now = cluster.request("GET", path)
         node = now["spec"].get("nodeName")
         if node:
@@ -165,6 +180,7 @@ def _read_back(cluster: clusters.Cluster) -> list[Json]:
         "Namespace": "/api/v1/namespaces",
         "Pod": "/api/v1/pods",
         **{kind: path.format("").replace("//", "/") for kind, path in _GROUPS.items()},
+        **parity_volumes.listed(),
     }
     items = []
     for kind, path in paths.items():
@@ -181,6 +197,7 @@ def _clear(cluster: clusters.Cluster, log: scheduling_logs.SchedulingLog, case: 
         cluster.request("DELETE", path, missing=True)
     for namespace in ("default", *parity_cases.NAMESPACES):
         cluster.request("DELETE", f"/api/v1/namespaces/{namespace}/pods?gracePeriodSeconds=0")
+    parity_volumes.delete(cluster)
     cluster.request("DELETE", "/api/v1/nodes")
     log.read()
     wait_until_read(log, lambda: log.nodes["Add"] <= log.nodes["Delete"])

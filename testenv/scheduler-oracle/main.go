@@ -47,17 +47,25 @@ type PodAnswer struct {
 	Tie            bool                        `json:"tie"`
 	PreFilterError string                      `json:"prefilter_error,omitempty"`
 	Message        string                      `json:"message,omitempty"`
+	Preemption     *Preemption                 `json:"preemption,omitempty"`
 	Error          string                      `json:"error,omitempty"`
+}
+
+// Preemption tells for which node a pod was nominated, and which pods were evicted.
+type Preemption struct {
+	Node    string   `json:"node"`
+	Victims []string `json:"victims"`
 }
 
 func main() {
 	workers := flag.Int("workers", 4, "number of cases answered at the same time")
 	validate := flag.Bool("validate", false, "refuse cases with objects an API server would refuse")
 	raw := flag.Bool("raw", false, "also report the scores before normalisation and weight")
+	preempt := flag.Bool("preempt", false, "run preemption for the first pod that fits nowhere, and end the case there")
 	flag.Parse()
 	klog.SetLogger(klog.Logger{})
 
-	oracle := &Oracle{Validate: *validate, Raw: *raw}
+	oracle := &Oracle{Validate: *validate, Raw: *raw, Preempt: *preempt}
 	if err := run(oracle, os.Stdin, os.Stdout, *workers); err != nil {
 		fmt.Fprintln(os.Stderr, "scheduler-oracle:", err)
 		os.Exit(1)

@@ -31,6 +31,8 @@ type Oracle struct {
 	Validate bool
 	// Raw adds the scores before normalisation and weight.
 	Raw bool
+	// Preempt runs preemption for the first pod that fits nowhere, and ends there.
+	Preempt bool
 }
 
 // Answer runs one scheduling cycle for every pending pod of the case.
@@ -83,8 +85,11 @@ func (o *Oracle) schedule(c Case) ([]PodAnswer, error) {
 
 	answers := []PodAnswer{}
 	for _, podInfo := range cycle.queue(ctx, waiting) {
-		answer := cycle.run(ctx, podInfo, o.Raw)
+		answer := cycle.run(ctx, podInfo, o)
 		answers = append(answers, answer)
+		if answer.Preemption != nil {
+			break
+		}
 	}
 	return answers, nil
 }
@@ -119,6 +124,7 @@ type cycle struct {
 	snapshot *internalcache.Snapshot
 	first    framework.Framework
 	storage  *storage
+	client   *fake.Clientset
 }
 
 func newCycle(ctx context.Context, cfg *config.KubeSchedulerConfiguration, objects []runtime.Object) (*cycle, error) {
@@ -156,6 +162,7 @@ func newCycle(ctx context.Context, cfg *config.KubeSchedulerConfiguration, objec
 		snapshot: snapshot,
 		first:    sched.Profiles[cfg.Profiles[0].SchedulerName],
 		storage:  &storage{client: client, informers: informers},
+		client:   client,
 	}, nil
 }
 
@@ -200,7 +207,7 @@ func held(ctx context.Context, profile framework.Framework, pod *v1.Pod) bool {
 
 // run does what Scheduler.schedulePod does, but looks at every node, keeps all
 // scores and breaks ties by node name; then it assumes the pod on its node.
-func (c *cycle) run(ctx context.Context, podInfo *framework.QueuedPodInfo, raw bool) PodAnswer {
+func (c *cycle) run(ctx context.Context, podInfo *framework.QueuedPodInfo, o *Oracle) PodAnswer {
 	pod := podInfo.Pod
 	answer := PodAnswer{
 		Pod:        pod.Namespace + "/" + pod.Name,
@@ -226,7 +233,7 @@ func (c *cycle) run(ctx context.Context, podInfo *framework.QueuedPodInfo, raw b
 	profile := c.sched.Profiles[pod.Spec.SchedulerName]
 	state := framework.NewCycleState()
 	state.Write(framework.PodsToActivateKey, framework.NewPodsToActivate())
-	feasible, err := c.filter(ctx, profile, state, pod, &answer)
+	feasible, statuses, err := c.filter(ctx, profile, state, pod, &answer)
 	if err != nil {
 		return fail(err)
 	}
@@ -237,7 +244,7 @@ func (c *cycle) run(ctx context.Context, podInfo *framework.QueuedPodInfo, raw b
 
 	answer.Top = slices.Clone(answer.Feasible)
 	if len(feasible) > 1 {
-		if err := score(ctx, profile, state, pod, feasible, raw, &answer); err != nil {
+		if err := score(ctx, profile, state, pod, feasible, o.Raw, &answer); err != nil {
 			return fail(err)
 		}
 	}
@@ -246,6 +253,12 @@ func (c *cycle) run(ctx context.Context, podInfo *framework.QueuedPodInfo, raw b
 		return fail(err)
 	}
 	if len(answer.Top) == 0 {
+		if o.Preempt {
+			answer.Preemption, err = c.preempt(ctx, profile, state, pod, statuses)
+			if err != nil {
+				return fail(err)
+			}
+		}
 		return answer
 	}
 	if err := c.assume(ctx, profile, state, podInfo, answer.Top[0]); err != nil {
@@ -273,17 +286,17 @@ func (c *cycle) verify(ctx context.Context, profile framework.Framework, podInfo
 }
 
 // filter follows Scheduler.findNodesThatFitPod.
-func (c *cycle) filter(ctx context.Context, profile framework.Framework, state fwk.CycleState, pod *v1.Pod, answer *PodAnswer) ([]fwk.NodeInfo, error) {
+func (c *cycle) filter(ctx context.Context, profile framework.Framework, state fwk.CycleState, pod *v1.Pod, answer *PodAnswer) ([]fwk.NodeInfo, *framework.NodeToStatus, error) {
 	allNodes, err := c.snapshot.ListNodesInPlacement()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	diagnosis := framework.Diagnosis{NodeToStatus: framework.NewDefaultNodeToStatus()}
 	result, status, restricting := profile.RunPreFilterPlugins(ctx, state, pod)
 	nodes := allNodes
 	switch {
 	case !status.IsSuccess() && !status.IsRejected():
-		return nil, status.AsError()
+		return nil, nil, status.AsError()
 	case !status.IsSuccess():
 		answer.PreFilterError = status.Message()
 		diagnosis.PreFilterMsg = status.Message()
@@ -303,7 +316,7 @@ func (c *cycle) filter(ctx context.Context, profile framework.Framework, state f
 	if status.IsSuccess() && pod.Status.NominatedNodeName != "" {
 		if node, err := c.snapshot.GetNodeInPlacement(pod.Status.NominatedNodeName); err == nil {
 			if profile.RunFilterPluginsWithNominatedPods(ctx, state, pod, node).IsSuccess() {
-				return []fwk.NodeInfo{node}, nil
+				return []fwk.NodeInfo{node}, nil, nil
 			}
 		}
 	}
@@ -314,7 +327,7 @@ func (c *cycle) filter(ctx context.Context, profile framework.Framework, state f
 		status := profile.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
 		switch {
 		case status.Code() == fwk.Error:
-			return nil, status.AsError()
+			return nil, nil, status.AsError()
 		case status.IsSuccess():
 			feasible = append(feasible, node)
 			passed.Insert(node.Node().Name)
@@ -340,7 +353,7 @@ func (c *cycle) filter(ctx context.Context, profile framework.Framework, state f
 		fitError := &framework.FitError{Pod: pod, NumAllNodes: len(allNodes), Diagnosis: diagnosis}
 		answer.Message = fitError.Error()
 	}
-	return feasible, nil
+	return feasible, diagnosis.NodeToStatus, nil
 }
 
 // ordered sorts the reasons that name scalar resources, the last ones in the

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -81,20 +82,49 @@ func (s *storage) complete(ctx context.Context, namespace, name string) error {
 	return s.settle(ctx, claim, pv)
 }
 
+// reserved returns the volume that a claim is to be bound to: one that a user
+// reserved, or else the smallest. If a pod names a claim twice, the scheduler
+// reserves a second volume, which the volume controller releases.
 func (s *storage) reserved(ctx context.Context, claim *v1.PersistentVolumeClaim) (*v1.PersistentVolume, error) {
 	all, err := s.client.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
+	var own []*v1.PersistentVolume
 	for i := range all.Items {
-		pv := &all.Items[i]
-		if pv.Spec.ClaimRef != nil && pv.Spec.ClaimRef.UID == claim.UID {
-			pv.Status.Phase = v1.VolumeBound
-			newer(&pv.ObjectMeta)
-			return s.client.CoreV1().PersistentVolumes().Update(ctx, pv, metav1.UpdateOptions{})
+		if ref := all.Items[i].Spec.ClaimRef; ref != nil && ref.UID == claim.UID {
+			own = append(own, &all.Items[i])
 		}
 	}
-	return nil, nil
+	slices.SortFunc(own, func(a, b *v1.PersistentVolume) int {
+		chosen := func(pv *v1.PersistentVolume) bool {
+			return metav1.HasAnnotation(pv.ObjectMeta, volume.AnnBoundByController)
+		}
+		if chosen(a) != chosen(b) {
+			return map[bool]int{false: -1, true: 1}[chosen(a)]
+		}
+		return a.Spec.Capacity.Storage().Cmp(*b.Spec.Capacity.Storage())
+	})
+	for i, pv := range own {
+		pv.Status.Phase = v1.VolumeBound
+		if i > 0 {
+			pv.Status.Phase = v1.VolumeAvailable
+			pv.Spec.ClaimRef = nil
+		}
+		newer(&pv.ObjectMeta)
+		if own[i], err = s.client.CoreV1().PersistentVolumes().Update(ctx, pv, metav1.UpdateOptions{}); err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			if err := s.settle(ctx, nil, own[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(own) == 0 {
+		return nil, nil
+	}
+	return own[0], nil
 }
 
 func (s *storage) provision(ctx context.Context, claim *v1.PersistentVolumeClaim) (*v1.PersistentVolume, error) {
@@ -171,14 +201,16 @@ func (s *storage) topology(ctx context.Context, name, driver string) (map[string
 	return nil, false
 }
 
-// settle waits until the scheduler has seen both objects.
+// settle waits until the scheduler has seen both objects, or one of them.
 func (s *storage) settle(ctx context.Context, claim *v1.PersistentVolumeClaim, pv *v1.PersistentVolume) error {
-	claims := s.informers.Core().V1().PersistentVolumeClaims().Lister().PersistentVolumeClaims(claim.Namespace)
+	claims := s.informers.Core().V1().PersistentVolumeClaims().Lister()
 	volumes := s.informers.Core().V1().PersistentVolumes().Lister()
 	return wait.PollUntilContextTimeout(ctx, time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
-		seen, err := claims.Get(claim.Name)
-		if err != nil || seen.ResourceVersion != claim.ResourceVersion {
-			return false, nil
+		if claim != nil {
+			seen, err := claims.PersistentVolumeClaims(claim.Namespace).Get(claim.Name)
+			if err != nil || seen.ResourceVersion != claim.ResourceVersion {
+				return false, nil
+			}
 		}
 		if pv == nil {
 			return true, nil

@@ -170,3 +170,63 @@ def test_many_pods_are_assigned_by_the_compiled_kernel_to_the_same_nodes(
     assert "8 of 9 pending pods get a node." in shown
     result = dict(line.split() for line in shown.splitlines() if line.startswith("default/"))
     assert result == {pod: node or "-" for pod, node in expected.items()}
+
+
+LOW = """
+apiVersion: v1
+kind: Pod
+metadata: {name: low}
+spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 900m}}}]}
+status: {phase: Running}
+---
+"""
+HIGH = """
+apiVersion: v1
+kind: Pod
+metadata: {name: high}
+spec:
+  priority: 10
+  resourceClaims: [{name: gpu}]
+  containers: [{name: c, resources: {requests: {cpu: 500m}}}]
+---
+"""
+
+
+def test_preemption_is_shown_and_can_be_switched_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(NODE + LOW + HIGH)
+    assert run(str(file), "-o", "json") == 0
+    (shown,) = json.loads(capsys.readouterr().out)["pods"]
+    assert shown["preemption"] == {"node": "n1", "victims": ["default/low"], "broken_budgets": 0}
+    assert run(str(file)) == 0
+    assert "would preempt default/low on" in " ".join(capsys.readouterr().out.split("│")).replace(
+        "\n", " "
+    ).replace("  ", " ")
+    assert run(str(file), "--no-preemption", "-o", "json") == 0
+    (shown,) = json.loads(capsys.readouterr().out)["pods"]
+    assert "preemption" not in shown
+
+
+def test_what_is_not_modelled_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(NODE + HIGH)
+    assert run(str(file), "-o", "json") == 0
+    missing = json.loads(capsys.readouterr().out)["not_modelled"]
+    assert missing["counts"] == {"resourceClaims": 1}
+    assert missing["pods"] == [{"pod": "default/high", "kinds": ["resourceClaims"]}]
+    assert run(str(file)) == 0
+    assert "Not modelled: resourceClaims (1 pod)" in capsys.readouterr().out
+
+
+def test_missing_claims_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "cluster.yaml"
+    volumes = "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], containers"
+    file.write_text(NODE + POD.replace("containers", volumes))
+    assert run(str(file), "--check") == 1
+    shown = capsys.readouterr().out
+    assert "no PersistentVolumeClaim is in the input" in shown
+    assert run(str(file), "-o", "json") == 0
+    (placed,) = json.loads(capsys.readouterr().out)["pods"]
+    assert placed["rejected"] == {"n1": 'persistentvolumeclaim "data" not found'}

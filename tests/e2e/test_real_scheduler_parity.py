@@ -21,6 +21,7 @@ pytestmark = pytest.mark.e2e
 WANTED = 520  # judged cases
 LOOKED_THROUGH = 1300  # about half of them are small enough
 SEED = 20261  # not the seed of the recorded cases, nor of those the genuine code is asked
+VOLUME_CASES, VOLUME_SEED = 60, 20263  # binding takes the scheduler a second or more
 FEATURES = versions.scheduler_features("1.37")
 Json = dict[str, Any]
 
@@ -32,13 +33,23 @@ def cases() -> list[parity_cases.Case]:
 
 
 @pytest.fixture(scope="module")
+def volume_cases() -> list[parity_cases.Case]:
+    """Return cases with volumes."""
+    made = parity_cases.generate(4 * VOLUME_CASES, VOLUME_SEED, "volume_cases.py")
+    return [case for case in made if _is_readable(case)]
+
+
+@pytest.fixture(scope="module")
 def still_cluster(
-    cases: list[parity_cases.Case], tmp_path_factory: pytest.TempPathFactory
+    cases: list[parity_cases.Case],
+    volume_cases: list[parity_cases.Case],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[clusters.Cluster]:
     """Give a control plane in which nothing but the scheduler acts."""
     assert isolation.isolate()
     settings = clusters.Settings(
-        scheduler=parity_cases.configuration(cases), scheduler_flags=scheduling_logs.FLAGS
+        scheduler=parity_cases.configuration([*cases, *volume_cases]),
+        scheduler_flags=scheduling_logs.FLAGS,
     )
     with clusters.run(tmp_path_factory.mktemp("still"), settings) as running:
         parity_scenes.prepare(running)
@@ -50,22 +61,40 @@ def test_every_decision_equals_the_running_kube_scheduler(
     cases: list[parity_cases.Case],
     still_cluster: clusters.Cluster,
 ) -> None:
-    log = scheduling_logs.SchedulingLog(still_cluster.folder / f"{clusters.SCHEDULER}.log")
+    counts = _judge_all(still_cluster, cases, WANTED)
+    assert counts["cases"] == WANTED
+    assert counts["scored"] > WANTED
+    assert counts["unschedulable"] > WANTED // 8
+
+
+@pytest.mark.timeout(600)
+def test_every_decision_on_volumes_equals_the_running_kube_scheduler(
+    volume_cases: list[parity_cases.Case], still_cluster: clusters.Cluster
+) -> None:
+    counts = _judge_all(still_cluster, volume_cases, VOLUME_CASES)
+    assert counts["cases"] == VOLUME_CASES
+    assert counts["unschedulable"] > VOLUME_CASES // 2
+    assert counts["pods"] > 2 * VOLUME_CASES
+
+
+def _judge_all(
+    cluster: clusters.Cluster, cases: list[parity_cases.Case], wanted: int
+) -> Counter[str]:
+    """Judge as many cases as wanted; fail if any decision differs."""
+    log = scheduling_logs.SchedulingLog(cluster.folder / f"{clusters.SCHEDULER}.log")
     result = {profile.name: profile for profile in _read(cases)}
     counts: Counter[str] = Counter()
     differences: list[str] = []
-    for case in itertools.takewhile(lambda _: counts["cases"] < WANTED, cases):
+    for case in itertools.takewhile(lambda _: counts["cases"] < wanted, cases):
         try:
-            with parity_scenes.laid_out(still_cluster, log, case) as objects:
-                differences += _judge(still_cluster, log, case, objects, result, counts)
+            with parity_scenes.laid_out(cluster, log, case) as objects:
+                differences += _judge(cluster, log, case, objects, result, counts)
             counts["cases"] += 1
         except parity_scenes.Refused:
             counts["refused"] += 1
     logging.getLogger(__name__).info("judged: %s", dict(counts))  # pytest --log-cli-level=INFO
     assert not differences, "\n".join([f"{len(differences)} of {dict(counts)}", *differences[:20]])
-    assert counts["cases"] == WANTED
-    assert counts["scored"] > WANTED
-    assert counts["unschedulable"] > WANTED // 8
+    return counts
 
 
 def _judge(
@@ -82,7 +111,8 @@ def _judge(
     for wanted in _queue(case, result):
         made = parity_scenes.ask(cluster, wanted)
         pod = recorded.build([made]).pods[0]
-        placement = scheduler.Scheduler(result[pod.spec.scheduler_name], FEATURES).place(pod, state)
+        ours = scheduler.Scheduler(result[pod.spec.scheduler_name], FEATURES)
+        placement = ours.place(pod, state)
         node, why = parity_scenes.decision(cluster, made)
         log.read()
         counts["pods"] += 1
@@ -91,7 +121,7 @@ def _judge(
             problems = _compare_reasons(placement, why, len(state))
         else:
             problems = _compare_scores(placement, node, log, counts)
-            state.place(pod, state.rows[node])
+            ours.bind(pod, state, state.rows[node])
         differences += [f"{case.name} {case.features} {pod.key}: {text}" for text in problems]
     return differences
 

@@ -22,16 +22,21 @@ from tests.policies.placing import recorded
 
 Json = dict[str, Any]
 FEATURES = versions.scheduler_features("1.37")
-MAKERS = {"any": "cases.py", "volumes": "volume_cases.py"}
+MAKERS = {
+    "any": "cases.py",
+    "volumes": "volume_cases.py",
+    "preemption": "preemption_cases.py",
+}
 
 
-def answered(maker: str, cases: int, seed: int) -> Iterator[Json]:
+def answered(maker: str, cases: int, seed: int, *options: str) -> Iterator[Json]:
     """Yield random cases with the answers of kube-scheduler.
 
     Args:
         maker: Which script of ``testenv/scheduler-oracle`` makes the cases.
         cases: How many.
         seed: Seed of the script.
+        options: Options of the oracle.
     """
     oracle = building.build("scheduler-oracle")
     script = Path(building.HERE) / "scheduler-oracle" / MAKERS[maker]
@@ -43,7 +48,7 @@ def answered(maker: str, cases: int, seed: int) -> Iterator[Json]:
         timeout=300,
     ).stdout
     answers = subprocess.run(
-        [str(oracle), "-workers", "2"],
+        [str(oracle), "-workers", "2", *options],
         input=made,
         check=True,
         capture_output=True,

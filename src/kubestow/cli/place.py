@@ -41,6 +41,10 @@ _SHORT = {
     "ImageLocality": "Images",
 }
 _MANY = 200  # pending pods; placing more takes long enough for a progress bar
+_NO_CLAIMS = (
+    "Pods name claims, but no PersistentVolumeClaim is in the input. With kubectl get, add "
+    "pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments."
+)
 _SHOWN_NODES = 20  # rows of a score table; the rest is in the JSON
 _LISTED_NODES, _BEST = 50, 5  # JSON lists all of up to 50 nodes, the best 5 of more
 
@@ -124,6 +128,9 @@ def place(
         unplaced = _show(_tracked(placements, cluster, pod), cluster, missing, most, pod, output)
     if output is PlaceOutput.TABLE:
         _print_not_modelled(missing)
+        claimed = any(one.volumes for one in cluster.pending)
+        if unplaced and claimed and not cluster.storage.claims:
+            outputs.console().print(_NO_CLAIMS)
         manifest_options.print_report(cluster.report)
     return 1 if check and unplaced else 0
 
@@ -248,8 +255,10 @@ def _print_not_modelled(missing: NotModelled) -> None:
     from kubestow.workflows import not_modelled
 
     for kind, count in missing.counts.items():
-        text = f"{count} pods with {kind}: {not_modelled.EXPLANATIONS[kind]}."
-        outputs.console().print(f"Not modelled: {text}")
+        pods = "1 pod" if count == 1 else f"{count} pods"
+        outputs.console().print(
+            f"Not modelled: {kind} ({pods}): {not_modelled.EXPLANATIONS[kind]}."
+        )
 
 
 def _row(placement: scheduler.Placement) -> tuple[str, ...]:

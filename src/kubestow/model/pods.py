@@ -122,8 +122,9 @@ class PodSpec:
     priority: int = 0
     scheduler_name: str = DEFAULT_SCHEDULER
     gates: tuple[str, ...] = ()
-    preempts: bool = True  # preemptionPolicy is not Never
-    beyond: tuple[str, ...] = ()  # those of BEYOND that it has
+    # Not in the text of a specification, from which names of ReplicaSets are made.
+    preempts: bool = field(default=True, repr=False)  # preemptionPolicy is not Never
+    beyond: tuple[str, ...] = field(default=(), repr=False)  # those of BEYOND that it has
 
     @property
     def host_ports(self) -> tuple[HostPort, ...]:

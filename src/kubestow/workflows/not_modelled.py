@@ -66,8 +66,8 @@ def find_not_modelled(
     """
     release = releases.parse(version, profiles.OLDEST_VERSION, profiles.NEWEST_VERSION)
     waiting = (pod for pod in cluster.pods if not (pod.node_name or pod.terminating))
-    found = ((pod.key, tuple(_kinds(pod, cluster, schedulers, release))) for pod in waiting)
-    return NotModelled(tuple((key, kinds) for key, kinds in found if kinds))
+    used = ((pod.key, tuple(_kinds(pod, cluster, schedulers, release))) for pod in waiting)
+    return NotModelled(tuple((key, kinds) for key, kinds in used if kinds))
 
 
 def _kinds(

@@ -19,8 +19,10 @@ def with_volumes(world: World, workload: LiveWorkload, pod: pods.Pod) -> pods.Po
     table = world.state.volumes
     named = {volume.name: _claim_name(workload, pod.name, volume.name) for volume in wanted}
     for volume in wanted:
-        wish = volumes.ClaimSpec(volume.storage_class, volume.size, frozenset(("ReadWriteOnce",)))
-        claim = volumes.Claim(named[volume.name], pod.namespace, wish)
+        wanted_spec = volumes.ClaimSpec(
+            volume.storage_class, volume.size, frozenset(("ReadWriteOnce",))
+        )
+        claim = volumes.VolumeClaim(named[volume.name], pod.namespace, wanted_spec)
         if claim.key not in table.claims:
             table.add_claims([claim])
             _provision_now(world, workload, claim)
@@ -41,7 +43,7 @@ def _claim_name(workload: LiveWorkload, pod: str, volume: str) -> str:
     return f"{volume}-{pod}" if workload.spec.kind == spec.STATEFUL_SET else f"{pod}-{volume}"
 
 
-def _provision_now(world: World, workload: LiveWorkload, claim: volumes.Claim) -> None:
+def _provision_now(world: World, workload: LiveWorkload, claim: volumes.VolumeClaim) -> None:
     """Provision a claim that does not wait for its pod, for a random node."""
     kind = world.state.volumes.storage.classes[claim.storage_class]
     possible = [

@@ -44,13 +44,13 @@ def settle(
         for claim in _created(pod, controllers):
             claims.setdefault(claim.key, claim)
     default = _default_class(read.classes.values())
-    found = dict(read.persistent)
+    known = dict(read.persistent)
     for key, stated in claims.items():
         claim = _with_class(stated, default)
-        claims[key] = claim if key in read.stored else _controlled(claim, read.classes, found)
+        claims[key] = claim if key in read.stored else _controlled(claim, read.classes, known)
     return volumes.Storage(
         claims=claims,
-        volumes=found,
+        volumes=known,
         classes=read.classes,
         csi_nodes=read.csi_nodes,
         drivers=read.drivers,
@@ -59,7 +59,7 @@ def settle(
     )
 
 
-def _created(pod: pods.Pod, controllers: _Controllers) -> Iterable[volumes.Claim]:
+def _created(pod: pods.Pod, controllers: _Controllers) -> Iterable[volumes.VolumeClaim]:
     owner, templates = pod.owner, {}
     if owner is not None and owner.kind == "StatefulSet":
         workload = controllers.get((owner.api_version, owner.kind, pod.namespace, owner.name))
@@ -68,9 +68,9 @@ def _created(pod: pods.Pod, controllers: _Controllers) -> Iterable[volumes.Claim
         name = volume.claim_of(pod.name)
         if volume.template is not None:
             mine = (pod.name, pod.uid)
-            yield volumes.Claim(name, pod.namespace, volume.template, owner=mine)
+            yield volumes.VolumeClaim(name, pod.namespace, volume.template, owner=mine)
         elif volume.name in templates:
-            yield volumes.Claim(name, pod.namespace, templates[volume.name])
+            yield volumes.VolumeClaim(name, pod.namespace, templates[volume.name])
 
 
 def _default_class(classes: Iterable[volumes.StorageClass]) -> str | None:
@@ -79,17 +79,17 @@ def _default_class(classes: Iterable[volumes.StorageClass]) -> str | None:
     return max(defaults, key=lambda c: c.created).name if defaults else None
 
 
-def _with_class(claim: volumes.Claim, default: str | None) -> volumes.Claim:
+def _with_class(claim: volumes.VolumeClaim, default: str | None) -> volumes.VolumeClaim:
     if claim.spec.storage_class is not None or claim.volume or default is None:
         return claim
     return replace(claim, spec=replace(claim.spec, storage_class=default))
 
 
 def _controlled(
-    claim: volumes.Claim,
+    claim: volumes.VolumeClaim,
     classes: Mapping[str, volumes.StorageClass],
-    found: dict[str, volumes.PersistentVolume],
-) -> volumes.Claim:
+    known: dict[str, volumes.PersistentVolume],
+) -> volumes.VolumeClaim:
     """Bind a claim as the volume controller does, unless it waits for a pod.
 
     A claim that would be provisioned somewhere, or by a class that is not in the input, is unknown.
@@ -97,11 +97,11 @@ def _controlled(
     kind = classes.get(claim.storage_class)
     if claim.bound or (kind is not None and kind.waits and not claim.volume):
         return claim
-    named = [found[claim.volume]] if claim.volume in found else []
-    volume = volumes.smallest_match(claim, named if claim.volume else found.values())
+    named = [known[claim.volume]] if claim.volume in known else []
+    volume = volumes.smallest_match(claim, named if claim.volume else known.values())
     if volume is not None:
         reference = volumes.ClaimReference(claim.namespace, claim.name, claim.uid)
-        found[volume.name] = replace(volume, claim=reference, phase=volumes.BOUND)
+        known[volume.name] = replace(volume, claim=reference, phase=volumes.BOUND)
         return replace(claim, volume=volume.name, bound=True, phase=volumes.BOUND)
     if claim.volume or claim.spec.storage_class == "":
         return claim

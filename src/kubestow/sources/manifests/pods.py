@@ -158,7 +158,7 @@ class PodReader:
         )
 
     def _shared(self, spec: pods.PodSpec) -> pods.PodSpec:
-        return self._specs.setdefault(repr(spec), spec)
+        return self._specs.setdefault(repr((spec, spec.preempts, spec.beyond)), spec)
 
     def _spec(self, field: decoding.Field, labels: Mapping[str, str]) -> pods.PodSpec:
         host_network = field["hostNetwork"].truth()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubestow.model import affinities, csi_migration, decoding, selectors, volumes
+from kubestow.model import affinities, decoding, selectors, volumes
 
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 _BOUND = "pv.kubernetes.io/bind-completed"
@@ -35,7 +35,7 @@ class StorageReader:
         stored: Keys of claims that an API server has stored, so that controllers have seen them.
     """
 
-    claims: dict[str, volumes.Claim] = field(default_factory=dict)
+    claims: dict[str, volumes.VolumeClaim] = field(default_factory=dict)
     persistent: dict[str, volumes.PersistentVolume] = field(default_factory=dict)
     classes: dict[str, volumes.StorageClass] = field(default_factory=dict)
     csi_nodes: dict[str, volumes.CsiNode] = field(default_factory=dict)
@@ -95,13 +95,13 @@ def read_claim_spec(
     )
 
 
-def read_claim(entry: decoding.Field) -> volumes.Claim:
+def read_claim(entry: decoding.Field) -> volumes.VolumeClaim:
     """Read a PersistentVolumeClaim from its document."""
     metadata, spec = entry["metadata"], entry["spec"]
     annotations = metadata["annotations"].labels()
     phase = entry["status"]["phase"].text(volumes.PENDING)
     volume = spec["volumeName"].text("")
-    return volumes.Claim(
+    return volumes.VolumeClaim(
         name=metadata["name"].text(),
         namespace=metadata["namespace"].text("") or "default",
         spec=read_claim_spec(spec, annotations),
@@ -143,7 +143,7 @@ def read_volume(entry: decoding.Field) -> volumes.PersistentVolume:
     required = spec["nodeAffinity"]["required"]
     terms = None if required.missing else affinities.node_terms(required)
     source = next((name for name in _DISK_NAMES if not spec[name].missing), "")
-    migration = csi_migration.BY_SOURCE.get(source)
+    migration = volumes.MIGRATIONS.get(source)
     csi = spec["csi"]
     return volumes.PersistentVolume(
         name=metadata["name"].text(),
@@ -161,11 +161,11 @@ def read_volume(entry: decoding.Field) -> volumes.PersistentVolume:
         driver=csi["driver"].text("") if migration is None else migration.driver,
         handle=csi["volumeHandle"].text("")
         if migration is None
-        else csi_migration.handle(source, _disk_name(spec, source), labels),
+        else volumes.migrated_handle(source, _disk_name(spec, source), labels),
         plugin="" if migration is None else migration.plugin,
         migrated=None
         if migration is None
-        else csi_migration.affinity(terms, labels, migration.topology_key),
+        else volumes.migrated_affinity(terms, labels, migration.topology_key),
     )
 
 
@@ -270,13 +270,13 @@ def _inline_disk(name: str, volume: decoding.Field) -> volumes.PodVolume | None:
     source = next((known for known in _DISK_NAMES if not volume[known].missing), "")
     if source:
         disk_name = _disk_name(volume, source)
-        driver = csi_migration.BY_SOURCE[source].driver
+        driver = volumes.MIGRATIONS[source].driver
         kind = {"gcePersistentDisk": "gce", "awsElasticBlockStore": "ebs"}.get(source)
         read_only = volume[source]["readOnly"].truth()
         return volumes.PodVolume(
             name,
             disk=None if kind is None else volumes.Disk(kind, (disk_name,), read_only=read_only),
-            attached=(driver, csi_migration.inline_handle(source, disk_name)),
+            attached=(driver, volumes.inline_handle(source, disk_name)),
         )
     iscsi, rbd = volume["iscsi"], volume["rbd"]
     if not iscsi.missing:

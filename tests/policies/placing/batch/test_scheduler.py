@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -17,16 +18,16 @@ from kubestow.policies.placing.scheduler import scheduler as scheduler_scheduler
 from tests.model.make import container, node, pod
 from tests.policies.placing import recorded
 
-SCRIPT = Path(__file__).parents[4] / "testenv" / "scheduler-oracle" / "cases.py"
+SCRIPTS = Path(__file__).parents[4] / "testenv" / "scheduler-oracle"
 
 
-def load_generator() -> ModuleType:
-    """Import the case generator from its folder, whose name is no Python name."""
-    spec = importlib.util.spec_from_file_location("oracle_cases", SCRIPT)
+def load_generator(name: str = "cases") -> ModuleType:
+    """Import a case generator from its folder, whose name is no Python name."""
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["oracle_cases"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
@@ -39,6 +40,19 @@ def test_the_same_choices_in_every_release_and_profile(version: str, name: str) 
     for case in generator.generate(seed=len(name), count=25):
         cluster = recorded.build(case["objects"])
         assert_equal_choices(cluster, profile, features, seed=3)
+
+
+@pytest.mark.parametrize("version", ["1.29", "1.33", "1.37"])
+def test_the_same_choices_for_pods_with_and_without_volumes(version: str) -> None:
+    load_generator()  # the other generator imports this one
+    generator = load_generator("volume_cases")
+    features = versions.scheduler_features(version)
+    for case in generator.generate(seed=8, count=40):
+        cluster = recorded.build(case["objects"])
+        plain = [replace(p, name=f"{p.name}-plain", volumes=()) for p in cluster.pending]
+        mixed = replace(cluster, pods=(*cluster.pods, *plain))
+        assert any(pod.volumes for pod in mixed.pending)
+        assert_equal_choices(mixed, profile.Profile(), features, seed=5)
 
 
 def assert_equal_choices(
@@ -59,7 +73,7 @@ def assert_equal_choices(
         expected = -1 if len(top) == 0 else int(top[int(chance * len(top))])
         assert row == expected, pending.key
         if row >= 0:
-            slow.place(pending, row)
+            scheduler.bind(pending, slow, row)
     assert (fast.requested == slow.requested).all()
     assert (fast.nonzero == slow.nonzero).all()
     for mine, theirs in zip(fast.groups, slow.groups, strict=False):

@@ -44,13 +44,17 @@ class Nominations:
     ) -> Placement:
         """Choose a node for a pod, or victims that make place for it; the state is updated."""
         self._withdraw(pod)
-        narrowed = _Narrowed(scheduler, self, pod)
-        placement = scheduler.place(pod, state, rng, narrow=narrowed.narrow)
+        narrow = self.filters(scheduler, pod).narrow
+        placement = scheduler.place(pod, state, rng, narrow=narrow)
         if placement.row is not None:
             scheduler.bind(pod, state, placement.row)
             return placement
         nomination = self._preempt(scheduler, pod, state, rng)
         return placement if nomination is None else replace(placement, nomination=nomination)
+
+    def filters(self, scheduler: Scheduler, pod: pods.Pod) -> NominationFilters:
+        """Return the filters of a scheduler that also count nominated pods."""
+        return NominationFilters(scheduler, self, pod)
 
     def held_for(self, pod: pods.Pod, row: int) -> list[pods.Pod]:
         """Return the pods nominated for a node that count for a pod."""
@@ -68,16 +72,16 @@ class Nominations:
         if not may or key in self._hopeless or self._is_waiting(pod, state):
             return None
         offset = 0 if rng is None else int(rng.integers(len(state)))
-        found = preemption.choose_victims(
-            pod, state, _Narrowed(scheduler, self, pod), self.running, self.allowed, offset
+        chosen = preemption.choose_victims(
+            pod, state, self.filters(scheduler, pod), self.running, self.allowed, offset
         )
-        if found is None:
+        if chosen is None:
             # Nodes only get fuller, so an equal pod does not find victims either.
             self._hopeless.add(key)
             return None
-        self._nominate(pod, found, state)
-        victims = tuple(running.pod for running in found.victims)
-        return Nomination(state.names[found.row], victims, found.broken_budgets)
+        self._nominate(pod, chosen, state)
+        victims = tuple(running.pod for running in chosen.victims)
+        return Nomination(state.names[chosen.row], victims, chosen.broken_budgets)
 
     def _is_waiting(self, pod: pods.Pod, state: states.ClusterState) -> bool:
         """Return whether pods that were evicted for this one are still on its node."""
@@ -88,12 +92,12 @@ class Nominations:
         )
 
     def _nominate(
-        self, pod: pods.Pod, found: preemption.Preemption, state: states.ClusterState
+        self, pod: pods.Pod, chosen: preemption.Preemption, state: states.ClusterState
     ) -> None:
-        row = found.row
+        row = chosen.row
         kept = [p for p in self.nominated.get(row, ()) if p.spec.priority >= pod.spec.priority]
         self.nominated[row] = [*kept, pod]
-        for victim in found.victims:
+        for victim in chosen.victims:
             ended = replace(victim, pod=replace(victim.pod, terminating=True))
             state.remove(victim.pod, row)
             state.place(ended.pod, row)
@@ -105,7 +109,7 @@ class Nominations:
 
 
 @dataclass(frozen=True, slots=True)
-class _Narrowed:
+class NominationFilters:
     """The filters of a scheduler for one pod, which also count nominated pods on their nodes."""
 
     scheduler: Scheduler

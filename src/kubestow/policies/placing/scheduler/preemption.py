@@ -9,13 +9,13 @@ latest start of its most important victims, and then comes first in order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from kubestow.model import pods, requests, states
+from kubestow.model import arrays, pods, requests, states
 
 LEAST_CANDIDATES = 100  # minCandidateNodesAbsolute
 LEAST_PERCENTAGE = 10  # minCandidateNodesPercentage
@@ -71,6 +71,23 @@ def choose_victims(
         allowed: Disruptions that each budget still allows.
         offset: Row to start with; upstream draws it at random.
     """
+    return min(
+        find_candidates(pod, state, scheduler, running, allowed, offset), key=rank, default=None
+    )
+
+
+def find_candidates(
+    pod: pods.Pod,
+    state: states.ClusterState,
+    scheduler: Filters,
+    running: Mapping[int, Sequence[Running]],
+    allowed: Mapping[str, int],
+    offset: int = 0,
+) -> list[Preemption]:
+    """Return the nodes that victims could be evicted from, as many as upstream looks at.
+
+    The arguments are those of ``choose_victims``.
+    """
     count = len(state)
     most = min(max(count * LEAST_PERCENTAGE // 100, LEAST_CANDIDATES), count)
     candidates: list[Preemption] = []
@@ -81,7 +98,7 @@ def choose_victims(
             # Upstream continues until some candidate violates no budget.
             if len(candidates) >= most and any(not other.broken_budgets for other in candidates):
                 break
-    return min(candidates, key=_rank) if candidates else None
+    return candidates
 
 
 def _promising(
@@ -89,20 +106,37 @@ def _promising(
     state: states.ClusterState,
     running: Mapping[int, Sequence[Running]],
     offset: int,
-) -> Iterator[int]:
-    """Yield rows where enough would be free without the pods of lower priority."""
+) -> list[int]:
+    """Return the rows where enough would be free without the pods of lower priority."""
     requested = state.occupied(requests.occupancy(pod, use_status=False, pod_level=state.pod_level))
-    free = state.allocatable - state.requested
-    rows = [(offset + step) % len(state) for step in range(len(state))]
-    for row in rows:
-        lower = [r.pod for r in running.get(row, ()) if r.pod.spec.priority < pod.spec.priority]
-        if not lower:
-            continue
-        freed = sum(
-            (state.occupied(_taken(victim, state)) for victim in lower), np.zeros_like(requested)
-        )
-        if np.all((requested <= free[row] + freed) | (requested == 0)):
-            yield row
+    lower = [
+        (row, r.pod)
+        for row, there in running.items()
+        for r in there
+        if r.pod.spec.priority < pod.spec.priority
+    ]
+    if not lower:
+        return []
+    rows = np.array([row for row, _ in lower], dtype=np.int64)
+    freed = state.allocatable - state.requested
+    np.add.at(freed, rows, _occupied([other for _, other in lower], state))
+    enough = np.all((requested <= freed) | (requested == 0), axis=1)
+    promising = np.unique(rows[enough[rows]])
+    return [int(row) for row in np.roll(promising, -int(np.searchsorted(promising, offset)))]
+
+
+def _occupied(others: Sequence[pods.Pod], state: states.ClusterState) -> arrays.Ints:
+    """Return what pods occupy, in rows; replicas without a report are worked out once."""
+    known: dict[int, arrays.Ints] = {}
+
+    def occupied(pod: pods.Pod) -> arrays.Ints:
+        if not requests.is_plain(pod):
+            return state.occupied(_taken(pod, state))
+        if id(pod.spec) not in known:
+            known[id(pod.spec)] = state.occupied(_taken(pod, state))
+        return known[id(pod.spec)]
+
+    return np.array([occupied(pod) for pod in others])
 
 
 def _taken(pod: pods.Pod, state: states.ClusterState) -> requests.Occupancy:
@@ -159,7 +193,8 @@ def _split(
     return breaking, others
 
 
-def _rank(preemption: Preemption) -> tuple[float, ...]:
+def rank(preemption: Preemption) -> tuple[float, ...]:
+    """Return the order of candidates; the smallest is chosen."""
     priorities = [victim.pod.spec.priority for victim in preemption.victims]
     if not priorities:
         return (-1.0,)

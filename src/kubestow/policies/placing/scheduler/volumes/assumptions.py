@@ -30,14 +30,14 @@ def assume_volumes(
     if not pod.volumes or profiles.VOLUMES not in profile.filters:
         return
     try:
-        found = binding.decide(Cycle(pod, state, profile, features))
+        decision = binding.decide(Cycle(pod, state, profile, features))
     except Conflict:
         return
-    for match in found.matches:
+    for match in decision.matches:
         # A pod may name a claim twice.
-        if match.found[row] and not state.volumes.claims[match.claim.key].bound:
+        if match.matched[row] and not state.volumes.claims[match.claim.key].bound:
             chosen = match.volumes[match.chosen[row]]
             state.volumes.bind(match.claim.key, chosen.name)
-    for provision in found.provisions:
+    for provision in decision.provisions:
         if provision.rows[row]:
             state.volumes.provision(provision.claim.key, row)

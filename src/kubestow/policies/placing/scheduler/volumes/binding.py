@@ -29,7 +29,7 @@ class Provision:
         capacity: Bytes that are free for its class on each node; -1 where that is not tracked.
     """
 
-    claim: volumes.Claim
+    claim: volumes.VolumeClaim
     rows: arrays.Bools
     capacity: arrays.Ints
 
@@ -70,21 +70,21 @@ def bindable(cycle: Cycle) -> FilterVerdict | None:
     """Filter out nodes on which a pod cannot have all its volumes."""
     if not any(volume.claim or volume.template for volume in cycle.pod.volumes):
         return None
-    found = decide(cycle)
+    decision = decide(cycle)
 
     def explain(row: int) -> str:
         reasons = (
             (
-                found.unreachable,
+                decision.unreachable,
                 _AFFINITY if cycle.features.volume_affinity_text else _OLD_AFFINITY,
             ),
-            (found.unbound, _UNBOUND),
-            (found.short, _SHORT),
-            (found.missing, _MISSING),
+            (decision.unbound, _UNBOUND),
+            (decision.short, _SHORT),
+            (decision.missing, _MISSING),
         )
         return ", ".join(text for rows, text in reasons if rows[row])
 
-    passes = ~(found.unreachable | found.unbound | found.short | found.missing)
+    passes = ~(decision.unreachable | decision.unbound | decision.short | decision.missing)
     return FilterVerdict(passes, explain)
 
 
@@ -96,33 +96,37 @@ def decide(cycle: Cycle) -> VolumeDecision:
     """
     claims = [claim for claim in lookups.all_claims(cycle) if not claim.unknown]
     nowhere = np.zeros(len(cycle.state), dtype=np.bool_)
-    found = VolumeDecision(nowhere, nowhere.copy(), nowhere.copy(), nowhere.copy())
-    _check_bound(cycle, (claim for claim in claims if claim.bound), found)
+    decision = VolumeDecision(nowhere, nowhere.copy(), nowhere.copy(), nowhere.copy())
+    _check_bound(cycle, (claim for claim in claims if claim.bound), decision)
     delayed = [claim for claim in claims if not claim.bound and _waits(cycle, claim)]
     if delayed:
-        _check_delayed(cycle, delayed, found)
-    return found
+        _check_delayed(cycle, delayed, decision)
+    return decision
 
 
-def _waits(cycle: Cycle, claim: volumes.Claim) -> bool:
+def _waits(cycle: Cycle, claim: volumes.VolumeClaim) -> bool:
     kind = cycle.state.volumes.storage.classes.get(claim.storage_class)
     return kind is not None and kind.waits and not claim.volume
 
 
-def _check_bound(cycle: Cycle, claims: Iterable[volumes.Claim], found: VolumeDecision) -> None:
+def _check_bound(
+    cycle: Cycle, claims: Iterable[volumes.VolumeClaim], decision: VolumeDecision
+) -> None:
     """Reject nodes by the first bound volume that is not there or cannot be reached."""
     left = np.ones(len(cycle.state), dtype=np.bool_)
     for claim in claims:
         volume = cycle.state.volumes.volumes.get(claim.volume)
         if volume is None:
-            found.missing |= left
+            decision.missing |= left
             return
         reachable = reach.volume_mask(cycle.state, volume)
-        found.unreachable |= left & ~reachable
+        decision.unreachable |= left & ~reachable
         left &= reachable
 
 
-def _check_delayed(cycle: Cycle, claims: list[volumes.Claim], found: VolumeDecision) -> None:
+def _check_delayed(
+    cycle: Cycle, claims: list[volumes.VolumeClaim], decision: VolumeDecision
+) -> None:
     """Bind or provision, on each node, the volumes of claims that waited for this pod."""
     selected = [claim for claim in claims if claim.selected_node is not None]
     left = np.ones(len(cycle.state), dtype=np.bool_)
@@ -131,23 +135,23 @@ def _check_delayed(cycle: Cycle, claims: list[volumes.Claim], found: VolumeDecis
         if claim.selected_node in cycle.state.rows:
             here[cycle.state.rows[claim.selected_node]] = True
         left &= here
-    found.unbound |= ~left
+    decision.unbound |= ~left
     open_claims = [claim for claim in claims if claim.selected_node is None]
-    found.matches = matching.match_claims(
+    decision.matches = matching.match_claims(
         cycle.state, open_claims, attributes=cycle.features.volume_attributes
     )
     wanted = [(claim, left.copy()) for claim in selected]
-    wanted += [(match.claim, ~match.found) for match in found.matches]
+    wanted += [(match.claim, ~match.matched) for match in decision.matches]
     for claim, rows in wanted:
-        _check_provision(cycle, claim, rows, left, found)
+        _check_provision(cycle, claim, rows, left, decision)
 
 
 def _check_provision(
     cycle: Cycle,
-    claim: volumes.Claim,
+    claim: volumes.VolumeClaim,
     rows: arrays.Bools,
     left: arrays.Bools,
-    found: VolumeDecision,
+    decision: VolumeDecision,
 ) -> None:
     """Reject nodes on which a claim needs a new volume and cannot have it.
 
@@ -156,7 +160,7 @@ def _check_provision(
         claim: The claim.
         rows: Nodes on which it needs one.
         left: Nodes that no earlier claim has rejected; updated.
-        found: The decision; updated.
+        decision: The decision; updated.
     """
     rows = rows & left
     kind = cycle.state.volumes.storage.classes[claim.storage_class]
@@ -165,14 +169,14 @@ def _check_provision(
     else:
         possible = np.zeros_like(rows)
     enough, capacity = _capacity(cycle, claim, kind)
-    found.unbound |= rows & ~possible
-    found.short |= rows & possible & ~enough
+    decision.unbound |= rows & ~possible
+    decision.short |= rows & possible & ~enough
     left &= ~rows | (possible & enough)
-    found.provisions.append(Provision(claim, rows & left, capacity))
+    decision.provisions.append(Provision(claim, rows & left, capacity))
 
 
 def _capacity(
-    cycle: Cycle, claim: volumes.Claim, kind: volumes.StorageClass
+    cycle: Cycle, claim: volumes.VolumeClaim, kind: volumes.StorageClass
 ) -> tuple[arrays.Bools, arrays.Ints]:
     """Return where there is enough free capacity for a claim, and how much there is."""
     state, size = cycle.state, claim.spec.request
@@ -204,15 +208,15 @@ def capacity_score(cycle: Cycle, feasible: arrays.Ints) -> arrays.Ints | None:
     total = np.zeros(len(feasible), dtype=np.int64)
     if not any(volume.claim or volume.template for volume in cycle.pod.volumes):
         return total
-    found = decide(cycle)
+    decision = decide(cycle)
     usages = _Usages(len(cycle.state))
-    for match in found.matches:
+    for match in decision.matches:
         sizes = np.array([volume.capacity.value() for volume in match.volumes] or [0])
-        usages.add(match.claim, match.found, sizes[match.chosen], adding=True)
+        usages.add(match.claim, match.matched, sizes[match.chosen], adding=True)
     bound = np.zeros(len(cycle.state), dtype=np.bool_)
-    for match in found.matches:
-        bound |= match.found
-    for provision in found.provisions:
+    for match in decision.matches:
+        bound |= match.matched
+    for provision in decision.provisions:
         rows = provision.rows & ~bound & (provision.capacity >= 0)
         usages.add(provision.claim, rows, provision.capacity, adding=False)
     return usages.scores(cycle)[feasible]
@@ -226,7 +230,7 @@ class _Usages:
         self._by_class: dict[str, tuple[arrays.Ints, arrays.Ints, arrays.Bools]] = {}
 
     def add(
-        self, claim: volumes.Claim, rows: arrays.Bools, capacity: arrays.Ints, *, adding: bool
+        self, claim: volumes.VolumeClaim, rows: arrays.Bools, capacity: arrays.Ints, *, adding: bool
     ) -> None:
         """Count a claim on some nodes; the capacity is added to, or replaces, what is known."""
         if claim.storage_class not in self._by_class:

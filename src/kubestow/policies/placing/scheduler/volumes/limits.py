@@ -100,8 +100,8 @@ def _limits(cycle: Cycle, driver: str) -> arrays.Ints:
             if limit is not None:
                 limits[row] = limit
         table.derived[key] = limits
-    found: arrays.Ints = table.derived[key]
-    return found
+    known: arrays.Ints = table.derived[key]
+    return known
 
 
 def _resource_name(driver: str) -> str:

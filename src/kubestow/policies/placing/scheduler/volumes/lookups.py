@@ -8,7 +8,7 @@ from kubestow.model import volumes
 from kubestow.policies.placing.scheduler.cycle import Conflict, Cycle
 
 
-def named_claims(cycle: Cycle) -> Iterator[volumes.Claim]:
+def named_claims(cycle: Cycle) -> Iterator[volumes.VolumeClaim]:
     """Yield the claims that a pod names; not those of its ephemeral volumes.
 
     Raises:
@@ -23,21 +23,21 @@ def named_claims(cycle: Cycle) -> Iterator[volumes.Claim]:
             yield claim
 
 
-def all_claims(cycle: Cycle) -> list[volumes.Claim]:
+def all_claims(cycle: Cycle) -> list[volumes.VolumeClaim]:
     """Return all claims of a pod as VolumeBinding finds them.
 
     Raises:
         Conflict: If a claim does not exist, is lost or being deleted, or is not the pod's own.
     """
-    found = []
+    claims = []
     for volume in cycle.pod.volumes:
         name = volume.claim_of(cycle.pod.name)
         if name:
-            found.append(_usable(cycle, volume, name))
-    return found
+            claims.append(_usable(cycle, volume, name))
+    return claims
 
 
-def _usable(cycle: Cycle, volume: volumes.PodVolume, name: str) -> volumes.Claim:
+def _usable(cycle: Cycle, volume: volumes.PodVolume, name: str) -> volumes.VolumeClaim:
     pod = cycle.pod
     claim = cycle.state.volumes.claims.get(f"{pod.namespace}/{name}")
     if claim is None and volume.template is not None:
@@ -55,7 +55,7 @@ def _usable(cycle: Cycle, volume: volumes.PodVolume, name: str) -> volumes.Claim
     return claim
 
 
-def _owns(cycle: Cycle, claim: volumes.Claim) -> bool:
+def _owns(cycle: Cycle, claim: volumes.VolumeClaim) -> bool:
     """Return whether a pod owns a claim: by uid where both are known, otherwise by name."""
     if claim.owner is None:
         return False

@@ -29,19 +29,19 @@ class Match:
         chosen: Index of the volume for each node; -1 where there is none.
     """
 
-    claim: volumes.Claim
+    claim: volumes.VolumeClaim
     volumes: Sequence[volumes.PersistentVolume]
     chosen: arrays.Ints
 
     @property
-    def found(self) -> arrays.Bools:
+    def matched(self) -> arrays.Bools:
         """On which nodes there is a volume for the claim."""
-        found: arrays.Bools = self.chosen != _NONE
-        return found
+        matched: arrays.Bools = self.chosen != _NONE
+        return matched
 
 
 def match_claims(
-    state: states.ClusterState, claims: Sequence[volumes.Claim], *, attributes: bool
+    state: states.ClusterState, claims: Sequence[volumes.VolumeClaim], *, attributes: bool
 ) -> list[Match]:
     """Return the volumes for several claims of one pod, the smallest claim first.
 
@@ -67,7 +67,7 @@ def match_claims(
 
 def _match_reserved(
     state: states.ClusterState,
-    claim: volumes.Claim,
+    claim: volumes.VolumeClaim,
     volume: volumes.PersistentVolume,
     earlier: list[Match],
     attributes: bool,
@@ -81,11 +81,11 @@ def _match_reserved(
         mask = reach.affinity_mask(state, volume.affinity)
         return Match(claim, [volume], np.where(mask, 0, _NONE))
     other = _match_free(state, claim, earlier, attributes)
-    return Match(claim, other.volumes, np.where(again.found, other.chosen, _NONE))
+    return Match(claim, other.volumes, np.where(again.matched, other.chosen, _NONE))
 
 
 def _match_free(
-    state: states.ClusterState, claim: volumes.Claim, earlier: list[Match], attributes: bool
+    state: states.ClusterState, claim: volumes.VolumeClaim, earlier: list[Match], attributes: bool
 ) -> Match:
     index = state.volumes.index(claim.storage_class)
     taken = [other.chosen for other in earlier if other.volumes is index.volumes]
@@ -101,7 +101,7 @@ def _match_free(
 
 
 def _suitable(
-    index: volume_tables.ClassIndex, claim: volumes.Claim, attributes: bool
+    index: volume_tables.ClassIndex, claim: volumes.VolumeClaim, attributes: bool
 ) -> arrays.Bools:
     """Return which free volumes of its class suit a claim, by rank."""
     suits = np.array(

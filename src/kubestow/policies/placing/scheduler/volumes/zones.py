@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from kubestow.model import arrays, csi_migration, states, volumes
+from kubestow.model import arrays, states, volumes
 from kubestow.policies.placing.scheduler.cycle import Conflict, Cycle, FilterVerdict
 from kubestow.policies.placing.scheduler.volumes import lookups
 
 _GENERAL = {
-    csi_migration.BETA_ZONE: csi_migration.ZONE,
-    csi_migration.BETA_REGION: csi_migration.REGION,
+    volumes.BETA_ZONE: volumes.ZONE,
+    volumes.BETA_REGION: volumes.REGION,
 }
-_LABELS = (*_GENERAL, csi_migration.ZONE, csi_migration.REGION)
+_LABELS = (*_GENERAL, volumes.ZONE, volumes.REGION)
 
 
 def check_zones(cycle: Cycle) -> None:
@@ -49,7 +49,7 @@ def in_zone(cycle: Cycle) -> FilterVerdict | None:
     return FilterVerdict(passes | unlabelled, lambda _: "node(s) had no available volume zone")
 
 
-def _volume(cycle: Cycle, claim: volumes.Claim) -> volumes.PersistentVolume | None:
+def _volume(cycle: Cycle, claim: volumes.VolumeClaim) -> volumes.PersistentVolume | None:
     table = cycle.state.volumes
     if claim.volume:
         volume = table.volumes.get(claim.volume)

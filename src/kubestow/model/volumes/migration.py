@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kubestow.model import selectors, volumes
+from kubestow.model import selectors
+from kubestow.model.volumes.objects import Terms
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
@@ -30,7 +31,7 @@ class Migration:
 
 
 # By the field of a volume that holds the in-tree source.
-BY_SOURCE: Mapping[str, Migration] = {
+MIGRATIONS: Mapping[str, Migration] = {
     "awsElasticBlockStore": Migration(
         "kubernetes.io/aws-ebs", "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone"
     ),
@@ -45,21 +46,21 @@ BY_SOURCE: Mapping[str, Migration] = {
     ),
     "portworxVolume": Migration("kubernetes.io/portworx-volume", "pxd.portworx.com"),
 }
-DRIVERS: Mapping[str, str] = {m.plugin: m.driver for m in BY_SOURCE.values()}
+MIGRATED_DRIVERS: Mapping[str, str] = {m.plugin: m.driver for m in MIGRATIONS.values()}
 # Replaced as well, but never counted as replaced by the scheduler.
-UNCOUNTED = ("kubernetes.io/azure-file", "kubernetes.io/vsphere-volume")
+UNCOUNTED_PLUGINS = ("kubernetes.io/azure-file", "kubernetes.io/vsphere-volume")
 
 
 def inline_handle(source: str, name: str) -> str:
     """Return the handle of an inline disk."""
-    return handle(source, name, {})
+    return migrated_handle(source, name, {})
 
 
-def handle(source: str, name: str, labels: Mapping[str, str]) -> str:
+def migrated_handle(source: str, name: str, labels: Mapping[str, str]) -> str:
     """Return the driver's handle of an in-tree disk; empty where it cannot be translated."""
     if source == "awsElasticBlockStore" and name.startswith("aws://"):
-        found = _EBS_ID.fullmatch(name)
-        return found.group(1) if found else ""
+        matched = _EBS_ID.fullmatch(name)
+        return matched.group(1) if matched else ""
     if source != "gcePersistentDisk":
         return name
     zones = (labels.get(BETA_ZONE) or labels.get(ZONE, "")).split(_DELIMITER)
@@ -69,9 +70,7 @@ def handle(source: str, name: str, labels: Mapping[str, str]) -> str:
     return f"projects/{_UNSPECIFIED}/regions/{min(regions)}/disks/{name}"
 
 
-def affinity(
-    terms: volumes.Terms | None, labels: Mapping[str, str], key: str
-) -> volumes.Terms | None:
+def migrated_affinity(terms: Terms | None, labels: Mapping[str, str], key: str) -> Terms | None:
     """Return a node affinity with the zone under the driver's topology label.
 
     Zones come from the affinity, or else from the labels of the volume.
@@ -92,7 +91,7 @@ def affinity(
     return terms
 
 
-def _labels_used(terms: volumes.Terms, labels: Mapping[str, str]) -> tuple[str, str]:
+def _labels_used(terms: Terms, labels: Mapping[str, str]) -> tuple[str, str]:
     keys = {r.key for term in terms for r in term.expressions}
     for known in (keys, labels):
         if ZONE in known:
@@ -102,7 +101,7 @@ def _labels_used(terms: volumes.Terms, labels: Mapping[str, str]) -> tuple[str, 
     return ZONE, REGION
 
 
-def _renamed(terms: volumes.Terms, old: str, new: str) -> volumes.Terms:
+def _renamed(terms: Terms, old: str, new: str) -> Terms:
     return tuple(
         replace(
             term,

@@ -7,54 +7,31 @@ each node is an array, because the filter compares it with limits everywhere.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from kubestow.model import csi_migration, selectors
-from kubestow.model.arrays import Bools, Ints
+from kubestow.model import selectors
+from kubestow.model.arrays import Ints
 from kubestow.model.nodes import Node
 from kubestow.model.pods import Pod
+from kubestow.model.volume_tables.indexes import ClassIndex, make_index
 from kubestow.model.volumes import (
     BOUND,
+    MIGRATED_DRIVERS,
     NOTHING,
-    Claim,
+    UNCOUNTED_PLUGINS,
     ClaimReference,
     Disk,
     Identity,
     PersistentVolume,
     Storage,
-    Terms,
+    VolumeClaim,
 )
 
 _Rows = dict[int, int]  # number of users by row of their node
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassIndex:
-    """The volumes of one class that no claim is bound or reserved to, the smallest first.
-
-    Attributes:
-        volumes: The volumes; a volume's rank is its position.
-        ranks: Rank by name.
-        capacities: Their capacities in nano-units, ascending.
-        free: Which of them are still free.
-        group: Index of each volume's affinity.
-        affinities: The distinct affinities.
-        kind: Index of each volume's properties other than size, class, labels and affinity.
-        samples: A volume for each distinct set of such properties.
-    """
-
-    volumes: tuple[PersistentVolume, ...]
-    ranks: Mapping[str, int]
-    capacities: list[int]
-    free: Bools
-    group: Ints
-    affinities: tuple[Terms | None, ...]
-    kind: Ints
-    samples: tuple[PersistentVolume, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +48,7 @@ class VolumeTable:
 
     storage: Storage
     nodes: tuple[Node, ...]
-    claims: dict[str, Claim] = field(default_factory=dict)
+    claims: dict[str, VolumeClaim] = field(default_factory=dict)
     volumes: dict[str, PersistentVolume] = field(default_factory=dict)
     references: Counter[str] = field(default_factory=Counter)
     derived: dict[Hashable, Any] = field(default_factory=dict)
@@ -140,11 +117,11 @@ class VolumeTable:
         if volume is not None:
             return (volume.driver, volume.handle) if volume.driver and volume.handle else None
         kind = self.storage.classes.get(claim.storage_class)
-        if kind is None or kind.provisioner in csi_migration.UNCOUNTED or not kind.provisioner:
+        if kind is None or kind.provisioner in UNCOUNTED_PLUGINS or not kind.provisioner:
             return None
-        return csi_migration.DRIVERS.get(kind.provisioner, kind.provisioner), f"claim {key}"
+        return MIGRATED_DRIVERS.get(kind.provisioner, kind.provisioner), f"claim {key}"
 
-    def reserved(self, claim: Claim) -> list[PersistentVolume]:
+    def reserved(self, claim: VolumeClaim) -> list[PersistentVolume]:
         """Return the volumes that are bound or reserved to a claim."""
         if self._reserved is None:
             self._reserved = defaultdict(list)
@@ -153,14 +130,14 @@ class VolumeTable:
                     key = (volume.claim.namespace, volume.claim.name)
                     self._reserved[key].append(volume.name)
         names = sorted(self._reserved.get((claim.namespace, claim.name), ()))
-        found = (self.volumes[name] for name in names if name in self.volumes)
-        return [volume for volume in found if claim.is_reserved(volume)]
+        present = (self.volumes[name] for name in names if name in self.volumes)
+        return [volume for volume in present if claim.is_reserved(volume)]
 
     def index(self, name: str) -> ClassIndex:
         """Return the free volumes of a class."""
         known = self._indexes.get(name)
         if known is None:
-            known = self._indexes[name] = _index(
+            known = self._indexes[name] = make_index(
                 v for v in self.volumes.values() if v.storage_class == name and v.claim is None
             )
         return known
@@ -186,7 +163,7 @@ class VolumeTable:
         """
         claim, node = self.claims[key], self.nodes[row]
         kind = self.storage.classes[claim.storage_class]
-        driver = csi_migration.DRIVERS.get(kind.provisioner, kind.provisioner)
+        driver = MIGRATED_DRIVERS.get(kind.provisioner, kind.provisioner)
         csi_node = self.storage.csi_nodes.get(node.name)
         labels = csi_node.topology_keys.get(driver) if csi_node is not None else None
         if labels is None or not all(label in node.labels for label in labels):
@@ -215,7 +192,7 @@ class VolumeTable:
         """Return all objects as they are by now."""
         return replace(self.storage, claims=self.claims, volumes=self.volumes)
 
-    def add_claims(self, claims: Iterable[Claim]) -> None:
+    def add_claims(self, claims: Iterable[VolumeClaim]) -> None:
         """Add claims that were created after the cluster was read."""
         for claim in claims:
             self.claims.setdefault(claim.key, claim)
@@ -255,7 +232,7 @@ class VolumeTable:
                 table.attach(identity, row, count)
         return table
 
-    def _replace(self, claim: Claim) -> None:
+    def _replace(self, claim: VolumeClaim) -> None:
         """Replace a claim; what its users attach changes with it."""
         self._attach_users(claim.key, -1)
         self.claims[claim.key] = claim
@@ -302,33 +279,6 @@ def from_storage(storage: Storage, nodes: tuple[Node, ...]) -> VolumeTable:
     table = VolumeTable(storage, nodes, dict(storage.claims), dict(storage.volumes))
     table.note_attachments()
     return table
-
-
-def _index(volumes: Iterable[PersistentVolume]) -> ClassIndex:
-    ordered = tuple(sorted(volumes, key=lambda v: (v.capacity.nano, v.name)))
-    group, firsts = _distinct(ordered, lambda v: v.affinity)
-    kind, samples = _distinct(
-        ordered, lambda v: (v.mode, v.attributes_class, v.access_modes, v.phase, v.terminating)
-    )
-    return ClassIndex(
-        volumes=ordered,
-        ranks={volume.name: rank for rank, volume in enumerate(ordered)},
-        capacities=[volume.capacity.nano for volume in ordered],
-        free=np.ones(len(ordered), dtype=np.bool_),
-        group=group,
-        affinities=tuple(volume.affinity for volume in firsts),
-        kind=kind,
-        samples=samples,
-    )
-
-
-def _distinct(
-    volumes: Iterable[PersistentVolume], key: Callable[[PersistentVolume], Hashable]
-) -> tuple[Ints, tuple[PersistentVolume, ...]]:
-    """Return the index of each volume's key, and the first volume with each key."""
-    first: dict[Hashable, tuple[int, PersistentVolume]] = {}
-    codes = [first.setdefault(key(volume), (len(first), volume))[0] for volume in volumes]
-    return np.array(codes, dtype=np.int64), tuple(volume for _, volume in first.values())
 
 
 def _count(rows: _Rows, row: int, change: int) -> None:

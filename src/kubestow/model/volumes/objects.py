@@ -132,7 +132,7 @@ class PersistentVolume:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class VolumeClaim:
     """A PersistentVolumeClaim.
 
     Attributes:
@@ -299,7 +299,7 @@ class Attachment:
 class Storage:
     """All storage objects of a cluster; claims are by ``namespace/name``, the others by name."""
 
-    claims: Mapping[str, Claim] = field(default_factory=dict)
+    claims: Mapping[str, VolumeClaim] = field(default_factory=dict)
     volumes: Mapping[str, PersistentVolume] = field(default_factory=dict)
     classes: Mapping[str, StorageClass] = field(default_factory=dict)
     csi_nodes: Mapping[str, CsiNode] = field(default_factory=dict)
@@ -309,7 +309,7 @@ class Storage:
 
 
 def smallest_match(
-    claim: Claim, volumes: Iterable[PersistentVolume], *, attributes: bool = True
+    claim: VolumeClaim, volumes: Iterable[PersistentVolume], *, attributes: bool = True
 ) -> PersistentVolume | None:
     """Return the volume to which the volume controller binds a claim, wherever it is."""
     suitable = [v for v in volumes if claim.can_bind(v, attributes=attributes)]
