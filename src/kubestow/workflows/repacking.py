@@ -214,6 +214,7 @@ def _pack_constrained(
         solution = repacking.bound(problem, best, _budget(BOUND_SECONDS))
     else:
         watch(workflows_packing.EXACT)
+        packing.compile_solver()
         start = time.perf_counter()
         rng = np.random.default_rng(seed)
         solution = repacking.solve(problem, best, _budget(exact_seconds), rng)

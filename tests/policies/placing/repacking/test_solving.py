@@ -52,7 +52,7 @@ def best_of(problem: repacking.Repacking) -> repacking.Filling:
 
 
 def solved(problem: repacking.Repacking) -> repacking.Solution:
-    return repacking.solve(problem, best_of(problem), within(20.0), np.random.default_rng(0))
+    return repacking.solve(problem, best_of(problem), within(60.0), np.random.default_rng(0))
 
 
 def test_pods_that_keep_apart_need_a_node_each() -> None:
