@@ -20,13 +20,14 @@ _CREATED = "2026-01-01T00:{:02d}:{:02d}Z"
 def draw_cluster(seed: int) -> list[Json]:
     """Return the objects of a cluster: nodes, services, and pods that are all pending."""
     rng = random.Random(seed)
-    objects = _nodes(rng)
+    objects = [*_nodes(rng), _storage_class()]
     apps = [f"app-{number}" for number in range(rng.randint(2, 6))]
     created = 0
     for app in apps:
         if rng.random() < 0.3:
             objects.append(_service(app))
         template = _template(rng, app, apps)
+        storage = rng.choice(("zonal", "later")) if rng.random() < 0.2 else ""
         for replica in range(rng.randint(1, 7)):
             metadata = {
                 "name": f"{app}-{replica}",
@@ -35,10 +36,69 @@ def draw_cluster(seed: int) -> list[Json]:
                 "creationTimestamp": _CREATED.format(created // 60, created % 60),
             }
             created += 1
-            objects.append(
-                {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template}
-            )
+            spec = template
+            if storage:
+                claim = f"{app}-{replica}"
+                objects += _bound_claim(rng, claim) if storage == "zonal" else [_claim(claim)]
+                source = {"persistentVolumeClaim": {"claimName": claim}}
+                spec = {**template, "volumes": [{"name": "data", **source}]}
+            objects.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
     return objects
+
+
+def _storage_class() -> Json:
+    """Return a class that provisions in two of the zones, once a pod has a node."""
+    values = [{"key": _ZONE, "values": list(ZONES[:2])}]
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "later"},
+        "provisioner": "disks.example.com",
+        "volumeBindingMode": "WaitForFirstConsumer",
+        "allowedTopologies": [{"matchLabelExpressions": values}],
+    }
+
+
+def _claim(name: str, **spec: Any) -> Json:
+    """Return a claim that waits for its pod, or one that is bound to a volume."""
+    bound = "volumeName" in spec
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes"} if bound else {},
+        },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+            "storageClassName": "" if bound else "later",
+            **spec,
+        },
+        "status": {"phase": "Bound" if bound else "Pending"},
+    }
+
+
+def _bound_claim(rng: random.Random, name: str) -> list[Json]:
+    """Return a claim and its volume, which is in one zone."""
+    zone = {"key": _ZONE, "operator": "In", "values": [rng.choice(ZONES)]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": f"volume-{name}"},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "persistentVolumeReclaimPolicy": "Retain",
+            "csi": {"driver": "disks.example.com", "volumeHandle": name},
+            "nodeAffinity": {"required": terms},
+            "claimRef": {"kind": "PersistentVolumeClaim", "namespace": "default", "name": name},
+        },
+        "status": {"phase": "Bound"},
+    }
+    return [volume, _claim(name, volumeName=f"volume-{name}")]
 
 
 def _nodes(rng: random.Random) -> list[Json]:
