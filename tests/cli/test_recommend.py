@@ -97,7 +97,7 @@ def test_yaml_says_the_same_as_json(folder: Path, capsys: pytest.CaptureFixture[
 
 
 def test_patches_are_documents(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--csv", str(folder), *QUICK, "-o", "patch", "-n", "shop") == 0
+    assert run("--csv", str(folder), *QUICK, "-o", "patch", "-n", "shop", "--limits", "none") == 0
     result = list(yaml.safe_load_all(capsys.readouterr().out))
     assert [one["kind"] for one in result] == ["Deployment", "StatefulSet"]
     (container,) = result[0]["spec"]["template"]["spec"]["containers"]

@@ -44,6 +44,7 @@ class UsageQuery:
         step_s: Seconds between two points.
         namespaces: Namespaces to read; all if empty.
         with_labels: Whether to read the labels of pods.
+        page_cache: Whether to leave the active page cache out of memory, where it is known.
     """
 
     end_s: float
@@ -51,6 +52,7 @@ class UsageQuery:
     step_s: float = USAGE_STEP_S
     namespaces: tuple[str, ...] = ()
     with_labels: bool = False
+    page_cache: bool = True
 
     @property
     def where(self) -> tuple[Matcher, ...]:
@@ -69,6 +71,7 @@ class _Reading:
     watch: Watch
     notes: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
+    cache: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
 
     def ask(
         self, what: str, promql: str, done: float, lost: str = ""
@@ -148,6 +151,7 @@ def _why_empty(reading: _Reading) -> str:
 def _usage(reading: _Reading) -> tuple[prometheus.Range, prometheus.Range]:
     query = reading.query
     lost = "there is no container_memory_working_set_bytes"
+    reading.cache = _cache(reading)
     promql = usage_queries.count(query.where, query.history_s)
     samples = reading.ask("containers", promql, 0.0, lost)
     containers = max(int(samples[0].value) if samples else 1, 1)
@@ -187,7 +191,7 @@ def _part(
     query = reading.query
     queries = (
         ("CPU", usage_queries.cpu(query.where, query.step_s)),
-        ("memory", usage_queries.memory(query.where, query.step_s)),
+        ("memory", _memory_query(reading)),
     )
     ranges = []
     for place, (what, promql) in enumerate(queries):
@@ -198,6 +202,31 @@ def _part(
             )
         )
     return ranges[0], ranges[1]
+
+
+def _memory_query(reading: _Reading) -> str:
+    query = reading.query
+    if query.page_cache and reading.cache:
+        return usage_queries.memory_without_cache(query.where, query.step_s)
+    return usage_queries.memory(query.where, query.step_s)
+
+
+def _cache(reading: _Reading) -> dict[Name, float]:
+    """Return the largest page cache of each container, and note whether it is left out."""
+    query = reading.query
+    if not query.page_cache:
+        return {}
+    lost = "memory is the working set with its page cache"
+    samples = reading.ask(
+        "page cache", usage_queries.cache(query.where, query.history_s), 0.0, lost
+    )
+    found = {_name(one.labels): one.value for one in samples if np.isfinite(one.value)}
+    if found:
+        reading.notes.append(
+            f"page cache: left out of the memory of {len(found)} containers of pods, "
+            f"at most {max(found.values()) / 2**20:.0f} MiB of one"
+        )
+    return found
 
 
 Name = tuple[str, str, str]
@@ -292,6 +321,11 @@ def _table(
         grids.append(grid)
     owners = np.array([places[keys[place]] for place in order], dtype=np.int64)
     throttled, kills = _shortages(reading, rows, owners, len(containers))
+    cache = np.full(len(containers), np.nan)
+    for name, largest in reading.cache.items():
+        if name in rows:
+            place = owners[rows[name]]
+            cache[place] = np.fmax(cache[place], largest)
     return Usage(
         containers=containers,
         pods=tuple(series[place][1] for place in order),
@@ -304,6 +338,7 @@ def _table(
         oom_kills=kills,
         oom_killed_bytes=np.zeros(len(containers)),
         notes=(*cpu.warnings, *memory.warnings),
+        cache_bytes=cache if reading.cache else None,
     )
 
 
