@@ -142,10 +142,15 @@ def recommend(
     cpu_min: Annotated[
         str, typer.Option(metavar="QUANTITY", help="Request at least this CPU.")
     ] = names.CPU_MIN,
-    history: Annotated[str, typer.Option(help="Use this much history.")] = "8d",
+    history: Annotated[
+        str | None,
+        typer.Option(help="Use this much history; default: 8d, of krr-simple 14d."),
+    ] = None,
     step: Annotated[
         str | None,
-        typer.Option(help="Step between samples; default: 5m, or the file's usual step."),
+        typer.Option(
+            help="Step between samples; default: 5m, of krr-simple 75s, or the file's usual step."
+        ),
     ] = None,
     hold: Annotated[str, typer.Option(help="Recommend for this long.")] = "1d",
     namespaces: Annotated[
@@ -184,7 +189,7 @@ def recommend(
     """
     from kubestow.policies.sizing import registry
     from kubestow.sources import prometheus
-    from kubestow.sources.usage import USAGE_STEP_S, UsageQuery
+    from kubestow.sources import usage as sources
     from kubestow.workflows import recommending
 
     request = recommending.RecommendRequest(
@@ -196,7 +201,10 @@ def recommend(
     )
     if request.strategy != "keep":
         recommending.make_estimator(request)  # before anything long is read
-    history_s, step_s = options.read_duration("--history", history), _step(step)
+    as_krr = request.strategy == "krr-simple"
+    usual_s = sources.KRR_HISTORY_S if as_krr else sources.HISTORY_S
+    history_s = usual_s if history is None else options.read_duration("--history", history)
+    step_s = _step(step)
     labels = _labels(selector)
     if [folder is not None, server is not None or cluster].count(True) != 1:
         raise errors.InputError("recommend", "expected --csv DIR, --prometheus URL or --cluster")
@@ -209,12 +217,13 @@ def recommend(
         table, inventory = _read(folder, history_s, step_s)
     elif server is not None:
         settings = prometheus.PrometheusSettings(server, bearer_token_file=token, ca_file=authority)
-        question = UsageQuery(
+        question = sources.UsageQuery(
             end_s=time.time(),
             history_s=history_s,
-            step_s=step_s or USAGE_STEP_S,
+            step_s=step_s or (sources.KRR_STEP_S if as_krr else sources.USAGE_STEP_S),
             namespaces=only,
             with_labels=bool(labels),
+            as_krr=as_krr,
         )
         table, inventory, asked = _ask(settings, question)
     elif live is not None:

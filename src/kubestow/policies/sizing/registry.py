@@ -96,7 +96,7 @@ _ALL = (
     ),
     RecommenderEntry(
         krr.NAME,
-        "Exactly krr's strategy simple: P95 of CPU, the largest memory plus 15 %.",
+        "Exactly krr's strategy simple (v1.29.0): P95 of CPU, the largest memory plus 15 %.",
         krr.KrrParameters,
         krr.Krr,
     ),

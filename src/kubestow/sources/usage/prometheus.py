@@ -29,6 +29,9 @@ Watch = Callable[[str, float], None]
 
 USAGE_STEP_S: Final = 300.0
 HISTORY_S: Final = 8 * 86400.0
+# Defaults of krr: ``--timeframe_duration 1.25`` minutes, ``--history_duration 336`` hours.
+KRR_STEP_S: Final = 75.0
+KRR_HISTORY_S: Final = 14 * 86400.0
 # Points of all series in one response: about 25 bytes each, so some 20 MB.
 _PAGE_POINTS: Final = 800_000
 _UNITS: Final = {"cpu": resources.CPU, "memory": resources.MEMORY}
@@ -44,7 +47,7 @@ class UsageQuery:
         step_s: Seconds between two points.
         namespaces: Namespaces to read; all if empty.
         with_labels: Whether to read the labels of pods.
-        page_cache: Whether to leave the active page cache out of memory, where it is known.
+        as_krr: Whether to read what krr reads: instant values with their page cache.
     """
 
     end_s: float
@@ -52,7 +55,7 @@ class UsageQuery:
     step_s: float = USAGE_STEP_S
     namespaces: tuple[str, ...] = ()
     with_labels: bool = False
-    page_cache: bool = True
+    as_krr: bool = False
 
     @property
     def where(self) -> tuple[Matcher, ...]:
@@ -190,7 +193,7 @@ def _part(
     """
     query = reading.query
     queries = (
-        ("CPU", usage_queries.cpu(query.where, query.step_s)),
+        ("CPU", _cpu_query(query)),
         ("memory", _memory_query(reading)),
     )
     ranges = []
@@ -204,9 +207,16 @@ def _part(
     return ranges[0], ranges[1]
 
 
+def _cpu_query(query: UsageQuery) -> str:
+    ask = usage_queries.krr_cpu if query.as_krr else usage_queries.cpu
+    return ask(query.where, query.step_s)
+
+
 def _memory_query(reading: _Reading) -> str:
     query = reading.query
-    if query.page_cache and reading.cache:
+    if query.as_krr:
+        return usage_queries.krr_memory(query.where)
+    if reading.cache:
         return usage_queries.memory_without_cache(query.where, query.step_s)
     return usage_queries.memory(query.where, query.step_s)
 
@@ -214,7 +224,7 @@ def _memory_query(reading: _Reading) -> str:
 def _cache(reading: _Reading) -> dict[Name, float]:
     """Return the largest page cache of each container, and note whether it is left out."""
     query = reading.query
-    if not query.page_cache:
+    if query.as_krr:
         return {}
     lost = "memory is the working set with its page cache"
     samples = reading.ask(

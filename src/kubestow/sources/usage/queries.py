@@ -43,6 +43,18 @@ def cpu(where: Where, step_s: float) -> str:
     return f"sum by ({_BY}) (rate({chosen}{_over(step_s)}))"
 
 
+def krr_cpu(where: Where, step_s: float) -> str:
+    """Query CPU usage as krr does: of several series of a container, the largest."""
+    chosen = selectors.select_series("container_cpu_usage_seconds_total", (*_REAL, *where))
+    return f"max by ({_BY}) (rate({chosen}{_over(step_s)}))"
+
+
+def krr_memory(where: Where) -> str:
+    """Query the working set as krr does: its value at each step, not the largest of the step."""
+    chosen = selectors.select_series("container_memory_working_set_bytes", (*_REAL, *where))
+    return f"max by ({_BY}) ({chosen})"
+
+
 def memory(where: Where, step_s: float) -> str:
     """Query the largest working set of each container in a step."""
     chosen = selectors.select_series("container_memory_working_set_bytes", (*_REAL, *where))
