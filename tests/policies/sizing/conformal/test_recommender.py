@@ -99,7 +99,7 @@ def test_nothing_is_said_about_what_was_not_measured() -> None:
     result = hourly().estimate(make_usage(memory))
     assert np.isfinite(result.memory_bytes).tolist() == [True, False]
     assert result.reasons[1] == "nothing was measured"
-    assert "for a risk of 5 %, from 12 windows and 11 of the fleet" in result.reasons[0]
+    assert "risk of 5 % from 12 windows and 11 of the fleet" in result.reasons[0]
 
 
 @pytest.mark.parametrize("runs", [False, True])

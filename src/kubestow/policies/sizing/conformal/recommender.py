@@ -360,28 +360,33 @@ _DOUBT = " (not proven with so few windows: up to three times that)"
 
 def explain(cpu: _Sized, memory: _Sized, p: ConformalParameters, what: str) -> tuple[str, ...]:
     """Return one sentence on each container: stated risk, margins and evidence."""
+    sides = (
+        ("CPU", cpu, p.cpu_miss_probability, reasons.cores),
+        ("memory", memory, p.memory_miss_probability, reasons.mebibytes),
+    )
     texts = []
     for place in range(len(memory.target)):
-        parts = []
-        for name, sized, missed, text in (
-            ("CPU", cpu, p.cpu_miss_probability, reasons.cores),
-            ("memory", memory, p.memory_miss_probability, reasons.mebibytes),
-        ):
-            count, target = sized.counts[place], sized.target[place]
-            if count:
-                level = (
-                    f"{target / max(sized.level[place], 1e-12):.2f} x {text(sized.level[place])}"
-                )
-                since = " since its level moved" if sized.shifted[place] else ""
-                doubt = _DOUBT if missed < _PROVEN and count < scores.CLASSES[-1] else ""
-                parts.append(
-                    f"{name} {level} for a risk of {reasons.percent(missed)}{doubt}, from "
-                    f"{count:.0f} {what}{since} and {sized.scores[place]:.0f} of the fleet"
-                )
-            elif np.isfinite(target):
-                parts.append(f"{name} above its OOM kill, {what} unknown")
-        texts.append("; ".join(parts) or "nothing was measured")
+        amounts: dict[str, list[str]] = {}
+        for name, sized, missed, text in sides:
+            if sized.counts[place]:
+                factor = sized.target[place] / max(sized.level[place], 1e-12)
+                amount = f"{name} {factor:.2f} x {text(sized.level[place])}"
+                amounts.setdefault(_evidence(sized, place, missed, what), []).append(amount)
+            elif np.isfinite(sized.target[place]):
+                amounts.setdefault(f"0 {what} are known", []).append(f"{name} above its OOM kill")
+        said = [f"{', '.join(parts)}: {evidence}" for evidence, parts in amounts.items()]
+        texts.append("; ".join(said) or "nothing was measured")
     return tuple(texts)
+
+
+def _evidence(sized: _Sized, place: int, missed: float, what: str) -> str:
+    count = sized.counts[place]
+    doubt = _DOUBT if missed < _PROVEN and count < scores.CLASSES[-1] else ""
+    since = " since its level moved" if sized.shifted[place] else ""
+    return (
+        f"risk of {reasons.percent(missed)}{doubt} from {count:.0f} {what}{since} and "
+        f"{sized.scores[place]:.0f} of the fleet"
+    )
 
 
 def hold_requests(present: Floats, target: Floats, lower: Floats, upper: Floats) -> Floats:

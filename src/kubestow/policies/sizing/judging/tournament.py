@@ -89,7 +89,7 @@ class Choice:
             if np.isfinite(cost)
         }
         if not known:
-            return f"{self.name}: {self.tested} windows are too few to compare others"
+            return f"{self.name} ({self.tested} windows of the fleet compare no other)"
         if self.winner:
             saved = 1.0 - self.costs[self.winner] / self.costs[0]
             return (
@@ -316,10 +316,8 @@ def _calibrate(needs: Floats, given: Floats, resource: _Resource) -> tuple[float
 
 
 def _explain(first: estimates.Estimates, cpu: Choice, memory: Choice) -> tuple[str, ...]:
-    if cpu.name == memory.name and not cpu.winner:
-        chosen = f"memory: {memory.explain()}"
-    else:
-        chosen = f"CPU: {cpu.explain()}; memory: {memory.explain()}"
+    by_cpu, by_memory = cpu.explain(), memory.explain()
+    chosen = by_memory if by_cpu == by_memory else f"CPU: {by_cpu}; memory: {by_memory}"
     return tuple(f"{chosen}; {reason}" if reason else chosen for reason in first.reasons)
 
 
