@@ -86,6 +86,11 @@ def test_the_margin_of_a_lonely_container_shrinks_with_what_is_known(windows: in
     assert GIB < more < few < 2.0 * GIB
 
 
+def test_few_windows_do_not_keep_requests_far_above_the_target() -> None:
+    result = hourly().estimate(make_usage(np.full((1, 2), GIB)))
+    assert result.upper_memory_bytes[0] == pytest.approx(1.5 * result.memory_bytes[0])
+
+
 def test_what_is_shorter_than_a_window_is_taken_for_one() -> None:
     usage = make_usage(np.full((1, 5), GIB))
     result = Conformal().estimate(usage)

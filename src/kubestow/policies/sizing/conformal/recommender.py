@@ -66,6 +66,8 @@ def raise_killed(oom_killed_bytes: Floats, ratio: float, least_bytes: float) -> 
 
 
 CONFORMAL = "conformal"
+# As ``percentile`` keeps requests of up to one and a half times its target.
+_MOST_KEPT = 1.5
 
 Share = Annotated[float, decoding.ValueBounds(above=0.0, below=0.5)]
 Positive = Annotated[float, decoding.ValueBounds(above=0.0)]
@@ -266,10 +268,14 @@ def size_windows(usage: Usage, p: ConformalParameters, prior: Floats, *, memory:
     answers = scores.answer(past, _shares(missed))
     amounts = np.exp(answers.amounts) - grain
     now = past.features[:, -1]
+    target, upper = amounts[:, 0], amounts[:, 2]
+    few = now[:, conformal_features.COUNT] < scores.CLASSES[-1]
+    # Few windows do not prove a quarter of the risk: requests far above the target are not kept.
+    upper = np.where(few, np.minimum(upper, _MOST_KEPT * target), upper)
     return _Sized(
-        amounts[:, 0],
+        target,
         amounts[:, 1],
-        np.maximum(amounts[:, 2], amounts[:, 0] * (1.0 + p.keep_change)),
+        np.maximum(upper, target * (1.0 + p.keep_change)),
         np.exp(answers.levels) - grain,
         np.nan_to_num(now[:, conformal_features.COUNT]),
         answers.scores.astype(np.float64),
