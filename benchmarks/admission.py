@@ -100,7 +100,7 @@ def run() -> dict[str, float]:
 
 def _learn(url: str) -> None:
     requests = {"cpu": quantities.parse("512m"), "memory": quantities.parse("1216M")}
-    made = StoredRecommendation(time.time(), "percentile", requests)
+    made = StoredRecommendation(time.time(), "percentile", requests, evidence=30)
     with engines.open_store(url) as store:
         recommendations.insert(store, ContainerKey(NAMESPACE, "id", "web", "main"), [made])
 

@@ -11,9 +11,11 @@ from kubestow.policies.forecasting import registry as forecasters
 from kubestow.policies.placing import profiles, terms
 from kubestow.policies.scaling import hpa
 from kubestow.policies.scaling import registry as scalers
+from kubestow.policies.sizing import recommendations
 from kubestow.policies.sizing import registry as recommenders
 from kubestow.sources import prometheus
 from kubestow.workflows import comparing, demonstrating, forecasting, recommending
+from kubestow.workflows.recommending import safety
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,10 @@ from kubestow.workflows import comparing, demonstrating, forecasting, recommendi
         (names.TERMS, tuple(terms.TERMS._built_in)),
         (names.DECISIONS, profiles.DECISIONS),
         (names.API_SERVICES, metrics_api.GROUPS),
+        (names.MEMORY_HEADROOM, safety.MEMORY_HEADROOM),
+        (names.MEMORY_MIN, safety.MEMORY_MIN),
+        (names.CPU_MIN, safety.CPU_MIN),
+        (names.MIN_EVIDENCE, recommendations.MIN_EVIDENCE),
         (names.MANAGED_LABEL, admission.MANAGED_LABEL),
         (names.ID_LABEL, pods.ID_LABEL),
         (names.DEMO_SEEDS, demonstrating.SEEDS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,11 +17,14 @@ import numpy as np
 import pytest
 import yaml
 
-from kubestow.cli import main
+from kubestow.cli import main, recommend_cluster
 from kubestow.live.stores import engines, recommendations
+from kubestow.model import usage
+from kubestow.workflows import recommending
 from testenv import prometheus_servers
 from tests.sources import usage_scenes as scenes
 from tests.sources.usage_folders import BEGIN_S, HEADER, MIB, REQUESTS, STEP_S, write
+from tests.workflows.recommending import scenes as recommending_scenes
 
 DAYS, DAY = 3, 288
 QUICK = ("--strategy", "percentile")
@@ -97,7 +101,7 @@ def test_yaml_says_the_same_as_json(folder: Path, capsys: pytest.CaptureFixture[
 
 
 def test_patches_are_documents(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--csv", str(folder), *QUICK, "-o", "patch", "-n", "shop") == 0
+    assert run("--csv", str(folder), *QUICK, "-o", "patch", "-n", "shop", "--limits", "none") == 0
     result = list(yaml.safe_load_all(capsys.readouterr().out))
     assert [one["kind"] for one in result] == ["Deployment", "StatefulSet"]
     (container,) = result[0]["spec"]["template"]["spec"]["containers"]
@@ -262,7 +266,7 @@ def test_a_cluster_is_read_out_of_a_real_prometheus(
     shown = capsys.readouterr()
     rows = {row["workload"]: row for row in json.loads(shown.out)}
     assert len(rows) == 17
-    assert "15 queries to Prometheus" in shown.err
+    assert "16 queries to Prometheus" in shown.err
     db = rows["data/StatefulSet/db"]
     (pod,) = (one for one in scenes.make_pods() if one.name == "db-0")
     assert db["usage"]["cpu_mean_cores"] == pytest.approx(np.nanmean(pod.expected_cores()))
@@ -319,3 +323,40 @@ def test_an_interrupt_while_reading_leaves_with_130_and_nothing_behind(tmp_path:
     assert "interrupted" in shown[1]
     assert "Traceback" not in shown[1]
     assert not out.exists()
+
+
+def test_the_table_says_what_few_windows_show_and_what_safety_costs(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--csv", str(folder), *QUICK) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"missed \d of \d, <= \d+ %", shown)
+    assert re.search(r"being safe costs [\d.]+ cores beyond the 95th percentiles of", shown)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--memory-headroom", "lots"), ("--memory-min", "1 GB"), ("--cpu-min", "-1")],
+)
+def test_bad_safety_is_refused_with_its_option(
+    option: str, value: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--csv", str(folder), *QUICK, option, value) == 2
+    assert f"error: {option}: {value!r}" in capsys.readouterr().err
+
+
+def test_thin_evidence_is_named_and_not_applied(capsys: pytest.CaptureFixture[str]) -> None:
+    days = recommending_scenes.steady(days=3)
+    key = recommending_scenes.key("web")
+    result = recommending.recommend(
+        recommending_scenes.table({key: [days]}),
+        usage.Inventory(),
+        recommending.RecommendRequest("percentile"),
+    )
+    # No cluster is reached: nothing is left to apply.
+    assert recommend_cluster.apply((None, None), result, 7, yes=True, dry_run=False) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert (
+        "skipped, fewer than 7 windows of usage: 1 containers: shop/Deployment/web/app (3)" in said
+    )
+    assert "nothing to change" in said

@@ -67,14 +67,18 @@ def test_a_cluster_is_looked_at_sampled_and_changed(
         spared = _recommend(kubeconfig, namespace, "--apply", "--yes")
         assert "nothing to change" in spared.stderr
         assert _resources(cluster, namespace) == before
-        asked = _recommend(kubeconfig, namespace, "--apply", "--unsuitable")
+        thin = _recommend(kubeconfig, namespace, "--apply", "--unsuitable", "--yes")
+        assert "skipped, fewer than 7 windows of usage: 1 containers" in thin.stderr
+        assert _resources(cluster, namespace) == before
+        anyhow = ("--apply", "--unsuitable", "--min-evidence", "0")
+        asked = _recommend(kubeconfig, namespace, *anyhow)
         assert asked.returncode == 2
         assert "cannot ask for confirmation without a terminal; expected --yes" in asked.stderr
-        tried = _recommend(kubeconfig, namespace, "--apply", "--unsuitable", "--dry-run")
+        tried = _recommend(kubeconfig, namespace, *anyhow, "--dry-run")
         assert "Deployment/web: valid" in tried.stderr, tried.stderr
         assert _resources(cluster, namespace) == before
 
-        applied = _recommend(kubeconfig, namespace, "--apply", "--unsuitable", "--yes")
+        applied = _recommend(kubeconfig, namespace, *anyhow, "--yes")
         assert applied.returncode == 0, applied.stderr
         after = _resources(cluster, namespace)
         assert after["requests"] == row["recommended"]["requests"]

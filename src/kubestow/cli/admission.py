@@ -131,6 +131,14 @@ def admission(
     max_age: Annotated[
         str, typer.Option(help="Use recommendations up to this age while the store is unavailable.")
     ] = "1h",
+    min_evidence: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="WINDOWS",
+            help="Apply only recommendations from at least this many days (--hold) of usage.",
+        ),
+    ] = names.MIN_EVIDENCE,
     refresh: Annotated[str, typer.Option(help="Poll the store this often.")] = "5s",
     deadline: Annotated[
         str,
@@ -175,6 +183,7 @@ def admission(
         memory_least_bytes=floors.get(resources.MEMORY, plain.memory_least_bytes),
         memory_most_bytes=caps.get(resources.MEMORY),
         max_age_s=options.read_duration("--max-age", max_age),
+        min_evidence=min_evidence,
     )
     deadline_s = options.read_duration("--deadline", deadline)
     chosen = AdmissionOptions(

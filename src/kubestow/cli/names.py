@@ -49,6 +49,18 @@ PROMETHEUS_QUERIES: Final = (
     "pod-network",
 )  # fmt: skip
 ADMISSION_DEADLINE: Final = "2s"
+MEMORY_HEADROOM: Final = "15%"
+MEMORY_MIN: Final = "100Mi"
+CPU_MIN: Final = "10m"
+MIN_EVIDENCE: Final = 7
+
+
+class Limits(enum.StrEnum):
+    """What becomes of limits."""
+
+    KEEP = "keep"
+    MATCH = "match"
+    NONE = "none"
 
 
 class Severity(enum.StrEnum):

@@ -104,6 +104,12 @@ def recommend(
             help="Apply and store recommendations for unsuitable containers as well.",
         ),
     ] = False,
+    min_evidence: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="WINDOWS", help="Apply only if usage covers this many days (--hold)."
+        ),
+    ] = names.MIN_EVIDENCE,
     strategy: Annotated[
         str,
         typer.Option(
@@ -120,10 +126,31 @@ def recommend(
         float | None,
         typer.Option(help="Accept this share of days that need more (conformal, auto), e.g. 0.01."),
     ] = None,
-    history: Annotated[str, typer.Option(help="Use this much history.")] = "8d",
+    limits: Annotated[
+        names.Limits,
+        typer.Option(
+            help="Keep limits that exist in proportion, match memory limits to requests, or remove "
+            "all limits."
+        ),
+    ] = names.Limits.KEEP,
+    memory_headroom: Annotated[
+        str, typer.Option(metavar="SHARE", help="Keep memory this far above its peak.")
+    ] = names.MEMORY_HEADROOM,
+    memory_min: Annotated[
+        str, typer.Option(metavar="QUANTITY", help="Request at least this memory.")
+    ] = names.MEMORY_MIN,
+    cpu_min: Annotated[
+        str, typer.Option(metavar="QUANTITY", help="Request at least this CPU.")
+    ] = names.CPU_MIN,
+    history: Annotated[
+        str | None,
+        typer.Option(help="Use this much history; default: 8d, of krr-simple 14d."),
+    ] = None,
     step: Annotated[
         str | None,
-        typer.Option(help="Step between samples; default: 5m, or the file's usual step."),
+        typer.Option(
+            help="Step between samples; default: 5m, of krr-simple 75s, or the file's usual step."
+        ),
     ] = None,
     hold: Annotated[str, typer.Option(help="Recommend for this long.")] = "1d",
     namespaces: Annotated[
@@ -148,10 +175,10 @@ def recommend(
 
     Usage comes from files (--csv), from a Prometheus that scrapes cAdvisor and
     kube-state-metrics, or from samples of the resource metrics API (--cluster). Every
-    recommendation is back-tested: "missed" is the share of past days that needed more memory,
-    "over" the share of CPU samples above the request. Guards respect node sizes, QoS classes,
-    autoscalers, LimitRanges, quotas and past OOM kills; the line below a container gives the
-    reason.
+    recommendation is back-tested: "missed" counts the past days that needed more memory, and says
+    what their share is at most (90 % confidence), "over" is the share of CPU samples above the
+    request. Guards respect node sizes, QoS classes, autoscalers, LimitRanges, quotas, past OOM
+    kills and the headroom of memory; the line below a container gives the reason.
 
     Example:
       kubestow recommend --csv usage/ --out report
@@ -162,7 +189,7 @@ def recommend(
     """
     from kubestow.policies.sizing import registry
     from kubestow.sources import prometheus
-    from kubestow.sources.usage import USAGE_STEP_S, UsageQuery
+    from kubestow.sources import usage as sources
     from kubestow.workflows import recommending
 
     request = recommending.RecommendRequest(
@@ -170,10 +197,14 @@ def recommend(
         parameters=options.read_parameters(changes or ()),
         miss_probability=_share(miss_probability),
         window_s=options.read_duration("--hold", hold),
+        guards=recommending.make_guards(limits.value, memory_headroom, memory_min, cpu_min),
     )
     if request.strategy != "keep":
         recommending.make_estimator(request)  # before anything long is read
-    history_s, step_s = options.read_duration("--history", history), _step(step)
+    as_krr = request.strategy == "krr-simple"
+    usual_s = sources.KRR_HISTORY_S if as_krr else sources.HISTORY_S
+    history_s = usual_s if history is None else options.read_duration("--history", history)
+    step_s = _step(step)
     labels = _labels(selector)
     if [folder is not None, server is not None or cluster].count(True) != 1:
         raise errors.InputError("recommend", "expected --csv DIR, --prometheus URL or --cluster")
@@ -186,12 +217,13 @@ def recommend(
         table, inventory = _read(folder, history_s, step_s)
     elif server is not None:
         settings = prometheus.PrometheusSettings(server, bearer_token_file=token, ca_file=authority)
-        question = UsageQuery(
+        question = sources.UsageQuery(
             end_s=time.time(),
             history_s=history_s,
-            step_s=step_s or USAGE_STEP_S,
+            step_s=step_s or (sources.KRR_STEP_S if as_krr else sources.USAGE_STEP_S),
             namespaces=only,
             with_labels=bool(labels),
+            as_krr=as_krr,
         )
         table, inventory, asked = _ask(settings, question)
     elif live is not None:
@@ -216,7 +248,7 @@ def recommend(
         kept = recommending.store_recommendations(store, wanted)
         outputs.progress_console().print(f"stored recommendations for {kept} containers")
     if live is not None and apply:
-        return live.apply(wanted, yes=yes, dry_run=dry_run)
+        return live.apply(wanted, min_evidence, yes=yes, dry_run=dry_run)
     return 0
 
 
@@ -238,9 +270,16 @@ class _Live:
             self._access, self._namespaces, self.cluster_inventory, seconds, step_s
         )
 
-    def apply(self, result: recommending.RecommendResult, *, yes: bool, dry_run: bool) -> int:
+    def apply(
+        self,
+        result: recommending.RecommendResult,
+        min_evidence: int,
+        *,
+        yes: bool,
+        dry_run: bool,
+    ) -> int:
         """Change workloads after asking for confirmation; return the exit code."""
-        return self._module.apply(self._access, result, yes=yes, dry_run=dry_run)
+        return self._module.apply(self._access, result, min_evidence, yes=yes, dry_run=dry_run)
 
 
 def _step(text: str | None) -> float | None:
@@ -366,6 +405,11 @@ def _print(
         f"{totals.cpu_freed_m / 1000:.1f} of {totals.cpu_now_m / 1000:.1f} cores and "
         f"{totals.memory_freed_bytes / _GIB:.1f} of {totals.memory_now_bytes / _GIB:.1f} GiB"
     )
+    console.print(
+        f"being safe costs {totals.cpu_safety_m / 1000:.1f} cores beyond the 95th percentiles of "
+        f"{totals.cpu_bare_m / 1000:.1f} and {totals.memory_safety_bytes / _GIB:.1f} GiB beyond "
+        f"the peaks of {totals.memory_bare_bytes / _GIB:.1f} (margins, headroom, floors)"
+    )
     if totals.nodes_now is not None:
         console.print(
             f"packed onto nodes of the most common size: {totals.nodes_now} now, "
@@ -400,7 +444,7 @@ def _table(result: recommending.RecommendResult) -> Table:
         one = result.recommendations[place]
         now, then = recommendation_page.texts(one)
         key = one.key
-        over, missed = one.backtest.cpu_over, one.backtest.miss_rate
+        over = one.backtest.cpu_over
         shown.add_row(
             f"{markup.escape(f'{key.namespace}/{key.workload}/{key.container}')}\n"
             f"[dim]{markup.escape(one.why)}[/dim]",
@@ -408,8 +452,7 @@ def _table(result: recommending.RecommendResult) -> Table:
             f"{now[recommending.MEMORY]} -> {then[recommending.MEMORY]}",
             f"{one.freed(recommending.CPU) / 1000:+.2f} cores\n"
             f"{one.freed(recommending.MEMORY) / _GIB:+.2f} GiB",
-            f"over {recommendation_page.percent(over)}\n"
-            f"missed {recommendation_page.percent(missed)}",
+            f"over {recommendation_page.percent(over)}\n{recommendation_page.missed(one.backtest)}",
             f"{recommending.severity(one).value}\n{'suitable' if one.suitable else 'unsuitable'}",
         )
     return shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from kubestow.live import api, workloads
 from kubestow.live.api import ApiError
 from kubestow.model import errors
 from kubestow.model.usage import Usage
+from kubestow.policies.sizing.recommendations import Recommendation
 from kubestow.reports import recommendation_page
 from kubestow.workflows import recommending
 
@@ -64,9 +65,19 @@ def sample_usage(
     return replace(table, oom_kills=kills)
 
 
-def apply(access: Access, result: recommending.RecommendResult, *, yes: bool, dry_run: bool) -> int:
+def apply(
+    access: Access,
+    result: recommending.RecommendResult,
+    min_evidence: int,
+    *,
+    yes: bool,
+    dry_run: bool,
+) -> int:
     """Show a diff, ask for confirmation, apply; return the exit code."""
     console = outputs.progress_console()
+    result, thin = recommending.split_by_evidence(result, min_evidence)
+    if thin:
+        console.print(_skipped(thin, min_evidence), markup=False, soft_wrap=True)
     patches = recommending.make_patches(result)
     if not patches:
         console.print("nothing to change")
@@ -92,6 +103,11 @@ def apply(access: Access, result: recommending.RecommendResult, *, yes: bool, dr
 
     _ask(access, change)
     return 1 if failed else 0
+
+
+def _skipped(thin: Sequence[Recommendation], least: int) -> str:
+    named = ", ".join(f"{one.key} ({one.evidence})" for one in thin)
+    return f"skipped, fewer than {least} windows of usage: {len(thin)} containers: {named}"
 
 
 def _changes(patches: list[recommending.Patch]) -> Table:

@@ -54,6 +54,10 @@ def recommend(
     hold: inputs.Seconds = "1d",
     step: inputs.Seconds | None = None,
     history: inputs.Seconds | None = None,
+    limits: str | None = None,
+    memory_headroom: str | float | None = None,
+    memory_min: str | None = None,
+    cpu_min: str | None = None,
 ) -> RecommendationTable:
     """Recommend requests and limits from the usage of containers.
 
@@ -68,6 +72,12 @@ def recommend(
         hold: How long a recommendation has to hold.
         step: As for ``read_usage``.
         history: As for ``read_usage``.
+        limits: ``keep`` (the default: scale those that exist, set no new ones), ``match`` (memory
+            limits equal requests) or ``none`` (remove them).
+        memory_headroom: Memory requests are at least the largest usage plus this share; by default
+            ``15%``.
+        memory_min: Smallest memory request; by default ``100Mi``.
+        cpu_min: Smallest CPU request; by default ``10m``.
 
     Raises:
         InputError: If usage, strategy or a parameter is invalid.
@@ -86,5 +96,6 @@ def recommend(
         parameters=dict(parameters or {}),
         miss_probability=miss_probability,
         window_s=inputs.as_seconds(hold, "hold"),
+        guards=recommending.make_guards(limits, memory_headroom, memory_min, cpu_min),
     )
     return RecommendationTable(recommending.recommend(data.usage, data.inventory, request))

@@ -33,6 +33,8 @@ class Usage:
         oom_kills: Number of OOM kills of a container.
         oom_killed_bytes: Largest memory limit (or request) at which a container was OOM-killed; 0
             if it never was, or if the limit is not known.
+        cache_bytes: Largest page cache that was left out of a container's memory; NaN if it is
+            part of it, ``None`` if that is not known of any.
         pods: Names of the pods, one per row; empty where rows have none.
         runs: Whether rows are runs that end by themselves, not long-running pods.
         notes: Notes on omitted or repaired data, for users.
@@ -50,6 +52,7 @@ class Usage:
     pods: tuple[str, ...] = ()
     runs: bool = False
     notes: tuple[str, ...] = ()
+    cache_bytes: Floats | None = None
 
     @property
     def keys(self) -> tuple[ContainerKey, ...]:
@@ -101,6 +104,7 @@ class Usage:
             throttled=self.throttled[begin:end],
             oom_kills=self.oom_kills[begin:end],
             oom_killed_bytes=self.oom_killed_bytes[begin:end],
+            cache_bytes=None if self.cache_bytes is None else self.cache_bytes[begin:end],
             pods=self.pods[first:last],
         )
 
@@ -118,6 +122,7 @@ class Usage:
             throttled=self.throttled[places],
             oom_kills=self.oom_kills[places],
             oom_killed_bytes=self.oom_killed_bytes[places],
+            cache_bytes=None if self.cache_bytes is None else self.cache_bytes[places],
             pods=tuple(self.pods[row] for row in np.flatnonzero(rows)) if self.pods else (),
         )
 

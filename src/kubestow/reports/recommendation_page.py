@@ -12,7 +12,11 @@ from typing import Any, Final
 import altair as alt
 import numpy as np
 
-from kubestow.policies.sizing.recommendations import Recommendation, format_amounts
+from kubestow.policies.sizing.recommendations import (
+    Recommendation,
+    SizingBacktest,
+    format_amounts,
+)
 from kubestow.reports import figures, pages
 from kubestow.workflows import recommending
 from kubestow.workflows.recommending import CPU, MEMORY, ORDER
@@ -237,7 +241,7 @@ def recommendations_table(recommendations: Sequence[Recommendation]) -> pages.Pa
         shown.append(
             [
                 str(one.key), now[CPU], then[CPU], now[MEMORY], then[MEMORY], str(one.replicas),
-                recommending.severity(one).value, percent(one.backtest.miss_rate),
+                recommending.severity(one).value, missed(one.backtest),
                 percent(one.backtest.slack), one.why,
             ]
         )  # fmt: skip
@@ -253,6 +257,14 @@ def texts(one: Recommendation) -> tuple[dict[str, str], dict[str, str]]:
         {name: before.get(name, "-") for name in (CPU, MEMORY)},
         {name: after.get(name, "-") for name in (CPU, MEMORY)},
     )
+
+
+def missed(backtest: SizingBacktest) -> str:
+    """Return misses, windows, and what their rate is at most."""
+    if backtest.misses is None:
+        return "missed -"
+    bound = percent(backtest.miss_rate_upper)
+    return f"missed {backtest.misses} of {backtest.windows}, <= {bound}"
 
 
 def percent(share: float | None) -> str:

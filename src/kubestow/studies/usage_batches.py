@@ -117,14 +117,27 @@ def read_planetlab(folder: Path) -> Usage:
 
 
 def read_crane(folder: Path) -> Usage:
-    """Read ``crane_dsp``: production series of 8 to 16 days by the minute, used as CPU.
+    """Read ``crane_dsp``: production series of 8 to 16 days by the minute, used as CPU."""
+    return _read_series(folder / "crane_dsp", "input*.csv.gz", "ts", 1.0)
 
-    They end at different times; each is shifted so that all end together.
+
+def read_nab(folder: Path) -> Usage:
+    """Read ``nab_cloudwatch``: two weeks of five virtual machines, CPU, given in percent."""
+    return _read_series(
+        folder / "nab_cloudwatch", "*_cpu_utilization_*.csv.gz", "timestamp", MACHINE_CORES / 100.0
+    )
+
+
+def _read_series(folder: Path, pattern: str, column: str, factor: float) -> Usage:
+    """Read single series as CPU.
+
+    They end at different times; each is shifted so that all end together. Those with a finer step
+    than others are left out.
     """
-    paths = sorted((folder / "crane_dsp").glob("input*.csv.gz"))
+    paths = sorted(folder.glob(pattern))
     if not paths:
-        raise errors.InputError(str(folder / "crane_dsp"), "has no input*.csv.gz")
-    grids = [traces.read_table(path, "ts", ["value"]) for path in paths]
+        raise errors.InputError(str(folder), f"has no {pattern}")
+    grids = [traces.read_table(path, column, ["value"]) for path in paths]
     step_s = max(grid.step_s for grid in grids)
     kept = [grid for grid in grids if grid.step_s == step_s]
     names = [path.name.split(".")[0] for path, grid in zip(paths, grids, strict=True)
@@ -132,7 +145,7 @@ def read_crane(folder: Path) -> Usage:
     points = max(grid.values.shape[1] for grid in kept)
     cpu = np.full((len(kept), points), np.nan)
     for row, grid in enumerate(kept):
-        cpu[row, points - grid.values.shape[1] :] = grid.values[0]
+        cpu[row, points - grid.values.shape[1] :] = grid.values[0] * factor
     end_s = max(grid.start_s + (grid.values.shape[1] - 1) * step_s for grid in kept)
     return _single(names, step_s, end_s, cpu, np.full_like(cpu, np.nan))
 
@@ -212,6 +225,7 @@ READERS: Final[Mapping[str, Callable[[Path], Usage]]] = MappingProxyType(
         "google2011_vms": read_google,
         "planetlab_cpu": read_planetlab,
         "crane_dsp": read_crane,
+        "nab_cloudwatch": read_nab,
         "alibaba_genai2026": read_alibaba,
         "opendc_bitbrains_small": read_opendc,
     }

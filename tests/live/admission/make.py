@@ -60,7 +60,7 @@ def learned(
 ) -> StoredRecommendation:
     given = {"cpu": cpu, "memory": memory}
     amounts = {name: quantities.parse(text) for name, text in given.items() if text}
-    return StoredRecommendation(time_s, "q-learning", amounts)
+    return StoredRecommendation(time_s, "q-learning", amounts, evidence=30)
 
 
 def keep(url: str, key: ContainerKey = WEB, cpu: str = "512m", memory: str = "1216M") -> None:

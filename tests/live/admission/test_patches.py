@@ -44,7 +44,7 @@ def reviewer(policy: AdmissionPolicy, **values: dict[str, str]) -> Reviewer:
             ContainerKey("default", "id", "x", name),
             0.0,
             "s",
-            {"version": 1, "requests": r},
+            {"version": 1, "requests": r, "evidence": {"windows": 30}},
         )
         for number, (name, r) in enumerate(values.items(), start=1)
     ]

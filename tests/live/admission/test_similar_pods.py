@@ -46,7 +46,8 @@ class Store:
         return self.everything() if self.number > number else []
 
     def _row(self, key: ContainerKey) -> LearnedRow:
-        content = {"version": 1, "requests": {"cpu": self.cpu, "memory": "1216M"}}
+        requests = {"cpu": self.cpu, "memory": "1216M"}
+        content = {"version": 1, "requests": requests, "evidence": {"windows": 30}}
         return LearnedRow(self.number, key, float(self.number), "q-learning", content)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import threading
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 from kubestow.live.admission import app, reviewer
 from kubestow.live.admission.policy import AdmissionPolicy
 from kubestow.live.servers.settings import ServerSettings
-from kubestow.live.stores import decisions, engines
+from kubestow.live.stores import decisions, engines, recommendations
 from kubestow.model.decisions import DecisionRecord
 from kubestow.model.keys import ContainerKey
 from tests.live.admission import make
@@ -170,6 +172,27 @@ def test_why_a_pod_is_left_alone_is_counted(
         metadata[key] = {**metadata.get(key, {}), **values}
     assert make.patch_of(post(client, review)) == []
     assert count(made, "unchanged", reason) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("evidence", "least", "acts"),
+    [(None, 7, False), (None, 0, False), (6, 7, False), (7, 7, True), (2, 2, True), (0, 0, True)],
+    ids=["unknown", "unknown is never enough", "thin", "enough", "set lower", "any that is stated"],
+)
+def test_thin_evidence_changes_no_pod(
+    url: str, evidence: int | None, least: int, acts: bool
+) -> None:
+    made = replace(make.learned(time_s=time.time()), evidence=evidence)
+    with engines.open_store(url) as store:
+        recommendations.insert(store, make.WEB, [made])
+    policy = AdmissionPolicy(min_evidence=least)
+    with make.webhook(url, policy) as (hooked, client):
+        wait_for_table(hooked)
+        assert bool(make.patch_of(post(client, make.managed()))) == acts
+        assert count(hooked, "unchanged", "thin-evidence") == (0.0 if acts else 1.0)
+        name = "kubestow_admission_skipped_containers_total"
+        skipped = hooked.metrics.registry.get_sample_value(name, {"reason": "thin-evidence"})
+        assert skipped == (None if acts else 1.0)
 
 
 def test_a_frozen_workload_and_pod_level_resources_are_left_alone(url: str) -> None:

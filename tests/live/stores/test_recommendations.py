@@ -32,6 +32,15 @@ def test_a_document_read_back_is_the_recommendation_with_its_notation() -> None:
     assert read(document) == made
 
 
+def test_evidence_travels_with_a_recommendation_and_is_unknown_without() -> None:
+    amounts = {"cpu": quantities.parse("1")}
+    made = StoredRecommendation(1.0, "s", amounts, evidence=8, samples=2304)
+    document = json.loads(json.dumps(recommendations.encode(made)))
+    assert document["evidence"] == {"windows": 8, "samples": 2304}
+    assert read(document) == made
+    assert read({"version": 1, "requests": {"cpu": "1"}}).evidence is None
+
+
 def test_a_document_of_before_version_1_is_upgraded() -> None:
     result = read({"requests": {"cpu": "512m"}, "limits": {"cpu": "1"}, "why": "because"})
     assert result == StoredRecommendation(
@@ -51,6 +60,9 @@ def test_a_document_of_before_version_1_is_upgraded() -> None:
         {"requests": {"cpu": "-1"}},
         {"requests": {"cpu": "0"}},
         {"version": 2, "requests": {"cpu": "1"}},
+        {"version": 1, "requests": {"cpu": "1"}, "evidence": {"windows": -1}},
+        {"version": 1, "requests": {"cpu": "1"}, "evidence": {"windows": "many"}},
+        {"version": 1, "requests": {"cpu": "1"}, "evidence": 9},
         {"version": "1", "requests": {"cpu": "1"}},
     ],
     ids=json.dumps,

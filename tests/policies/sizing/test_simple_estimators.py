@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -37,8 +41,30 @@ def test_krr_takes_the_percentile_per_pod_and_the_largest_pod() -> None:
     memory = [[150e6] * 99 + [200_000_001.0], [1e6] * 100]
     result = krr.Krr().estimate(scenes.usage(cpu, memory, owners=[0, 0]))
     assert result.cpu_cores.tolist() == [0.095]
-    # 200000001 x 1.15 = 230000001.15, rounded up to megabytes of 10^6.
-    assert result.memory_bytes[0] == pytest.approx(231e6)
+    # 200000001 x 1.15 = 230000001.15 bytes are 219.35 MiB, rounded up.
+    assert result.memory_bytes[0] == 220 * 2**20
+
+
+CASES = json.loads((Path(__file__).parents[2] / "data/krr_1_29/cases.json").read_text())["cases"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
+def test_krr_equals_the_genuine_program(case: dict[str, Any]) -> None:
+    longest = max(len(values) for values in case["cpu"])
+
+    def pad(values: list[float]) -> list[float]:
+        return [*values, *[NAN] * (longest - len(values))]
+
+    cpu, memory = ([pad(pod) for pod in case[name]] for name in ("cpu", "memory"))
+    usage = scenes.usage(cpu, memory, owners=[0] * len(cpu), killed=[case["oom_killed_bytes"]])
+    names = ("cpu_percentile", "memory_buffer_percentage", "use_oomkill_data")
+    settings = krr.KrrParameters(**{name: case[name] for name in names})
+    result = krr.Krr(settings).estimate(usage)
+    for given, expected in (
+        (result.cpu_cores[0], case["cpu_request"]),
+        (result.memory_bytes[0], case["memory_request"]),
+    ):
+        assert given == expected or (np.isnan(given) and expected is None)
 
 
 def test_krr_needs_a_hundred_points_in_all_pods_together() -> None:
@@ -47,20 +73,22 @@ def test_krr_needs_a_hundred_points_in_all_pods_together() -> None:
     assert short.reasons == ("fewer than 100 points",)
     enough = krr.Krr().estimate(scenes.usage([[0.5] * 50, [0.5] * 50], owners=[0, 0]))
     assert enough.cpu_cores.tolist() == [0.5]
-    assert enough.reasons == ("",)
+    assert enough.reasons == (
+        "CPU: 500m is P95 of the largest pod, memory: 100 MiB is the largest value plus 15 %",
+    )
 
 
-def test_krr_has_floors_of_10_m_and_100_megabytes() -> None:
+def test_krr_has_floors_of_10_m_and_100_mebibytes() -> None:
     result = krr.Krr().estimate(scenes.usage([[0.001] * 100], [[1e6] * 100]))
-    assert (result.cpu_cores[0], result.memory_bytes[0]) == (0.01, 100e6)
+    assert (result.cpu_cores[0], result.memory_bytes[0]) == (0.01, 100 * 2**20)
 
 
-@pytest.mark.parametrize(("use", "expected"), [(False, 230e6), (True, 375e6)])
-def test_krr_counts_oom_kills_only_if_told_to(use: bool, expected: float) -> None:
-    # Peak 200 MB and 15 %; killed at a limit of 300 MB, and 25 %.
+@pytest.mark.parametrize(("use", "expected"), [(False, 220), (True, 358)])
+def test_krr_counts_oom_kills_only_if_told_to(use: bool, expected: int) -> None:
+    # Peak 200 MB and 15 % are 219.3 MiB; killed at a limit of 300 MB, and 25 % are 357.6 MiB.
     settings = krr.KrrParameters(use_oomkill_data=use)
     usage = scenes.usage([[0.1] * 100], [[200e6] * 100], killed=[300e6])
-    assert krr.Krr(settings).estimate(usage).memory_bytes[0] == pytest.approx(expected)
+    assert krr.Krr(settings).estimate(usage).memory_bytes[0] == expected * 2**20
 
 
 def test_mean_and_deviations() -> None:

@@ -150,6 +150,24 @@ def test_throttling_is_a_mean_and_kills_are_the_most_that_were_counted(tmp_path:
     assert table.notes == ("usage.csv: columns ignored: colour",)
 
 
+def test_page_cache_is_left_out_of_memory_and_noted(tmp_path: Path) -> None:
+    header = f"{HEADER},page_cache_bytes"
+    rows = [f"{row(0, 1, 400 * MIB)},{100 * MIB}", f"{row(1, 1, 300 * MIB)},"]
+    table = files.read_usage_files(write(tmp_path, rows, header))
+    np.testing.assert_array_equal(table.memory_bytes, [[300 * MIB, 300 * MIB]])
+    assert table.cache_bytes is not None
+    assert table.cache_bytes.tolist() == [100 * MIB]
+    # 100 of 700 MiB.
+    assert table.notes == ("usage.csv: page cache left out of memory, 14 % of it",)
+
+
+@pytest.mark.parametrize("cache", [-1, 2 * MIB])
+def test_page_cache_is_part_of_memory(cache: int, tmp_path: Path) -> None:
+    folder = write(tmp_path, [f"{row(0, 1, MIB)},{cache}"], f"{HEADER},page_cache_bytes")
+    with pytest.raises(errors.InputError, match="expected 0 to its memory_bytes"):
+        files.read_usage_files(folder)
+
+
 @pytest.mark.parametrize(
     ("rows", "header", "problem"),
     [

@@ -139,11 +139,13 @@ def test_nodes_that_take_no_pods_and_autoscalers_are_told(reading: Reading) -> N
 
 
 def test_few_questions_are_asked_and_progress_only_grows(reading: Reading) -> None:
-    assert reading.asked == 16
+    assert reading.asked == 17
     shares = [done for _, done in reading.watched]
     assert shares == sorted(shares)
     assert shares[-1] <= 1.0
-    assert reading.table.notes == ()
+    assert reading.table.notes == (
+        "page cache: no data on the server; memory is the working set with its page cache",
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,6 +231,7 @@ def test_without_kube_state_metrics_pods_stand_for_themselves_and_notes_say_so(
     assert len(table.containers) == len(scenes.make_pods())
     assert actual.inventory == usage.Inventory()
     assert table.notes == (
+        "page cache: no data on the server; memory is the working set with its page cache",
         (
             "owners: no data on the server; every pod counts as a workload (is kube-state-metrics "
             "scraped?)"

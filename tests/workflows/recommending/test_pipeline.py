@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from kubestow.policies.sizing import registry
 from kubestow.policies.sizing.conformal import recommender
 from kubestow.policies.sizing.judging import tournament
 from kubestow.policies.sizing.recommendations import Recommendation
-from kubestow.workflows.recommending import pipeline
+from kubestow.workflows.recommending import pipeline, rendering, safety
 from kubestow.workflows.recommending.pipeline import RecommendRequest
 from tests.workflows.recommending.scenes import DAY, MIB, amounts, facts, key, steady, table
 
@@ -29,9 +30,9 @@ def advise(
 def test_steady_use_gets_its_percentile_and_the_margin() -> None:
     known = model_usage.Inventory({WEB: facts("500m", "512Mi")}, {WEB.of: 3})
     actual = advise(table({WEB: [steady()]}), known)
-    # 0.1 cores and 15 % are 115 m; 100 MiB and 15 % are 115 MiB, the limit is the request.
+    # 0.1 cores and 15 % are 115 m; 100 MiB and 15 % are 115 MiB. There was no limit, none is set.
     assert actual.requests == {"cpu": 115, "memory": 115 * MIB}
-    assert actual.limits == {"memory": 115 * MIB}
+    assert actual.limits == {}
     assert (actual.freed("cpu"), actual.freed("memory")) == (3 * 385, 3 * 397 * MIB)
     assert (actual.usage.samples, actual.suitable, actual.replicas) == (5 * DAY, True, 3)
     assert (actual.usage.peak_bytes, actual.usage.memory_mean_bytes) == (100 * MIB, 100 * MIB)
@@ -44,6 +45,107 @@ def test_steady_use_gets_its_percentile_and_the_margin() -> None:
     )
     assert actual.backtest.slack == pytest.approx(15 / 115)
     assert actual.backtest.cpu_slack == pytest.approx(15 / 115)
+    # No miss in four days: 1 - 0.1^(1/4) = 44 %.
+    assert actual.backtest.misses == 0
+    assert actual.backtest.miss_rate_upper == pytest.approx(0.4377, abs=1e-4)
+    # Half of five days come before the first window.
+    assert "too small in 0 of 4 windows of 15h, at most 44 % with 90 % confidence" in actual.why
+
+
+@pytest.mark.parametrize("strategy", registry.RECOMMENDERS.names())
+def test_every_strategy_says_why_with_its_numbers(strategy: str) -> None:
+    usage = table({WEB: [steady()], key("idle"): [steady(cores=0.0)]})
+    known = model_usage.Inventory({WEB: facts("500m", "512Mi")})
+    for one in pipeline.recommend(usage, known, RecommendRequest(strategy)).recommendations:
+        own = one.reasons[0]
+        assert re.search(r"\d", own), own
+        assert "nothing was measured" not in own
+
+
+def test_memory_keeps_its_headroom_above_the_peak() -> None:
+    usage = table({WEB: [steady()]})
+    known = model_usage.Inventory({WEB: facts("100m", "64Mi")})
+    made = {}
+    for headroom in ("0%", "15%", 0.5):
+        guards = safety.make_guards(memory_headroom=headroom)
+        request = RecommendRequest("percentile", {"memoryMargin": 0.0}, guards=guards)
+        (one,) = pipeline.recommend(usage, known, request).recommendations
+        made[headroom] = one
+    # The peak is 100 MiB.
+    assert [one.requests["memory"] // MIB for one in made.values()] == [100, 115, 150]
+    assert "memory: 50 % above its peak of 100 MiB" in made[0.5].why
+    assert [one.estimate["memory"] for one in made.values()] == [100 * MIB] * 3
+    assert made[0.5].safety("memory") == 50 * MIB
+
+
+def test_memory_that_an_autoscaler_divides_by_gets_no_headroom() -> None:
+    known = model_usage.Inventory({WEB: facts("100m", "64Mi")}, autoscaled={WEB.of: {"memory": 80}})
+    assert advise(table({WEB: [steady()]}), known).requests["memory"] == 64 * MIB
+
+
+@pytest.mark.parametrize(
+    ("rule", "before", "limits"),
+    [
+        # Requests of 500m and 512Mi become 115m and 115Mi.
+        pytest.param("keep", ("", ""), {}, id="no new limit"),
+        pytest.param("keep", ("1", "1Gi"), {"cpu": 230, "memory": 230 * MIB}, id="in proportion"),
+        pytest.param("keep", ("", "1Gi"), {"memory": 230 * MIB}, id="only one"),
+        pytest.param("match", ("", ""), {"memory": 115 * MIB}, id="match"),
+        pytest.param("match", ("1", "1Gi"), {"cpu": 230, "memory": 115 * MIB}, id="match both"),
+        pytest.param("none", ("1", "1Gi"), {}, id="none"),
+    ],
+)
+def test_limits_are_set_only_if_asked_for(
+    rule: str, before: tuple[str, str], limits: dict[str, int]
+) -> None:
+    now = model_usage.ContainerFacts(amounts("500m", "512Mi"), amounts(*before))
+    request = RecommendRequest("percentile", guards=safety.make_guards(rule))
+    usage = table({WEB: [steady()]})
+    (one,) = pipeline.recommend(usage, model_usage.Inventory({WEB: now}), request).recommendations
+    assert one.limits == limits
+
+
+@pytest.mark.parametrize(
+    ("values", "place"),
+    [
+        ({"limits": "kep"}, "limits"),
+        ({"memory_headroom": "15 %%"}, "memory_headroom"),
+        ({"memory_headroom": "-5%"}, "memory_headroom"),
+        ({"memory_headroom": "nan"}, "memory_headroom"),
+        ({"memory_min": "100 MB"}, "memory_min"),
+        ({"memory_min": "-1Gi"}, "memory_min"),
+        ({"cpu_min": "ten"}, "cpu_min"),
+    ],
+)
+def test_bad_safety_is_refused_where_it_stands(values: dict[str, str], place: str) -> None:
+    with pytest.raises(errors.InputError) as caught:
+        safety.make_guards(**values)
+    assert caught.value.place == place
+
+
+@pytest.mark.parametrize(
+    ("points", "windows"),
+    [(7 * DAY, 7), (7 * DAY - 1, 7), (7 * DAY - DAY // 2, 6), (DAY // 3, 0)],
+    ids=["a week", "a step less", "half a day less", "no whole day"],
+)
+def test_evidence_is_the_number_of_whole_windows(points: int, windows: int) -> None:
+    cpu, memory = (values[:points] for values in steady(days=7))
+    result = pipeline.recommend(
+        table({WEB: [(cpu, memory)]}), model_usage.Inventory(), RecommendRequest("percentile")
+    )
+    assert result.recommendations[0].evidence == windows
+    enough, thin = rendering.split_by_evidence(result, 7)
+    assert (len(enough.recommendations), len(thin)) == ((1, 0) if windows >= 7 else (0, 1))
+
+
+def test_the_smallest_requests_can_be_set() -> None:
+    request = RecommendRequest(
+        "percentile", guards=safety.make_guards(memory_min="2Gi", cpu_min="3")
+    )
+    (one,) = pipeline.recommend(
+        table({WEB: [steady()]}), model_usage.Inventory(), request
+    ).recommendations
+    assert one.requests == {"cpu": 3000, "memory": 2048 * MIB}
 
 
 def test_growth_beyond_the_margin_is_a_missed_day() -> None:
@@ -149,7 +251,7 @@ def test_a_pod_with_a_container_nothing_is_known_of_is_not_guaranteed() -> None:
     both = amounts("500m", "512Mi")
     known = model_usage.Inventory({WEB: model_usage.ContainerFacts(both, both)})
     usage = table({WEB: [steady()], key("web", "side"): [steady()]})
-    assert "cpu" not in advise(usage, known).limits
+    assert "Guaranteed" not in advise(usage, known).why
 
 
 def test_containers_of_a_pod_fit_a_node_together() -> None:

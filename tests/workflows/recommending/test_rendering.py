@@ -33,6 +33,7 @@ def test_json_is_as_the_contract_says() -> None:
         WEB, given, {"cpu": 115, "memory": 115 * MIB}, {"memory": 115 * MIB},
         lower={"cpu": 100}, upper={"cpu": 2000, "memory": 2048 * MIB}, samples=20160,
         backtest=SizingBacktest(4, 0.25, 0.01, 0.5, 0.4), throttled=0.125,
+        estimate={"memory": 100 * MIB},
     )  # fmt: skip
     (actual,) = texts.recommendations_as_json(result(one))
     assert actual == {
@@ -41,14 +42,18 @@ def test_json_is_as_the_contract_says() -> None:
         "recommended": {
             "requests": {"cpu": "115m", "memory": "115Mi"}, "limits": {"memory": "115Mi"},
         },
+        "estimate": {"memory": "100Mi"},
         "bounds": {"lower": {"cpu": "100m"}, "upper": {"cpu": "2", "memory": "2Gi"}},
-        "samples": 20160, "replicas": 1, "suitable": True, "severity": "medium", "why": "because",
+        "samples": 20160, "evidence": {"windows": 0, "samples": 20160}, "replicas": 1,
+        "suitable": True, "severity": "medium", "why": "because",
         "usage": {
             "cpu_p95_cores": 0.1, "cpu_mean_cores": 0.1, "memory_peak_bytes": 0.0,
             "memory_mean_bytes": 0.0, "oom_kills": 0, "throttled": 0.125, "autocorrelated": 0.0,
+            "page_cache_bytes": None,
         },
         "backtest": {
             "windows": 4, "miss_rate": 0.25, "cpu_over": 0.01, "slack": 0.5, "cpu_slack": 0.4,
+            "misses": None, "miss_rate_upper": None, "window_s": 86400.0,
         },
     }  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from kubestow.live.caches import NamespaceFacts
 from kubestow.model import errors, pods, resources
+from kubestow.policies.sizing.recommendations import MIN_EVIDENCE
 
 MANAGED_LABEL: Final = "kubestow.io/managed"
 FREEZE: Final = "kubestow.io/freeze"
@@ -46,6 +47,8 @@ class AdmissionPolicy:
         memory_most_bytes: Maximum memory request, bytes; ``None`` for no maximum.
         min_change: Changes below this fraction of a request are skipped.
         max_age_s: Maximum age of the table of learned values, seconds.
+        min_evidence: Windows of usage behind a recommendation without which it is not applied. A
+            recommendation that does not state them is never applied.
     """
 
     labels: tuple[str, ...] = (MANAGED_LABEL,)
@@ -65,11 +68,14 @@ class AdmissionPolicy:
     memory_most_bytes: int | None = None
     min_change: float = 0.0
     max_age_s: float = 3600.0
+    min_evidence: int = MIN_EVIDENCE
 
     def __post_init__(self) -> None:
         for name in ("cpu_factor", "memory_factor"):
             if not getattr(self, name) >= 1.0:
                 raise errors.InputError(name, f"{getattr(self, name)}: must be >= 1")
+        if self.min_evidence < 0:
+            raise errors.InputError("min_evidence", f"{self.min_evidence}: must be >= 0")
         for resource, (least, most) in self.bounds().items():
             if least < 0 or (most is not None and most < least):
                 raise errors.InputError(resource, f"from {least} to {most}: expected 0 <= a <= b")

@@ -61,6 +61,9 @@ class _SharedVerdict:
     learned: Mapping[str, StoredRecommendation] = field(default_factory=dict)
 
 
+THIN: Final = "thin-evidence"
+"""Fewer windows of usage than the policy asks for, or an unknown number."""
+
 _NO_CREATION: Final = ReviewVerdict(UNCHANGED, "not-a-creation")
 
 
@@ -160,12 +163,22 @@ class Reviewer:
         identity = self._identify(pod, document)
         if identity.key in self._policy.frozen:
             return _SharedVerdict(ReviewVerdict(UNCHANGED, "frozen"))
-        learned = _select_learned(pod, identity, table)
+        found = _select_learned(pod, identity, table)
+        learned = {
+            name: value
+            for name, value in found.items()
+            # Not known is not enough.
+            if value.evidence is not None and value.evidence >= self._policy.min_evidence
+        }
         unknown = "stale" if table is None else "unknown"
-        missed = {unknown: len(pod.spec.containers) - len(learned)}
+        missed = {
+            unknown: len(pod.spec.containers) - len(found),
+            THIN: len(found) - len(learned),
+        }
         missed = {reason: count for reason, count in missed.items() if count}
         if not learned:
-            return _SharedVerdict(ReviewVerdict(UNCHANGED, unknown, skipped=missed))
+            reason = THIN if found else unknown
+            return _SharedVerdict(ReviewVerdict(UNCHANGED, reason, skipped=missed))
         mutation = admission_mutation.mutate(
             pod, learned, self._policy, bounds.allowed(request.namespace), bounds.node
         )

@@ -31,6 +31,9 @@ class StoredRecommendation:
         limits: Limits, likewise.
         why: The reasons in one line.
         version: Version of the document.
+        evidence: Number of whole windows of usage behind it; ``None`` if that is not known, which
+            is never enough to act on.
+        samples: Number of samples behind it; ``None`` if that is not known.
     """
 
     time_s: float
@@ -39,16 +42,21 @@ class StoredRecommendation:
     limits: resources.ResourceList = field(default_factory=dict)
     why: str = ""
     version: int = VERSION
+    evidence: int | None = None
+    samples: int | None = None
 
 
 def encode(made: StoredRecommendation) -> dict[str, Any]:
     """Return the document for the store."""
-    return {
+    document = {
         "version": made.version,
         "requests": {name: str(amount) for name, amount in made.requests.items()},
         "limits": {name: str(amount) for name, amount in made.limits.items()},
         "why": made.why,
     }
+    known = {"windows": made.evidence, "samples": made.samples}
+    stated = {name: count for name, count in known.items() if count is not None}
+    return {**document, "evidence": stated} if stated else document
 
 
 def decode(
@@ -63,7 +71,8 @@ def decode(
         content: The document.
 
     Raises:
-        InputError: If its version is not known, or an amount is not a quantity above 0.
+        InputError: If its version is not known, an amount is not a quantity above 0, or its
+            evidence is not a number of windows and samples.
     """
     document = upgrade(decoding.Field(content, f"recommendation for {key}"))
     if document["version"].integer() != VERSION:
@@ -74,7 +83,18 @@ def decode(
         requests=_amounts(document["requests"]),
         limits=_amounts(document["limits"]),
         why=document["why"].text(""),
+        evidence=_count(document["evidence"]["windows"]),
+        samples=_count(document["evidence"]["samples"]),
     )
+
+
+def _count(stated: decoding.Field) -> int | None:
+    if stated.missing:
+        return None
+    count = stated.integer()
+    if count < 0:
+        raise stated.refuse("must not be negative")
+    return count
 
 
 def upgrade(document: decoding.Field) -> decoding.Field:

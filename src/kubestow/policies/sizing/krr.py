@@ -1,14 +1,17 @@
 """The recommender ``krr-simple``: exactly the rule of krr's strategy ``simple``.
 
-From robusta-dev/krr, ``robusta_krr/strategies/simple.py`` and ``core/runner.py`` (with its current
-defaults; older releases used the 99th percentile). CPU request: a percentile per pod, and the
-maximum over pods (``quantile_over_time`` in the query, the maximum in the strategy); no CPU limit.
-Memory request and limit: the largest value of all pods plus 15 %. With fewer than 100 points in all
-pods together there is no result. Amounts are rounded up to millicores and megabytes of 10^6 bytes,
-and are at least 10 m and 100 MB. With ``use_oomkill_data``, memory is at least the limit at the
-largest OOM kill plus 25 %.
+From robusta-dev/krr, release v1.29.0, which calls itself 1.8.2-dev
+(``robusta_krr/strategies/simple.py`` and ``core/runner.py``). CPU request: a percentile per pod,
+and the maximum over pods (``quantile_over_time`` in the query, the maximum in the strategy); no CPU
+limit. Memory request and limit: the largest value of all pods plus 15 %. With fewer than 100 points
+in all pods together there is no result. Amounts are rounded up to millicores and MiB, and are at
+least 10 m and 100 MiB. With ``use_oomkill_data``, memory is at least the limit at the largest OOM
+kill plus 25 %. Tests compare with amounts that the genuine program gave (``tests/data/krr_1_29``).
+Releases before 1.9 have the 99th percentile as default.
 
-With an HPA on the same resource krr prints "?"; here that is a guard around any recommender.
+krr reads instant values, one per step of 75 s over 14 days; ``sources/usage`` does so if this
+strategy is chosen (``UsageQuery.as_krr``). With an HPA on the same resource krr prints "?"; here
+that is a guard around any recommender, and like all guards it is shown apart from the estimate.
 """
 
 from __future__ import annotations
@@ -22,9 +25,10 @@ import numpy as np
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats
 from kubestow.model.usage import Usage
-from kubestow.policies.sizing import estimates, window_statistics
+from kubestow.policies.sizing import estimates, reasons, window_statistics
 
 NAME = "krr-simple"
+_MIB = 1024**2
 
 Percent = Annotated[float, decoding.ValueBounds(least=0.0, most=100.0)]
 Amount = Annotated[float, decoding.ValueBounds(least=0.0)]
@@ -41,7 +45,7 @@ class KrrParameters:
         use_oomkill_data: Whether OOM kills raise the memory.
         oom_memory_buffer_percentage: Percent added to the limit at the largest OOM kill.
         cpu_min_value: Least CPU request, in millicores.
-        memory_min_value: Least memory request, in megabytes of 10^6 bytes.
+        memory_min_value: Least memory request, in MiB.
     """
 
     cpu_percentile: Percent = 95.0
@@ -75,13 +79,24 @@ class Krr:
         enough_memory = _points(usage, usage.memory_bytes) >= p.points_required
         cpu = _rounded(np.where(enough_cpu, cpu, np.nan), 10**3, p.cpu_min_value / 1000.0)
         memory = _rounded(
-            np.where(enough_memory, memory, np.nan), 1.0 / 10**6, 1e6 * p.memory_min_value
+            np.where(enough_memory, memory, np.nan), 1 / _MIB, _MIB * p.memory_min_value
         )
-        reasons = tuple(
-            "" if cpu_is and memory_is else f"fewer than {p.points_required} points"
-            for cpu_is, memory_is in zip(enough_cpu, enough_memory, strict=True)
+        known = reasons.by_container(
+            cpu,
+            memory,
+            f"{{}} is P{100 * share:g} of the largest pod",
+            f"{{}} is the largest value plus {p.memory_buffer_percentage:g} %",
         )
-        return estimates.exact(cpu, memory, reasons)
+        why = tuple(
+            text if cpu_is and memory_is else _lacking(text, p.points_required)
+            for text, cpu_is, memory_is in zip(known, enough_cpu, enough_memory, strict=True)
+        )
+        return estimates.exact(cpu, memory, why)
+
+
+def _lacking(text: str, points: int) -> str:
+    lacking = f"fewer than {points} points"
+    return f"{text}, else {lacking}" if ":" in text else lacking
 
 
 def _points(usage: Usage, values: Floats) -> Floats:

@@ -15,7 +15,7 @@ from kubestow.model import decoding
 from kubestow.model.arrays import Floats
 from kubestow.model.usage import Usage
 from kubestow.policies.compiling import compiled
-from kubestow.policies.sizing import estimates
+from kubestow.policies.sizing import estimates, reasons
 
 NAME = "level-sigma"
 
@@ -61,6 +61,11 @@ class LevelSigma:
             usage.largest(memory),
             usage.largest(cpu + 2.0 * p.cpu_sigmas * cpu_deviation + p.cpu_floor_cores),
             usage.largest(memory + 2.0 * p.memory_sigmas * memory_deviation + p.memory_floor_bytes),
+            reasons.by_container(
+                *targets,
+                f"{{}} is the mean plus {p.cpu_sigmas:g} standard deviations",
+                f"{{}} is the mean plus {p.memory_sigmas:g}",
+            ),
         )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats, Ints
 from kubestow.model.usage import Usage
-from kubestow.policies.sizing import estimates, window_statistics
+from kubestow.policies.sizing import estimates, reasons, window_statistics
 
 NAME = "limit-follow"
 
@@ -71,7 +71,13 @@ class LimitFollow:
                 usage.oom_killed_bytes > 0.0, usage.oom_killed_bytes * p.oom_ratio, -np.inf
             )
             limits = np.where(np.isnan(limits), limits, np.maximum(limits, killed))
-        return estimates.exact(cpu, limits)
+        why = reasons.by_container(
+            cpu,
+            limits,
+            f"{{}} follows the last {p.samples} samples plus {100 * p.elasticity:g} %",
+            f"{{}} follows the last {p.samples} plus {100 * p.elasticity:g} %",
+        )
+        return estimates.exact(cpu, limits, why)
 
 
 def follow(values: Floats, parameters: LimitFollowParameters) -> Floats:

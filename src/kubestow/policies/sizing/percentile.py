@@ -11,7 +11,7 @@ from typing import Annotated
 
 from kubestow.model import decoding
 from kubestow.model.usage import Usage
-from kubestow.policies.sizing import estimates, window_statistics
+from kubestow.policies.sizing import estimates, reasons, window_statistics
 
 NAME = "percentile"
 
@@ -60,4 +60,10 @@ class Percentile:
             amounts.append([usage.largest(part) * (1.0 + margin) for part in both.T])
         (cpu, low_cpu), (memory, low_memory) = amounts
         more = 1.0 + p.upper_margin
-        return estimates.Estimates(cpu, memory, low_cpu, low_memory, cpu * more, memory * more)
+        why = reasons.by_container(
+            cpu,
+            memory,
+            f"{{}} is P{p.cpu_percentile:g} of the largest pod plus {100 * p.cpu_margin:g} %",
+            f"{{}} is P{p.memory_percentile:g} plus {100 * p.memory_margin:g} %",
+        )
+        return estimates.Estimates(cpu, memory, low_cpu, low_memory, cpu * more, memory * more, why)

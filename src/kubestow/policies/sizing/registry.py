@@ -29,7 +29,8 @@ class AutoSizingParameters:
 
     Attributes:
         tournament: How candidates are compared.
-        conformal: Parameters of ``conformal``, which is also used where nothing can be back-tested.
+        conformal: The stated risk, and parameters of ``conformal``, which is used unless another
+            candidate keeps the same risk for less.
     """
 
     tournament: judging.TournamentParameters = field(default_factory=judging.TournamentParameters)
@@ -46,6 +47,7 @@ def _make_auto(parameters: AutoSizingParameters) -> judging.Tournament:
             level_sigma.LevelSigma(),
         ),
         parameters.tournament,
+        parameters.conformal,
     )
 
 
@@ -94,7 +96,7 @@ _ALL = (
     ),
     RecommenderEntry(
         krr.NAME,
-        "Exactly krr's strategy simple: P95 of CPU, the largest memory plus 15 %.",
+        "Exactly krr's strategy simple (v1.29.0): P95 of CPU, the largest memory plus 15 %.",
         krr.KrrParameters,
         krr.Krr,
     ),
@@ -142,7 +144,7 @@ _ALL = (
     ),
     RecommenderEntry(
         judging.AUTO,
-        "Per container and resource, the recommender with the least past cost.",
+        "The cheapest recommender that keeps the stated risk in the past of the fleet.",
         AutoSizingParameters,
         _make_auto,
     ),

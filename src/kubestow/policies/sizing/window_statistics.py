@@ -56,21 +56,22 @@ def peaks(values: Floats, points: int) -> Floats:
         values: Values by row and point.
         points: Length of a window in points.
     """
-    shaped = _windows(values, points)
+    shaped = windows(values, points)
     maxima: Floats = np.fmax.reduce(shaped, axis=2)
     return maxima
 
 
 def window_quantiles(values: Floats, points: int, share: float) -> Floats:
     """Return a quantile by row and window; NaN where nothing was measured."""
-    shaped = _windows(values, points)
-    rows, windows, _ = shaped.shape
-    return quantiles(np.ascontiguousarray(shaped).reshape(-1, points), share).reshape(rows, windows)
+    shaped = windows(values, points)
+    rows, count, _ = shaped.shape
+    return quantiles(np.ascontiguousarray(shaped).reshape(-1, points), share).reshape(rows, count)
 
 
-def _windows(values: Floats, points: int) -> Floats:
-    windows = values.shape[1] // points
-    return values[:, values.shape[1] - windows * points :].reshape(len(values), windows, points)
+def windows(values: Floats, points: int) -> Floats:
+    """Return values by row, window and point; a remainder at the beginning is left out."""
+    count = values.shape[1] // points
+    return values[:, values.shape[1] - count * points :].reshape(len(values), count, points)
 
 
 @compiled

@@ -2,9 +2,19 @@
 
 from kubestow.sources.usage.files import read_usage_files
 from kubestow.sources.usage.inventory import read_inventory
-from kubestow.sources.usage.prometheus import USAGE_STEP_S, UsageQuery, read_prometheus_usage
+from kubestow.sources.usage.prometheus import (
+    HISTORY_S,
+    KRR_HISTORY_S,
+    KRR_STEP_S,
+    USAGE_STEP_S,
+    UsageQuery,
+    read_prometheus_usage,
+)
 
 __all__ = [
+    "HISTORY_S",
+    "KRR_HISTORY_S",
+    "KRR_STEP_S",
     "USAGE_STEP_S",
     "UsageQuery",
     "read_inventory",

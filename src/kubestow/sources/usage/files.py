@@ -2,9 +2,10 @@
 
 Columns: ``timestamp`` (ISO 8601 or seconds since the epoch), ``namespace``, ``kind``, ``workload``,
 ``pod``, ``container``, ``cpu_cores``, ``memory_bytes``; optionally ``cpu_throttled_ratio`` and
-``oom_kills`` (a running total). Other columns are ignored, with a note. Rows without a time or
-without both values are dropped and counted; negative values and numbers that seem to be in another
-unit are refused, because the error would not be visible later.
+``oom_kills`` (a running total), and ``page_cache_bytes``, the active page cache that is part of
+``memory_bytes``: the kernel frees it before it kills, so it is left out. Other columns are ignored,
+with a note. Rows without a time or without both values are dropped and counted; negative values and
+numbers that seem to be in another unit are refused, because the error would not be visible later.
 
 Of several rows of a pod in one step the largest counts, so that peaks are not averaged away.
 """
@@ -27,7 +28,8 @@ from kubestow.sources import traces
 KEY: Final = ("namespace", "kind", "workload", "container")
 VALUES: Final = ("cpu_cores", "memory_bytes")
 TOTALS: Final = ("cpu_throttled_ratio", "oom_kills")
-OPTIONAL: Final = (*TOTALS, "network_bytes", "disk_bytes")
+CACHE: Final = "page_cache_bytes"
+OPTIONAL: Final = (*TOTALS, CACHE, "network_bytes", "disk_bytes")
 NEEDED: Final = ("timestamp", "namespace", "kind", "workload", "pod", "container", *VALUES)
 # No container uses more cores; larger numbers are millicores.
 _MOST_CORES: Final = 4096.0
@@ -146,7 +148,7 @@ def _clean(path: Path, raw: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]
     if unknown:
         notes.append(f"{path.name}: columns ignored: {', '.join(unknown)}")
     columns: dict[str, Floats] = {"time_s": traces.column_seconds(path, raw["timestamp"])}
-    for name in (*VALUES, *TOTALS):
+    for name in (*VALUES, *TOTALS, CACHE):
         if name in raw.columns:
             columns[name] = traces.column_numbers(path, raw[name])
     table = raw.select(*KEY, "pod").with_columns(
@@ -156,7 +158,25 @@ def _clean(path: Path, raw: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]
     if len(kept) < len(table):
         notes.append(f"{path.name}: {len(table) - len(kept)} rows dropped: no time or no value")
     _check_units(path, kept)
+    if CACHE in kept.columns:
+        kept, left_out = _leave_out_cache(path, kept)
+        notes.append(left_out)
     return kept, tuple(notes)
+
+
+def _leave_out_cache(path: Path, table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Return memory without page cache, and a note on how much that was."""
+    cache = pl.col(CACHE).fill_nan(None).fill_null(0.0)
+    bad = table.filter((cache < 0.0) | (cache > pl.col("memory_bytes")))
+    if len(bad):
+        raise errors.InputError(
+            f"{path}: {CACHE}",
+            f"{bad[CACHE][0]:g} of pod {bad['pod'][0]}: expected 0 to its memory_bytes",
+        )
+    total = table["memory_bytes"].fill_null(0.0).sum()
+    share = table.select(cache.sum()).item() / total if total else 0.0
+    kept = table.with_columns((pl.col("memory_bytes") - cache).alias("memory_bytes"))
+    return kept, f"{path.name}: page cache left out of memory, {100.0 * share:.0f} % of it"
 
 
 def _valid(path: Path, table: pl.DataFrame) -> pl.DataFrame:
@@ -255,7 +275,18 @@ def _gridded(
         oom_kills=kills,
         oom_killed_bytes=np.zeros(len(containers)),
         notes=notes,
+        cache_bytes=_largest_cache(table, owners, len(containers)),
     )
+
+
+def _largest_cache(table: pl.DataFrame, owners: Ints, count: int) -> Floats | None:
+    if CACHE not in table.columns:
+        return None
+    values = table[CACHE].fill_null(np.nan).to_numpy()
+    known = np.isfinite(values)
+    largest = np.full(count, np.nan)
+    np.fmax.at(largest, owners[table["row"].to_numpy()[known]], values[known])
+    return largest
 
 
 def _totals(table: pl.DataFrame, owners: Ints, count: int) -> tuple[Floats, Floats]:

@@ -29,6 +29,9 @@ Watch = Callable[[str, float], None]
 
 USAGE_STEP_S: Final = 300.0
 HISTORY_S: Final = 8 * 86400.0
+# Defaults of krr: ``--timeframe_duration 1.25`` minutes, ``--history_duration 336`` hours.
+KRR_STEP_S: Final = 75.0
+KRR_HISTORY_S: Final = 14 * 86400.0
 # Points of all series in one response: about 25 bytes each, so some 20 MB.
 _PAGE_POINTS: Final = 800_000
 _UNITS: Final = {"cpu": resources.CPU, "memory": resources.MEMORY}
@@ -44,6 +47,7 @@ class UsageQuery:
         step_s: Seconds between two points.
         namespaces: Namespaces to read; all if empty.
         with_labels: Whether to read the labels of pods.
+        as_krr: Whether to read what krr reads: instant values with their page cache.
     """
 
     end_s: float
@@ -51,6 +55,7 @@ class UsageQuery:
     step_s: float = USAGE_STEP_S
     namespaces: tuple[str, ...] = ()
     with_labels: bool = False
+    as_krr: bool = False
 
     @property
     def where(self) -> tuple[Matcher, ...]:
@@ -69,6 +74,7 @@ class _Reading:
     watch: Watch
     notes: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
+    cache: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
 
     def ask(
         self, what: str, promql: str, done: float, lost: str = ""
@@ -148,6 +154,7 @@ def _why_empty(reading: _Reading) -> str:
 def _usage(reading: _Reading) -> tuple[prometheus.Range, prometheus.Range]:
     query = reading.query
     lost = "there is no container_memory_working_set_bytes"
+    reading.cache = _cache(reading)
     promql = usage_queries.count(query.where, query.history_s)
     samples = reading.ask("containers", promql, 0.0, lost)
     containers = max(int(samples[0].value) if samples else 1, 1)
@@ -186,8 +193,8 @@ def _part(
     """
     query = reading.query
     queries = (
-        ("CPU", usage_queries.cpu(query.where, query.step_s)),
-        ("memory", usage_queries.memory(query.where, query.step_s)),
+        ("CPU", _cpu_query(query)),
+        ("memory", _memory_query(reading)),
     )
     ranges = []
     for place, (what, promql) in enumerate(queries):
@@ -198,6 +205,38 @@ def _part(
             )
         )
     return ranges[0], ranges[1]
+
+
+def _cpu_query(query: UsageQuery) -> str:
+    ask = usage_queries.krr_cpu if query.as_krr else usage_queries.cpu
+    return ask(query.where, query.step_s)
+
+
+def _memory_query(reading: _Reading) -> str:
+    query = reading.query
+    if query.as_krr:
+        return usage_queries.krr_memory(query.where)
+    if reading.cache:
+        return usage_queries.memory_without_cache(query.where, query.step_s)
+    return usage_queries.memory(query.where, query.step_s)
+
+
+def _cache(reading: _Reading) -> dict[Name, float]:
+    """Return the largest page cache of each container, and note whether it is left out."""
+    query = reading.query
+    if query.as_krr:
+        return {}
+    lost = "memory is the working set with its page cache"
+    samples = reading.ask(
+        "page cache", usage_queries.cache(query.where, query.history_s), 0.0, lost
+    )
+    found = {_name(one.labels): one.value for one in samples if np.isfinite(one.value)}
+    if found:
+        reading.notes.append(
+            f"page cache: left out of the memory of {len(found)} containers of pods, "
+            f"at most {max(found.values()) / 2**20:.0f} MiB of one"
+        )
+    return found
 
 
 Name = tuple[str, str, str]
@@ -292,6 +331,11 @@ def _table(
         grids.append(grid)
     owners = np.array([places[keys[place]] for place in order], dtype=np.int64)
     throttled, kills = _shortages(reading, rows, owners, len(containers))
+    cache = np.full(len(containers), np.nan)
+    for name, largest in reading.cache.items():
+        if name in rows:
+            place = owners[rows[name]]
+            cache[place] = np.fmax(cache[place], largest)
     return Usage(
         containers=containers,
         pods=tuple(series[place][1] for place in order),
@@ -304,6 +348,7 @@ def _table(
         oom_kills=kills,
         oom_killed_bytes=np.zeros(len(containers)),
         notes=(*cpu.warnings, *memory.warnings),
+        cache_bytes=cache if reading.cache else None,
     )
 
 

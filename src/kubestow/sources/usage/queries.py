@@ -31,6 +31,9 @@ _BY: Final = "namespace, pod, container"
 # The sum over a pod's cgroup has no container, its sandbox is called POD (cAdvisor with Docker).
 _REAL: Final = (Matcher("container", "!=", ""), Matcher("container", "!=", "POD"))
 
+CACHE: Final = "container_memory_total_active_file_bytes"
+"""Active page cache by container (cAdvisor 0.50 and later)."""
+
 Where = Sequence[Matcher]
 
 
@@ -40,10 +43,41 @@ def cpu(where: Where, step_s: float) -> str:
     return f"sum by ({_BY}) (rate({chosen}{_over(step_s)}))"
 
 
+def krr_cpu(where: Where, step_s: float) -> str:
+    """Query CPU usage as krr does: of several series of a container, the largest."""
+    chosen = selectors.select_series("container_cpu_usage_seconds_total", (*_REAL, *where))
+    return f"max by ({_BY}) (rate({chosen}{_over(step_s)}))"
+
+
+def krr_memory(where: Where) -> str:
+    """Query the working set as krr does: its value at each step, not the largest of the step."""
+    chosen = selectors.select_series("container_memory_working_set_bytes", (*_REAL, *where))
+    return f"max by ({_BY}) ({chosen})"
+
+
 def memory(where: Where, step_s: float) -> str:
     """Query the largest working set of each container in a step."""
     chosen = selectors.select_series("container_memory_working_set_bytes", (*_REAL, *where))
     return f"max by ({_BY}) (max_over_time({chosen}{_over(step_s)}))"
+
+
+def memory_without_cache(where: Where, step_s: float) -> str:
+    """Query the largest working set in a step without the active page cache.
+
+    The kernel frees active file pages before it kills, but the working set counts them. The least
+    cache of the step is subtracted, so that the result is never below what was in use. Containers
+    without the metric keep their working set.
+    """
+    chosen = selectors.select_series(CACHE, (*_REAL, *where))
+    whole = memory(where, step_s)
+    cache = f"max by ({_BY}) (min_over_time({chosen}{_over(step_s)}))"
+    return f"clamp_min({whole} - {cache}, 0) or {whole}"
+
+
+def cache(where: Where, history_s: float) -> str:
+    """Query the largest active page cache of each container."""
+    chosen = selectors.select_series(CACHE, (*_REAL, *where))
+    return f"max by ({_BY}) (max_over_time({chosen}{_over(history_s)}))"
 
 
 def count(where: Where, history_s: float) -> str:

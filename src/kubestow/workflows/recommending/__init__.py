@@ -14,8 +14,10 @@ from kubestow.workflows.recommending.rendering import (
     recommendations_as_json,
     recommendations_as_patches,
     select_usage,
+    split_by_evidence,
     totals_as_json,
 )
+from kubestow.workflows.recommending.safety import make_guards
 from kubestow.workflows.recommending.storing import store_recommendations
 from kubestow.workflows.recommending.totals import (
     CPU,
@@ -39,6 +41,7 @@ __all__ = [
     "add_up",
     "filter_by_severity",
     "make_estimator",
+    "make_guards",
     "make_patches",
     "only_suitable",
     "recommend",
@@ -46,6 +49,7 @@ __all__ = [
     "recommendations_as_patches",
     "select_usage",
     "severity",
+    "split_by_evidence",
     "store_recommendations",
     "totals_as_json",
 ]

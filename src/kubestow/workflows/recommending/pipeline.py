@@ -27,20 +27,26 @@ from kubestow.policies.sizing import (
     guards,
     judging,
     keep,
+    reasons,
     registry,
+    window_statistics,
 )
 from kubestow.policies.sizing.recommendations import (
     Recommendation,
     SizingBacktest,
     UsageSummary,
     format_amounts,
+    upper_rate,
 )
+from kubestow.workflows.recommending import safety
 
 CPU, MEMORY = resources.CPU, resources.MEMORY
 AUTO: Final = judging.AUTO
 # Compiled loops run in parallel; more than two gain little for five candidates.
 _WORKERS: Final = 2
 Watch = Callable[[str, float], None]
+# Share of a window that may be missing at the beginning of the history.
+_LACKING: Final = 0.1
 _ANYTHING: Final[Mapping[str, PodBounds]] = MappingProxyType({})
 
 
@@ -63,7 +69,7 @@ class RecommendRequest:
     miss_probability: float | None = None
     window_s: float = 86400.0
     windows: int = 4
-    guards: guards.GuardParameters = field(default_factory=guards.GuardParameters)
+    guards: guards.GuardParameters = field(default_factory=safety.make_guards)
     screen: judging.ScreenParameters = field(default_factory=judging.ScreenParameters)
 
 
@@ -259,8 +265,11 @@ def _recommend_all(
     for key, facts in inventory.containers.items():
         known.setdefault(key.of, {})[key.container] = facts
     rows = _rows_of(table)
+    evidence = _count_windows(table, request)
+    peaks = np.nan_to_num(table.largest(window_statistics.largest(table.memory_bytes)))
     made: dict[int, Recommendation] = {}
     node = largest_node(inventory)
+    window_s = _window(table, request) * table.step_s
     for workload, places in by_workload.items():
         stated = known.get(workload, {})
         pod = tuple(_begin(keys[place], request.strategy, amounts, place) for place in places)
@@ -269,10 +278,15 @@ def _recommend_all(
         else:
             allowed = bounds.get(workload.namespace, PodBounds())
             killed = {keys[place].container for place in places if table.oom_kills[place] > 0.0}
-            facts_of_pod = _guard_facts(inventory, workload, pod, killed, stated, node, allowed)
+            facts_of_pod = replace(
+                _guard_facts(inventory, workload, pod, killed, stated, node, allowed),
+                peak_bytes={keys[k].container: float(peaks[k]) for k in places},
+            )
             pod = guards.guard(pod, facts_of_pod, request.guards)
         for place, sized in zip(places, pod, strict=True):
-            made[place] = _complete(table, inventory, scores, screen, place, sized, rows[place])
+            tested = _backtest(scores, place, window_s)
+            whole = _complete(table, inventory, tested, screen, place, sized, rows[place])
+            made[place] = replace(whole, evidence=int(evidence[place]))
     return tuple(made[place] for place in range(len(keys)))
 
 
@@ -286,9 +300,39 @@ def _begin(
         amounts.amounts(place),
         lower=amounts.amounts(place, "lower_"),
         upper=amounts.amounts(place, "upper_"),
-        reasons=(reason,) if reason else (),
+        reasons=(reason or _plain_reason(strategy, amounts, place),),
         strategy=strategy,
+        estimate=amounts.amounts(place),
     )
+
+
+def _count_windows(table: Usage, request: RecommendRequest) -> arrays.Ints:
+    """Return in how many whole windows, or runs, each container was measured.
+
+    A first window that lacks less than a tenth counts: a week of samples ends a step early.
+    """
+    if table.runs:
+        known = ~(np.isnan(table.cpu_cores) & np.isnan(table.memory_bytes)).all(axis=1)
+        runs: arrays.Ints = np.bincount(table.owners[known], minlength=len(table.containers))
+        return runs
+    points = max(round(request.window_s / table.step_s), 1)
+    lacking = -table.points % points
+    before = lacking if lacking <= _LACKING * points else 0
+    counted = np.zeros((len(table.containers), (table.points + before) // points), dtype=np.bool_)
+    for values in (table.cpu_cores, table.memory_bytes):
+        padded = np.pad(values, ((0, 0), (before, 0)), constant_values=np.nan)
+        measured = np.isfinite(window_statistics.peaks(padded, points))
+        np.logical_or.at(counted, table.owners, measured)
+    windows: arrays.Ints = counted.sum(axis=1)
+    return windows
+
+
+def _plain_reason(strategy: str, amounts: estimates.Estimates, place: int) -> str:
+    """Return the reason of a recommender that gives none: its amounts."""
+    cpu, memory = amounts.cpu_cores[place : place + 1], amounts.memory_bytes[place : place + 1]
+    if strategy == keep.NAME and np.isnan([cpu, memory]).all():
+        return "keep: 0 requests are set, none is recommended"
+    return f"{strategy}: {reasons.by_container(cpu, memory, '{}', '{}')[0]}"
 
 
 def _rows_of(table: Usage) -> list[slice]:
@@ -369,7 +413,7 @@ def _quality(current: Mapping[str, ContainerResources], measured: Set[str]) -> r
 def _complete(
     table: Usage,
     inventory: usage.Inventory,
-    scores: judging.BacktestScores,
+    tested: SizingBacktest,
     screen: judging.Screen,
     place: int,
     sized: Recommendation,
@@ -381,11 +425,13 @@ def _complete(
     throttled = float(table.throttled[place])
     suitable = bool(screen.suitable[place])
     why_not = () if suitable else (f"not suitable: {screen.reasons[place]}",)
+    evidence = (tested.describe(),) if tested.describe() else ()
+    cache = None if table.cache_bytes is None else float(table.cache_bytes[place])
     return replace(
         sized,
-        reasons=(*sized.reasons, *why_not),
+        reasons=(*sized.reasons, *evidence, *why_not),
         suitable=suitable,
-        backtest=_backtest(scores, place),
+        backtest=tested,
         usage=UsageSummary(
             samples=max(len(known_cpu), len(known_memory)),
             peak_bytes=float(known_memory.max(initial=0.0)),
@@ -395,6 +441,7 @@ def _complete(
             autocorrelated=float(np.nan_to_num(screen.dependent[place])),
             oom_kills=int(table.oom_kills[place]),
             throttled=None if np.isnan(throttled) else throttled,
+            cache_bytes=None if cache is None or np.isnan(cache) else cache,
         ),
         current=inventory.containers.get(sized.key, usage.ContainerFacts()),
         replicas=inventory.replicas.get(sized.key.of, max(_living(cpu, memory), 1)),
@@ -408,12 +455,17 @@ def _living(cpu: arrays.Floats, memory: arrays.Floats) -> int:
     return int(np.count_nonzero(~(np.isnan(cpu[:, -1]) & np.isnan(memory[:, -1]))))
 
 
-def _backtest(scores: judging.BacktestScores, place: int) -> SizingBacktest:
+def _backtest(scores: judging.BacktestScores, place: int, window_s: float) -> SizingBacktest:
     missed, over = scores.memory_missed[place], scores.cpu_over[place]
     memory, peak = scores.memory_bytes[place], scores.memory_peak_bytes[place]
     cpu, used = scores.cpu_cores[place], scores.cpu_mean_cores[place]
+    tested = int(np.count_nonzero(np.isfinite(missed)))
+    misses = int(np.nansum(missed)) if tested else None
     return SizingBacktest(
-        windows=int(np.count_nonzero(np.isfinite(missed) | np.isfinite(over))),
+        windows=tested or int(np.count_nonzero(np.isfinite(over))),
+        misses=misses,
+        miss_rate_upper=None if misses is None else upper_rate(misses, tested),
+        window_s=window_s,
         miss_rate=_mean(missed),
         cpu_over=_mean(over),
         slack=_mean(np.maximum(1.0 - peak / np.where(memory > 0.0, memory, np.nan), 0.0)),

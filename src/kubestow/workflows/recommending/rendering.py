@@ -97,6 +97,20 @@ def only_suitable(result: pipeline.RecommendResult) -> pipeline.RecommendResult:
     return _keep(result, [one.suitable for one in result.recommendations])
 
 
+def split_by_evidence(
+    result: pipeline.RecommendResult, least: int
+) -> tuple[pipeline.RecommendResult, tuple[Recommendation, ...]]:
+    """Return the recommendations with enough evidence to act on, and those with less.
+
+    Args:
+        result: Recommendations.
+        least: Windows of usage that are needed.
+    """
+    enough = [one.evidence >= least for one in result.recommendations]
+    thin = tuple(one for one in result.recommendations if one.evidence < least)
+    return _keep(result, enough), thin
+
+
 def _keep(result: pipeline.RecommendResult, kept: list[bool]) -> pipeline.RecommendResult:
     return replace(
         result,
@@ -124,11 +138,13 @@ def _entry(one: Recommendation) -> dict[str, Any]:
             "requests": format_amounts(one.requests),
             "limits": format_amounts(one.limits),
         },
+        "estimate": format_amounts(one.estimate),
         "bounds": {
             "lower": format_amounts(one.lower),
             "upper": format_amounts(one.upper),
         },
         "samples": one.usage.samples,
+        "evidence": {"windows": one.evidence, "samples": one.usage.samples},
         "replicas": one.replicas,
         "suitable": one.suitable,
         "severity": totals.severity(one).value,
@@ -141,6 +157,7 @@ def _entry(one: Recommendation) -> dict[str, Any]:
             "oom_kills": one.usage.oom_kills,
             "throttled": one.usage.throttled,
             "autocorrelated": one.usage.autocorrelated,
+            "page_cache_bytes": one.usage.cache_bytes,
         },
         "backtest": asdict(one.backtest),
     }

@@ -29,5 +29,11 @@ def store_recommendations(url: str, result: RecommendResult) -> int:
 
 def _made(one: Recommendation, now_s: float) -> stores.StoredRecommendation:
     return stores.StoredRecommendation(
-        now_s, one.strategy, to_quantities(one.requests), to_quantities(one.limits), one.why
+        now_s,
+        one.strategy,
+        to_quantities(one.requests),
+        to_quantities(one.limits),
+        one.why,
+        evidence=one.evidence,
+        samples=one.usage.samples,
     )

@@ -53,6 +53,10 @@ class Totals:
         memory_now_bytes: Bytes requested now.
         nodes_now: Nodes that the pods need now, packed; ``None`` if no node is known.
         nodes_then: Nodes that they would need.
+        cpu_bare_m: 95th percentiles of CPU usage, summed over all pods.
+        memory_bare_bytes: Peaks of memory usage, summed over all pods.
+        cpu_safety_m: Millicores requested beyond ``cpu_bare_m``: margins, headroom and floors.
+        memory_safety_bytes: Bytes requested beyond ``memory_bare_bytes``.
         unknown: Containers without a CPU request or recommendation, which do not count above.
     """
 
@@ -65,6 +69,10 @@ class Totals:
     nodes_now: int | None
     nodes_then: int | None
     unknown: int
+    cpu_bare_m: int = 0
+    memory_bare_bytes: int = 0
+    cpu_safety_m: int = 0
+    memory_safety_bytes: int = 0
 
 
 def severity(one: Recommendation) -> Severity:
@@ -124,6 +132,10 @@ def add_up(
         nodes_now=nodes_now,
         nodes_then=nodes_then,
         unknown=len(recommendations) - len(counted),
+        cpu_bare_m=sum(one.bare(CPU) * one.replicas for one in recommendations),
+        memory_bare_bytes=sum(one.bare(MEMORY) * one.replicas for one in recommendations),
+        cpu_safety_m=sum(one.safety(CPU) for one in recommendations),
+        memory_safety_bytes=sum(one.safety(MEMORY) for one in recommendations),
     )
 
 

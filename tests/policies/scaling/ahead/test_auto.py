@@ -35,7 +35,9 @@ def play(loads: Any, replicas: int = 10, scaler: Any = None, **more: Any) -> lis
 def test_the_first_look_staffs_the_load_it_sees(load: float, pool: float, pods: int) -> None:
     result = play([load], replicas=pods, pool=pool)[0]
     assert result.desired == pods
-    assert result.reason.startswith("reactive: nothing beats persistence")
+    assert "reactive: nothing beats persistence" in result.reason
+    # The rule for few pods is named where it orders one more.
+    assert result.reason.startswith("small pool: a load of 1.00 pods gets 2.33") == (pods == 3)
     assert result.record().numbers["mean"] == pytest.approx(load, rel=2e-3)  # whole millicores
 
 

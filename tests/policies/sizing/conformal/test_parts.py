@@ -10,7 +10,7 @@ from scipy import special
 
 from kubestow.model.usage import arrange
 from kubestow.policies.sizing.conformal import features as conformal_features
-from kubestow.policies.sizing.conformal import recommender
+from kubestow.policies.sizing.conformal import priors, recommender
 from kubestow.policies.sizing.conformal import runs as conformal_runs
 from kubestow.policies.sizing.conformal import scores as conformal_scores
 
@@ -18,9 +18,14 @@ NAN = np.nan
 RULES = conformal_features.FeatureRules(history=8, half_life=1.0, shift_factor=1.5, shift_steps=4.0)
 
 
+def describe(logs: np.ndarray, rules: conformal_features.FeatureRules = RULES) -> np.ndarray:
+    """Return the features of windows whose parts are not known."""
+    return conformal_features.window_features(logs, np.full_like(logs, NAN), rules)
+
+
 def test_only_what_lies_before_a_window_is_known_about_it() -> None:
     logs = np.array([[1.0, 3.0, 2.0]])
-    result = conformal_features.window_features(logs, RULES)
+    result = describe(logs)
     assert result.shape == (1, 4, conformal_features.KINDS)
     assert np.isnan(result[0, 0]).all()
     last, largest = conformal_features.LAST, conformal_features.MAX2
@@ -34,9 +39,9 @@ def test_only_what_lies_before_a_window_is_known_about_it() -> None:
 
 
 def test_windows_without_a_measurement_are_passed_over() -> None:
-    whole = conformal_features.window_features(np.array([[1.0, 3.0, 2.0]]), RULES)
-    holes = conformal_features.window_features(np.array([[NAN, 1.0, NAN, 3.0, 2.0, NAN]]), RULES)
-    assert holes[0, -1].tolist() == whole[0, -1].tolist()
+    whole = describe(np.array([[1.0, 3.0, 2.0]]))
+    holes = describe(np.array([[NAN, 1.0, NAN, 3.0, 2.0, NAN]]))
+    np.testing.assert_array_equal(holes[0, -1], whole[0, -1])
 
 
 @settings(max_examples=60, deadline=None)
@@ -47,8 +52,8 @@ def test_windows_without_a_measurement_are_passed_over() -> None:
 def test_later_windows_change_nothing_that_was_known(
     values: list[float], later: list[float]
 ) -> None:
-    short = conformal_features.window_features(np.array([values]), RULES)
-    long = conformal_features.window_features(np.array([values + later]), RULES)
+    short = describe(np.array([values]))
+    long = describe(np.array([values + later]))
     np.testing.assert_array_equal(short[0], long[0, : len(values) + 1])
 
 
@@ -64,14 +69,14 @@ def test_later_windows_change_nothing_that_was_known(
     ],
 )
 def test_a_shift_is_a_lasting_move_beyond_all_that_was(logs: list[float], left: int) -> None:
-    result = conformal_features.window_features(np.array([logs]), RULES)
+    result = describe(np.array([logs]))
     assert result[0, -1, conformal_features.COUNT] == left
     assert result[0, -1, conformal_features.SHIFTED] == float(left < len(logs))
 
 
 def test_quantiles_without_a_prior_are_ranks() -> None:
     scores = np.arange(1.0, 101.0)
-    prior = np.full(len(conformal_scores.LEVELS), 1e3)
+    prior = np.full(len(priors.LEVELS), 1e3)
     assert conformal_scores.weighted_quantile(scores, prior, 0.0, 0.95) == 95.0
     assert conformal_scores.weighted_quantile(scores, prior, 0.0, 0.99) == 99.0
 
@@ -79,22 +84,22 @@ def test_quantiles_without_a_prior_are_ranks() -> None:
 def test_a_prior_of_as_many_scores_has_half_a_say() -> None:
     # Half of the weight lies at 1000, so the median is the largest of the 100 others.
     scores = np.arange(1.0, 101.0)
-    prior = np.full(len(conformal_scores.LEVELS), 1e3)
+    prior = np.full(len(priors.LEVELS), 1e3)
     assert conformal_scores.weighted_quantile(scores, prior, 100.0, 0.5) == 100.0
     assert conformal_scores.weighted_quantile(scores, prior, 100.0, 0.51) == 1e3
 
 
 def test_without_scores_the_prior_answers() -> None:
-    result = conformal_scores.weighted_quantile(np.empty(0), conformal_scores.SCORES[0], 60.0, 0.9)
-    place = conformal_scores.LEVELS.tolist().index(0.9)
-    assert result == conformal_scores.SCORES[0, place]
+    result = conformal_scores.weighted_quantile(np.empty(0), priors.SCORES[0, 0], 60.0, 0.9)
+    place = priors.LEVELS.tolist().index(0.9)
+    assert result == priors.SCORES[0, 0, place]
 
 
 def test_the_built_in_scores_fit_the_rules() -> None:
-    count = len(conformal_scores.RULES), len(conformal_scores.LEVELS)
-    assert conformal_scores.SCORES.shape == count
-    assert (np.diff(conformal_scores.SCORES, axis=1) >= 0.0).all()
-    assert conformal_scores.WEIGHTS.sum() == pytest.approx(1.0)
+    classes, rules = len(conformal_scores.CLASSES), len(conformal_scores.RULES)
+    assert priors.SCORES.shape == (classes, rules, len(priors.LEVELS))
+    assert (np.diff(priors.SCORES, axis=2) >= 0.0).all()
+    assert priors.WEIGHTS.sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +114,37 @@ def test_few_scores_aim_lower(count: int, aimed: float) -> None:
     assert conformal_scores.tighten(0.05, count) == pytest.approx(aimed, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("count", "aimed"), [(0, 0.05 / 1.5), (30, 0.05 * (0.5 + 0.5 / 1.5)), (60, 0.05), (500, 0.05)]
+)
+def test_scores_of_other_fleets_aim_lower_than_own_ones(count: int, aimed: float) -> None:
+    # 30 own scores beside a table worth 60 are half of the way.
+    assert conformal_scores.distrust(0.05, count, 60.0) == pytest.approx(aimed)
+
+
+def test_the_parts_of_a_window_say_how_much_it_varies() -> None:
+    # Differences 1, -1, 2: the root of (1 + 1 + 4) / 3; one part says nothing.
+    steps = conformal_features.part_steps(np.array([[[0.0, 1.0, 0.0, 2.0], [3.0, NAN, NAN, NAN]]]))
+    assert steps[0, 0] == pytest.approx(np.sqrt(2.0))
+    assert np.isnan(steps[0, 1])
+
+
+def test_a_single_window_is_scaled_by_its_parts_and_many_by_their_own_steps() -> None:
+    logs = np.array([[0.0, 0.5, 0.0]])
+    features = conformal_features.window_features(logs, np.full((1, 3), 0.2), RULES)
+    steps = conformal_scores.shrink_steps(features)[0]
+    # One window: its parts. Three: (2 x 0.04 + 2 x 0.25) / 4.
+    assert steps[1] == pytest.approx(0.2)
+    assert steps[3] == pytest.approx(np.sqrt(0.58 / 4.0))
+
+
+def test_an_idle_container_may_become_a_usual_one() -> None:
+    logs = np.array([[-4.0], [2.0], [2.0]])
+    past = conformal_scores.Past(logs, describe(logs), -9.0, 60.0, 200, 1.6)
+    ceilings = conformal_scores.find_ceilings(past, past.features[:, -1])
+    assert ceilings.tolist() == [3.6, 3.6, 3.6]
+
+
 def test_containers_are_classed_by_what_is_known() -> None:
     counts = np.array([NAN, 0.0, 1.0, 2.0, 3.0, 4.0, 7.0, 8.0, 50.0])
     assert conformal_scores.find_classes(counts).tolist() == [-1, -1, 0, 1, 1, 2, 2, 3, 3]
@@ -121,9 +157,7 @@ def test_the_rule_is_the_one_that_would_have_reserved_least() -> None:
     noise = 0.5 * rng.standard_normal((200, 30))
     chosen = []
     for logs in (walk, noise):
-        features = conformal_features.window_features(
-            logs, conformal_features.FeatureRules(28, 4.0, 1.5, 4.0)
-        )
+        features = describe(logs, conformal_features.FeatureRules(28, 4.0, 1.5, 4.0))
         past = conformal_scores.Past(logs, features, -np.inf, 60.0, 200, 5.0)
         result = conformal_scores.answer(past, (0.1,))
         chosen.append(conformal_scores.RULES[int(result.rules[0])])
@@ -138,7 +172,7 @@ def test_the_rule_is_the_one_that_would_have_reserved_least() -> None:
 
 def test_windows_below_the_least_amount_are_never_missed() -> None:
     logs = np.tile(np.array([0.0, 1.0]), (100, 10))
-    features = conformal_features.window_features(logs, RULES)
+    features = describe(logs)
     past = conformal_scores.Past(logs, features, 1.0, 0.0, 50, 5.0)
     result = conformal_scores.answer(past, (0.1,))
     assert result.amounts[:, 0].tolist() == [1.0] * 100

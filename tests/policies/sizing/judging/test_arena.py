@@ -1,11 +1,10 @@
-"""Back-tests: what an estimator gets, what it is compared with, and the cost of misses."""
+"""Back-tests: what an estimator gets, and what it is compared with."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 import numpy as np
-import pytest
 
 from kubestow.model.usage import Usage
 from kubestow.policies.sizing import estimates
@@ -49,30 +48,11 @@ def test_what_was_not_measured_is_not_judged() -> None:
     judged = arena.walk(scenes.usage([[1.0, NAN, NAN]]), Last(), 2, [1])
     assert np.isnan(judged.cpu_over).all()
     assert np.isnan(judged.memory_missed).all()
-    cpu, memory = arena.costs(judged, arena.Prices())
-    assert np.isnan(cpu).all()
-    assert np.isnan(memory).all()
 
 
 def test_without_origins_nothing_is_known() -> None:
     judged = arena.walk(scenes.usage([[1.0]]), Last(), 2, [])
     assert judged.cpu_cores.shape == (1, 0)
-    assert np.isnan(arena.costs(judged, arena.Prices())[1]).all()
-
-
-def test_a_miss_costs_its_price_and_unused_room_its_amount() -> None:
-    # Estimates 4 and 2, needs 2 and 4: size 3. First (4 - 2) / 3 unused; then one miss.
-    judged = arena.BacktestScores(
-        cpu_cores=np.array([[4.0, 2.0]]),
-        memory_bytes=np.array([[4.0, 2.0]]),
-        cpu_peak_cores=np.array([[2.0, 4.0]]),
-        memory_peak_bytes=np.array([[2.0, 4.0]]),
-        cpu_mean_cores=np.array([[1.0, 1.0]]),
-        cpu_over=np.array([[0.0, 0.5]]),
-    )
-    cpu, memory = arena.costs(judged, arena.Prices(oom=20.0, throttled=5.0))
-    assert memory[0] == pytest.approx((2.0 / 3.0 + 20.0) / 2.0)
-    assert cpu[0] == pytest.approx((2.0 / 3.0 + 2.5) / 2.0)
 
 
 def test_the_future_does_not_shine_through() -> None:

@@ -177,7 +177,7 @@ def test_constant_series_get_their_value_and_the_additive_term() -> None:
     # n = 2: 2 x 2 MiB; n = 7: 0.0005 x 7 + 0.0015 = 0.005 cores.
     assert result.memory_bytes.tolist() == [68.0 * MIB]
     assert result.cpu_cores[0] == pytest.approx(0.255)
-    assert result.reasons == ("cpu constant; memory constant",)
+    assert result.reasons == ("CPU: 255m, memory: 68 MiB: CPU constant, memory constant",)
 
 
 def test_short_rows_go_by_their_last_value_and_are_counted() -> None:

@@ -12,15 +12,17 @@ import pytest
 
 from kubestow.model.usage import Usage, arrange
 from kubestow.policies.sizing import estimates
+from kubestow.policies.sizing.conformal import priors
 from kubestow.reports import figures
 from kubestow.studies import public_data, registry
 from kubestow.studies.options import StudyOptions
-from kubestow.studies.own.sizing_risks import limits, measures, walks
+from kubestow.studies.own.sizing_risks import few, limits, measures, tables, walks
 from kubestow.studies.own.sizing_risks import page as sizing_risks_page
 from kubestow.studies.own.sizing_risks import study as sizing_risks
 from kubestow.studies.own.sizing_risks.measures import FrontierLine
 
 NAN = np.nan
+PRIOR = priors.SCORES
 GIB = 2.0**30
 DATA = Path(__file__).parents[5] / "shared" / "data"
 
@@ -81,7 +83,7 @@ def made_up(series: int, points: int, step_s: float, seed: int) -> Usage:
 def test_everybody_is_asked_about_the_same_windows_from_the_eighth_on() -> None:
     batch = made_up(12, 12 * 12, 300.0, 1)
     family = walks.Family("made-up", 3600.0, ("cpu", "memory"))
-    result = walks.walk(batch, family, (0.1,))
+    result = walks.walk(batch, family, (0.1,), PRIOR)
     assert result.needed["memory"].shape == (12, 4)
     assert result.needed["memory"][:, 0] == pytest.approx(batch.memory_bytes[:, 96:108].max(axis=1))
     assert set(result.baselines["cpu"]) == set(walks.BASELINES)
@@ -100,10 +102,10 @@ def test_everybody_is_asked_about_the_same_windows_from_the_eighth_on() -> None:
 def test_series_are_asked_about_one_by_one() -> None:
     batch = made_up(6, 12 * 12, 300.0, 2)
     family = walks.Family("made-up", 3600.0, ("cpu", "memory"))
-    needed, given = walks.walk_alone(batch, family, (0.1,), 3)
+    needed, given = walks.walk_alone(batch, family, (0.1,), 3, PRIOR)
     assert needed["cpu"].shape == given["cpu"][0.1].shape == (3, 4)
     # The answer about a series does not depend on the others.
-    _, alone = walks.walk_alone(batch.of(1, 2), family, (0.1,), 3)
+    _, alone = walks.walk_alone(batch.of(1, 2), family, (0.1,), 3, PRIOR)
     assert alone["memory"][0.1][0].tolist() == given["memory"][0.1][1].tolist()
 
 
@@ -145,15 +147,61 @@ def walk_row(**changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def few_row(**changes: Any) -> dict[str, Any]:
+    default = {"missed": 0.1, "summed": 0.2}
+    return walk_row(
+        recommender="auto",
+        windows_known=4,
+        defaults=dict.fromkeys(few.COMPARED, default),
+        **changes,
+    )
+
+
+def test_few_windows_are_cut_from_the_end_and_judged_by_the_next() -> None:
+    batch = made_up(3, 10 * 12 + 5, 300.0, 3)
+    pasts, afters = few.cut(batch, 12, 8)
+    # Ten whole windows at the end: the ninth and the tenth have eight before them.
+    assert [past.points for past in pasts] == [96, 96]
+    np.testing.assert_array_equal(afters[-1].cpu_cores, batch.cpu_cores[:, -12:])
+    np.testing.assert_array_equal(pasts[-1].cpu_cores[:, -1], batch.cpu_cores[:, -13])
+
+
+def test_auto_and_conformal_are_measured_at_every_length_of_history() -> None:
+    family = walks.Family("made-up", 3600.0, ("memory",))
+    rows = few.measure(family, made_up(12, 10 * 12, 300.0, 4), PRIOR, (0.1,), 1)
+    assert {(row["windows_known"], row["recommender"]) for row in rows} == {
+        (length, name) for length in (1, 2, 4, 8) for name in ("auto", "conformal")
+    }
+    assert {name for row in rows for name in row["defaults"]} == set(few.COMPARED)
+
+
+def test_a_table_is_made_without_the_family_that_it_judges() -> None:
+    low, high = np.zeros((4, 30, 12)), np.ones((4, 30, 12))
+    made = {("a", "cpu"): low, ("a", "memory"): low, ("b", "cpu"): high}
+    assert tables.without(made, "a").min() == 1.0
+    assert tables.without(made, "b").max() == 0.0
+    np.testing.assert_array_equal(tables.without({}, "a"), PRIOR)
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data")
+def test_the_built_in_table_is_the_one_that_the_families_give() -> None:
+    made = []
+    for family in walks.FAMILIES:
+        batch = sizing_risks.read(DATA, family, quick=False)
+        made += [tables.make_table(batch, family, resource) for resource in family.resources]
+    np.testing.assert_allclose(tables.join_tables(made), PRIOR, atol=0.011)
+
+
 @pytest.mark.parametrize(
     ("missed", "verdict"),
     [
-        pytest.param(0.075, "reproduced", id="one and a half times"),
+        pytest.param(0.064, "reproduced", id="1.28 times"),
         pytest.param(0.0, "reproduced", id="never"),
-        pytest.param(0.08, "not reproduced", id="more"),
+        pytest.param(0.066, "not reproduced", id="1.32 times"),
     ],
 )
-def test_a_promise_holds_up_to_one_and_a_half_times(missed: float, verdict: str) -> None:
+def test_a_promise_holds_up_to_1_3_times(missed: float, verdict: str) -> None:
     assert sizing_risks.holds_row(walk_row(missed=missed), "")["verdict"] == verdict
 
 
@@ -229,7 +277,7 @@ def test_the_study_runs_on_the_sets_that_are_there(
     out = tmp_path / "out"
     study = registry.get("sizing-risks")
     report = study.run(StudyOptions(out, quick=True), lambda *reported: seen.append(reported[2]))
-    assert seen == ["google2011_vms"]
+    assert seen == ["google2011_vms: table", "google2011_vms"]
     assert report["limits"] is None
     assert json.loads((out / "results.json").read_text())["study"] == "sizing-risks"
     page = (out / "report.html").read_text()
@@ -242,7 +290,7 @@ def test_the_study_runs_on_the_sets_that_are_there(
 @pytest.mark.parametrize("limits", [None, make_limits(0.9)], ids=["without", "with limits"])
 def test_the_page_draws_its_figures(limits: Mapping[str, Any] | None) -> None:
     report = sizing_risks.make_report(
-        [walk_row(), walk_row(asked=0.1, missed=0.0)], [walk_row()], limits
+        [walk_row(), walk_row(asked=0.1, missed=0.0)], [walk_row()], [few_row()], limits
     )
     page = sizing_risks_page.make_page(report)
     assert page.count("vegaEmbed(") == (2 if limits is None else 3)
@@ -255,7 +303,7 @@ def test_the_page_draws_its_figures(limits: Mapping[str, Any] | None) -> None:
 def test_the_promise_holds_on_jobs_that_nothing_was_tuned_on() -> None:
     family = next(one for one in walks.FAMILIES if one.name == "google2011_vms")
     batch = sizing_risks.read(DATA, family, quick=False)
-    result = walks.walk(batch.of(0, 200), family, (0.05,))
+    result = walks.walk(batch.of(0, 200), family, (0.05,), PRIOR)
     for resource in family.resources:
         measured = measures.measure(result.needed[resource], result.ours[resource][0.05], 0.0, 1)
-        assert 0.02 < measured.missed < 0.075
+        assert 0.02 < measured.missed < 0.065

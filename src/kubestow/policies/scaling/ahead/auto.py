@@ -79,12 +79,25 @@ class _Weigher:
             recommended = max(recommended, inputs.reactive)
         return frame.Proposed(
             replicas=recommended,
-            reason=_reason(outlook, upper > expected),
+            reason=self._reason(ahead, expected, upper),
             numbers=ahead.numbers(),
             candidates=tuple(candidates),
             rejected=_rejected(outlook),
             backtest=_backtest(outlook),
             need=need,
+        )
+
+    def _reason(self, ahead: outlook_proposers.Ahead, expected: float, upper: float) -> str:
+        """Return which rule set the number of pods: the outlook, or the headroom of few pods."""
+        reason = _reason(ahead.outlook, upper > expected)
+        load, target = ahead.outlook.mean, ahead.demand.target
+        plain = load / target
+        others = math.ceil(round(max(plain, upper), 9))
+        if math.ceil(round(expected, 9)) <= others:
+            return reason
+        return (
+            f"small pool: a load of {load:.2f} pods gets {expected:.2f} (square-root headroom), "
+            f"at the target {plain:.2f}; {reason}"
         )
 
     def _staff(self, load: float, target: float) -> float:

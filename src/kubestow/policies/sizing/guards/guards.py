@@ -32,9 +32,11 @@ class GuardParameters:
     Attributes:
         cpu_floor_m: Smallest CPU request, in millicores (krr's floor).
         memory_floor_bytes: Smallest memory request; with less, container runtimes themselves fail.
+        memory_headroom: Memory requests are at least the largest usage plus this share of it; 0 for
+            none.
         min_change: Changes of a request below this share are not made (VPA's updater: 10 %).
-        memory_limit: Memory limit: equal to the request (Böttcher 2023, 3.11), none, in proportion
-            as before, or unchanged.
+        memory_limit: Memory limit: equal to the request (Böttcher 2023, 3.11), none, or where there
+            is one: in proportion as before, or unchanged.
         cpu_limit: CPU limit; none lets containers use idle CPU.
         cpu_step_m: CPU requests are rounded up to multiples of this.
         memory_step_bytes: Memory requests are rounded up to multiples of this.
@@ -45,6 +47,7 @@ class GuardParameters:
 
     cpu_floor_m: Annotated[int, decoding.ValueBounds(least=0)] = 10
     memory_floor_bytes: Annotated[int, decoding.ValueBounds(least=0)] = 32 * MIB
+    memory_headroom: Share = 0.0
     min_change: Share = 0.1
     memory_limit: LimitRule = "request"
     cpu_limit: LimitRule = "none"
@@ -63,6 +66,7 @@ class GuardContext:
         current: Current requests and limits by container.
         replicas: Number of its pods.
         oom_killed_bytes: Largest memory limit (or request) at which a container was OOM-killed.
+        peak_bytes: Largest memory usage by container, where it is known.
         node: Allocatable of the largest schedulable node; ``None`` does not cap pods.
         ranges: LimitRanges of the namespace.
         quota: Unused part of the namespace's quota, by ``requests.cpu`` and so on.
@@ -74,6 +78,7 @@ class GuardContext:
     current: Mapping[str, ContainerResources] = field(default_factory=dict)
     replicas: int = 1
     oom_killed_bytes: Mapping[str, int] = field(default_factory=dict)
+    peak_bytes: Mapping[str, float] = field(default_factory=dict)
     node: Amounts | None = None
     ranges: limit_ranges.LimitRanges = field(default_factory=limit_ranges.LimitRanges)
     quota: Amounts = field(default_factory=dict)

@@ -102,15 +102,39 @@ def keep_autoscaled(pod: GuardedPod, facts: GuardContext, _: GuardParameters) ->
     return tuple(keep(sized) for sized in pod)
 
 
-def raise_to_floors(pod: GuardedPod, _: GuardContext, parameters: GuardParameters) -> GuardedPod:
-    """Raise requests to the floors."""
+def raise_to_floors(
+    pod: GuardedPod, facts: GuardContext, parameters: GuardParameters
+) -> GuardedPod:
+    """Raise requests to the floors, unless an autoscaler divides by them."""
     floors = {CPU: parameters.cpu_floor_m, MEMORY: parameters.memory_floor_bytes}
 
     def lift(sized: Recommendation) -> Recommendation:
         for name, least in floors.items():
-            if sized.requests.get(name, least) < least:
+            held = _is_held(sized, facts, name)
+            if not held and sized.requests.get(name, least) < least:
                 sized = sized.with_request(name, least, f"{name}: floor")
         return sized
+
+    return tuple(lift(sized) for sized in pod)
+
+
+def _is_held(sized: Recommendation, facts: GuardContext, name: str) -> bool:
+    """Return whether a request stays because an autoscaler divides by it."""
+    return name in facts.autoscaled and bool(facts.request(sized.container, name))
+
+
+def keep_headroom(pod: GuardedPod, facts: GuardContext, parameters: GuardParameters) -> GuardedPod:
+    """Keep memory requests some share above the largest usage."""
+
+    def lift(sized: Recommendation) -> Recommendation:
+        peak = facts.peak_bytes.get(sized.container, 0.0)
+        least = math.ceil(peak * (1.0 + parameters.memory_headroom))
+        held = not parameters.memory_headroom or _is_held(sized, facts, MEMORY)
+        if held or sized.requests.get(MEMORY, least) >= least:
+            return sized
+        share = 100.0 * parameters.memory_headroom
+        reason = f"memory: {share:g} % above its peak of {int(peak) >> 20} MiB"
+        return sized.with_request(MEMORY, least, reason)
 
     return tuple(lift(sized) for sized in pod)
 
@@ -279,6 +303,7 @@ RULES: Final[tuple[Rule, ...]] = (
     skip_small_changes,
     keep_autoscaled,
     raise_to_floors,
+    keep_headroom,
     outgrow_kills,
     round_up,
     obey_ranges,

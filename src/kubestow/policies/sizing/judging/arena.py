@@ -1,43 +1,19 @@
 """Walk-forward back-tests of recommenders.
 
 At several origins an estimator gets the points before and estimates; the window after the origin
-shows whether the estimate held. No estimate is fitted to the window it is tested on. One cost makes
-recommenders comparable: unused reservation counts by its amount, a miss by a multiple of the
-container's size, more for memory (the container is killed) than for CPU (it is throttled).
+shows whether the estimate held. No estimate is fitted to the window it is tested on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 
-from kubestow.model import decoding
 from kubestow.model.arrays import Floats
 from kubestow.model.usage import Usage
 from kubestow.policies.sizing import estimates, window_statistics
-
-Amount = Annotated[float, decoding.ValueBounds(least=0.0)]
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Prices of misses, in units of the container's own size.
-
-    Unused reservation costs its amount. A rerun after an OOM kill costs the whole window's work
-    again and an operator's attention; Böttcher 2023, 8.3 asks for such a price and leaves it open,
-    so these are assumed, not derived.
-
-    Attributes:
-        oom: Price of a window that needed more memory than the estimate.
-        throttled: Price of a window all of whose CPU samples exceed the estimate; parts count in
-            proportion.
-    """
-
-    oom: Amount = 20.0
-    throttled: Amount = 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,35 +116,3 @@ def backtest(after: Usage, estimated: estimates.Estimates) -> tuple[Floats, ...]
         np.where(counted > 0.0, used / np.maximum(counted, 1.0), np.nan),
         np.where(counted > 0.0, share, np.nan),
     )
-
-
-def costs(scores: BacktestScores, prices: Prices) -> tuple[Floats, Floats]:
-    """Return the mean cost of CPU and of memory by container; NaN where nothing was tested.
-
-    A container's size is its median need, so that large and small containers weigh the same.
-    """
-    cpu = _cost(scores.cpu_cores, scores.cpu_peak_cores, scores.cpu_over, prices.throttled)
-    memory = _cost(scores.memory_bytes, scores.memory_peak_bytes, scores.memory_missed, prices.oom)
-    return cpu, memory
-
-
-def _cost(estimate: Floats, peak: Floats, missed: Floats, price: float) -> Floats:
-    if not estimate.shape[1]:
-        return np.full(len(estimate), np.nan)
-    size = _median(peak)
-    unused = np.maximum(estimate - peak, 0.0) / size[:, np.newaxis]
-    return mean(unused + price * missed)
-
-
-def _median(values: Floats) -> Floats:
-    medians = window_statistics.quantiles(values, 0.5)
-    # A resource that is never used has size 0; use 1 to avoid infinite costs.
-    return np.where(medians > 0.0, medians, 1.0)
-
-
-def mean(values: Floats) -> Floats:
-    """Return the mean of the known values of each row; NaN where none is known."""
-    known = np.isfinite(values)
-    count = known.sum(axis=1)
-    total = np.where(known, values, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

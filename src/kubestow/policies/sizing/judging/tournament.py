@@ -1,24 +1,31 @@
-"""The recommender ``auto``: per container and resource, the candidate with the best back-test.
+"""The recommender ``auto``: the cheapest of several recommenders that keep the stated risk.
 
-All candidates are back-tested on the last windows; their mean cost (``arena``) decides, for CPU and
-memory separately. A few windows of one container are little evidence, so its own cost is mixed with
-the mean over all containers, which weighs as much as ``trust`` windows. Each estimate is made
-before the window it is tested on.
+The first candidate, ``conformal``, states a share of windows that may need more and keeps it. The
+others state nothing: each gets the margin with which it would have been too small in no more than
+that share of past windows, over all containers (the conformal calibration of any estimator: Vovk,
+Gammerman, Shafer 2005, section 4). Only then costs count. The choice is made once for the fleet and
+per resource, not per container: a few windows of one container cannot show a risk of 5 %. The share
+that margins aim at is smaller than the stated one, because the choice is made by the same windows
+(``conformal.tighten``). Without enough windows, and where no other candidate is clearly cheaper,
+``conformal`` stays.
+
+The cost is what is reserved, in units of the container's need, or of the smallest request where the
+need is below it: idle containers do not decide for the others.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kubestow.model import decoding
-from kubestow.model.arrays import Floats, Ints
+from kubestow.model.arrays import Floats
 from kubestow.model.usage import Usage
-from kubestow.policies.sizing import estimates
+from kubestow.policies.sizing import conformal, estimates, reasons, window_statistics
 from kubestow.policies.sizing.judging import arena
 
 AUTO = "auto"
@@ -26,6 +33,7 @@ AUTO = "auto"
 Answers = Mapping[int, estimates.Estimates]
 Ask = Callable[[estimates.Estimator], Answers]
 Mapper = Callable[[Ask, Iterable[estimates.Estimator]], Iterable[Answers]]
+_PARTS = ("", "lower_", "upper_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,76 +43,150 @@ class TournamentParameters:
     Attributes:
         window_s: Length of a test window in seconds: as long as a recommendation should hold.
         windows: Largest number of past windows tested.
-        trust: Weight of the mean over all containers, in windows.
-        prices: Prices of misses.
+        enough: Windows of all containers needed to calibrate a candidate; more if the stated share
+            is small (``misses``).
+        misses: Expected misses among them.
+        lead: A candidate replaces the first one if it reserves less by this share.
     """
 
     window_s: Annotated[float, decoding.ValueBounds(above=0.0)] = 86400.0
     windows: Annotated[int, decoding.ValueBounds(least=1)] = 4
-    trust: Annotated[float, decoding.ValueBounds(least=0.0)] = 4.0
-    prices: arena.Prices = field(default_factory=arena.Prices)
+    enough: Annotated[int, decoding.ValueBounds(least=1)] = 200
+    misses: Annotated[float, decoding.ValueBounds(least=0.0)] = 10.0
+    lead: Annotated[float, decoding.ValueBounds(least=0.0, below=1.0)] = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scores:
-    """Costs by candidate and container, and the winners.
+class Choice:
+    """The choice for one resource.
 
     Attributes:
         names: Names of the candidates.
-        cpu: Mean cost of CPU; NaN if nothing was tested.
-        memory: Mean cost of memory.
-        cpu_winner: Index of the winner for CPU, by container.
-        memory_winner: Index of the winner for memory, by container.
-        windows: Number of windows tested, by container.
-        cpu_over: Mean share of CPU samples above the estimate, by candidate and container.
-        memory_missed: Share of windows above the estimate, by candidate and container.
+        winner: Index of the chosen one.
+        costs: Mean reserved amount per need, by candidate at equal risk; NaN if not calibrated.
+        margins: Logarithms of the factors of the winner, for target, lower and upper bound.
+        tested: Windows of all containers that were tested.
+        missed: The stated share.
     """
 
     names: tuple[str, ...]
-    cpu: Floats
-    memory: Floats
-    cpu_winner: Ints
-    memory_winner: Ints
-    windows: Ints
-    cpu_over: Floats
-    memory_missed: Floats
+    winner: int
+    costs: tuple[float, ...]
+    margins: tuple[float, ...]
+    tested: int
+    missed: float
+
+    @property
+    def name(self) -> str:
+        """Name of the chosen candidate."""
+        return self.names[self.winner]
+
+    def explain(self) -> str:
+        """Return why it was chosen."""
+        known = {
+            name: cost
+            for name, cost in zip(self.names[1:], self.costs[1:], strict=True)
+            if np.isfinite(cost)
+        }
+        if not known:
+            return f"{self.name} ({self.tested} windows of the fleet compare no other)"
+        if self.winner:
+            saved = 1.0 - self.costs[self.winner] / self.costs[0]
+            return (
+                f"{self.name} x {np.exp(self.margins[0]):.2f}: "
+                f"{reasons.percent(saved)} less than {self.names[0]} at a risk of "
+                f"{reasons.percent(self.missed)} in {self.tested} windows"
+            )
+        best = min(known, key=lambda name: known[name])
+        more = known[best] / self.costs[0] - 1.0
+        return (
+            f"{self.name}: at a risk of {reasons.percent(self.missed)} in {self.tested} windows "
+            f"{best} needs {100.0 * more:+.0f} %"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Resource:
+    """How one resource is measured and judged."""
+
+    memory: bool
+    stated: conformal.ConformalParameters
+
+    @property
+    def part(self) -> str:
+        return "memory_bytes" if self.memory else "cpu_cores"
+
+    @property
+    def missed(self) -> float:
+        p = self.stated
+        return p.memory_miss_probability if self.memory else p.cpu_miss_probability
+
+    @property
+    def grain(self) -> float:
+        return self.stated.memory_grain_bytes if self.memory else self.stated.cpu_grain_cores
+
+    @property
+    def least(self) -> float:
+        return self.stated.memory_least_bytes if self.memory else self.stated.cpu_least_cores
+
+    def needs(self, after: Usage) -> Floats:
+        """Return what a window needed, by container."""
+        if self.memory:
+            return after.largest(window_statistics.largest(after.memory_bytes))
+        return after.largest(window_statistics.quantiles(after.cpu_cores, self.stated.cpu_quantile))
+
+    def scale(self, amounts: Floats, margin: float) -> Floats:
+        """Return amounts with a margin, not below the smallest request."""
+        scaled: Floats = (amounts + self.grain) * np.exp(margin) - self.grain
+        return np.maximum(scaled, self.least)
 
 
 @dataclass(frozen=True, slots=True)
 class Tournament:
-    """Selects among candidates by their back-tests.
+    """Selects among candidates that keep the stated risk.
 
     Attributes:
-        candidates: Estimators; the first one is used where nothing can be tested.
+        candidates: Estimators; the first one keeps the stated risk by itself.
         parameters: How they are compared.
+        stated: The stated risk, and what a window needs.
+        name: The registered name.
         mapper: Runs the candidates; by default one after the other. The ``map`` of a thread pool
             runs them in parallel, with the same results.
     """
 
     candidates: tuple[estimates.Estimator, ...]
     parameters: TournamentParameters = TournamentParameters()
+    stated: conformal.ConformalParameters = field(default_factory=conformal.ConformalParameters)
     name: str = AUTO
     mapper: Mapper = map
 
     def estimate(self, usage: Usage) -> estimates.Estimates:
-        """Return the winners' estimates; the reason names them, the numbers give their costs."""
+        """Return the chosen estimates; the reason names the choice and its numbers."""
         return self.estimate_at(usage, [usage.points])[0]
 
     def estimate_at(self, usage: Usage, at: Sequence[int]) -> list[estimates.Estimates]:
-        """Return the winners' estimates at several times; windows are sized by the whole usage."""
+        """Return the chosen estimates at several times; windows are sized by the whole usage."""
         asked = self._ask(usage, at)
-        return [_combine(*self._compete(usage, points, asked)) for points in at]
+        return [self._combine(usage, points, asked) for points in at]
 
-    def compete(self, usage: Usage) -> tuple[list[estimates.Estimates], Scores]:
-        """Return the current estimates of all candidates, and their back-tests."""
-        return self._compete(usage, usage.points, self._ask(usage, [usage.points]))
+    def choose(self, usage: Usage) -> tuple[Choice, Choice]:
+        """Return the choices for CPU and for memory at the end of the usage."""
+        asked = self._ask(usage, [usage.points])
+        cpu, memory = (
+            self._choose(usage, usage.points, asked, _Resource(memory, self.stated))
+            for memory in (False, True)
+        )
+        return cpu, memory
 
     def _origins(self, usage: Usage, points: int) -> list[int]:
         window = arena_window(usage, self.parameters)
+        if usage.runs or window < _asked_window(usage, self.parameters):
+            # Shorter windows need less: margins from them would not hold for whole ones.
+            return []
         return arena.origins(points, window, self.parameters.windows, window)
 
     def _ask(self, usage: Usage, at: Sequence[int]) -> list[Answers]:
-        """Run every candidate once for all times that any tournament needs."""
+        """Run every candidate once for all times that any choice needs."""
         needed = sorted({*at, *(one for points in at for one in self._origins(usage, points))})
 
         def ask(candidate: estimates.Estimator) -> Answers:
@@ -112,93 +194,136 @@ class Tournament:
 
         return list(self.mapper(ask, self.candidates))
 
-    def _compete(
-        self, usage: Usage, points: int, asked: Sequence[Answers]
-    ) -> tuple[list[estimates.Estimates], Scores]:
+    def _choose(
+        self, usage: Usage, points: int, asked: Sequence[Answers], resource: _Resource
+    ) -> Choice:
+        names = tuple(candidate.name for candidate in self.candidates)
         window, at = arena_window(usage, self.parameters), self._origins(usage, points)
-        cpu, memory, over, missed = [], [], [], []
-        windows = np.zeros(len(usage.containers), dtype=np.int64)
-        for answers in asked:
-            result = arena.backtest_all(usage, window, at, [answers[origin] for origin in at])
-            cpu_cost, memory_cost = arena.costs(result, self.parameters.prices)
-            cpu.append(cpu_cost)
-            memory.append(memory_cost)
-            over.append(arena.mean(result.cpu_over))
-            missed.append(arena.mean(result.memory_missed))
-            windows = np.maximum(windows, np.isfinite(result.memory_missed).sum(axis=1))
-        scores = Scores(
-            names=tuple(candidate.name for candidate in self.candidates),
-            cpu=np.array(cpu),
-            memory=np.array(memory),
-            cpu_winner=_winners(np.array(cpu), windows, self.parameters.trust),
-            memory_winner=_winners(np.array(memory), windows, self.parameters.trust),
-            windows=windows,
-            cpu_over=np.array(over),
-            memory_missed=np.array(missed),
+        shape = (len(usage.containers), len(at))
+        needs, judged = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
+        for place, origin in enumerate(at):
+            needs[:, place] = resource.needs(usage.between(origin, origin + window))
+            judged[:, place] = _is_known(usage, resource, origin, window)
+        given = [
+            np.stack([getattr(answers[origin], resource.part) for origin in at], axis=1)
+            if at
+            else np.empty(shape)
+            for answers in asked
+        ]
+        return self._compare(names, needs, given, judged & ~np.isnan(needs), resource)
+
+    def _compare(
+        self,
+        names: tuple[str, ...],
+        needs: Floats,
+        given: Sequence[Floats],
+        judged: NDArray[np.bool_],
+        resource: _Resource,
+    ) -> Choice:
+        p = self.parameters
+        count = int(judged.sum())
+        enough = max(p.enough, p.misses / resource.missed)
+        costs: list[float] = []
+        margins: list[tuple[float, ...]] = []
+        sizes = _sizes(needs, resource.least)
+        for amounts in given:
+            known = judged & ~np.isnan(amounts)
+            # A candidate that is silent on some containers cannot be compared.
+            if known.sum() < max(count, enough):
+                costs.append(np.nan)
+                margins.append((0.0, 0.0, 0.0))
+                continue
+            margins.append(_calibrate(needs[known], amounts[known], resource))
+            reserved = resource.scale(amounts, margins[-1][0]) / sizes
+            costs.append(float(reserved[known].mean()))
+        winner = 0
+        if np.isfinite(costs[0]):
+            best = int(np.nanargmin(costs))
+            winner = best if costs[best] < (1.0 - p.lead) * costs[0] else 0
+        # The first candidate keeps the risk by itself.
+        chosen = margins[winner] if winner else (0.0, 0.0, 0.0)
+        return Choice(names, winner, tuple(costs), chosen, count, resource.missed)
+
+    def _combine(self, usage: Usage, points: int, asked: Sequence[Answers]) -> estimates.Estimates:
+        first = asked[0][points]
+        found: dict[str, Floats] = {}
+        choices = []
+        for memory in (False, True):
+            resource = _Resource(memory, self.stated)
+            choice = self._choose(usage, points, asked, resource)
+            choices.append(choice)
+            window = arena_window(usage, self.parameters)
+            used = _is_known(usage, resource, points, window)
+            for place, part in enumerate(_PARTS):
+                own: Floats = getattr(first, part + resource.part)
+                found[part + resource.part] = own
+                if choice.winner:
+                    base: Floats = getattr(asked[choice.winner][points], resource.part)
+                    other = resource.scale(base, choice.margins[place])
+                    if memory:
+                        floors = conformal.find_floors(usage.until(points), self.stated)
+                        other = np.maximum(other, floors)
+                    found[part + resource.part] = np.where(used & ~np.isnan(base), other, own)
+        cpu, memory_choice = choices
+        return estimates.Estimates(
+            **found,
+            reasons=_explain(first, cpu, memory_choice),
+            numbers=_numbers(len(usage.containers), cpu, memory_choice),
         )
-        return [answers[points] for answers in asked], scores
 
 
 def arena_window(usage: Usage, parameters: TournamentParameters) -> int:
     """Return the points of a test window: as configured, shorter with a short history."""
-    asked = max(round(parameters.window_s / usage.step_s), 1)
     # At least half of the history comes before the first test window.
-    return max(min(asked, usage.points // (2 * parameters.windows)), 1)
+    most = max(usage.points // (2 * parameters.windows), 1)
+    return min(_asked_window(usage, parameters), most)
 
 
-def _winners(costs: Floats, windows: Ints, trust: float) -> Ints:
-    """Return the candidate with the least cost, by container; 0 where nothing was tested."""
-    if not costs.shape[1]:
-        return np.zeros(0, dtype=np.int64)
-    fleet = arena.mean(costs)[:, np.newaxis]
-    weight = windows / np.maximum(windows + trust, 1e-9)
-    mixed = weight * np.where(np.isnan(costs), fleet, costs) + (1.0 - weight) * fleet
-    known = np.isfinite(mixed)
-    best: Ints = np.argmin(np.where(known, mixed, np.inf), axis=0)
-    return np.where(known.any(axis=0), best, 0)
+def _asked_window(usage: Usage, parameters: TournamentParameters) -> int:
+    return max(round(parameters.window_s / usage.step_s), 1)
 
 
-def _combine(current: Sequence[estimates.Estimates], scores: Scores) -> estimates.Estimates:
-    columns = np.arange(len(scores.windows))
-
-    def pick(part: str, winner: Ints) -> Floats:
-        values: Floats = np.array([getattr(one, part) for one in current])[winner, columns]
-        if not np.isnan(values).any():
-            return values
-        # A winner without a current estimate is replaced by the first candidate with one.
-        for one in current:
-            other: Floats = getattr(one, part)
-            values = np.where(np.isnan(values), other, values)
-        return values
-
-    cpu, memory = scores.cpu_winner, scores.memory_winner
-    return estimates.Estimates(
-        pick("cpu_cores", cpu), pick("memory_bytes", memory),
-        pick("lower_cpu_cores", cpu), pick("lower_memory_bytes", memory),
-        pick("upper_cpu_cores", cpu), pick("upper_memory_bytes", memory),
-        reasons=tuple(_reason(scores, place) for place in columns.tolist()),
-        numbers=_numbers(scores),
-    )  # fmt: skip
+# Containers with fewer windows are left to the first candidate, which has classes for them.
+_LEAST_WINDOWS = 4
 
 
-def _reason(scores: Scores, place: int) -> str:
-    if not scores.windows[place]:
-        return f"{scores.names[0]}: nothing to judge by yet"
-    cpu, memory = (
-        scores.names[int(winner[place])] for winner in (scores.cpu_winner, scores.memory_winner)
-    )
-    who = cpu if cpu == memory else f"{cpu} for CPU, {memory} for memory"
-    return f"{who}: least cost in {int(scores.windows[place])} past windows"
+def _is_known(usage: Usage, resource: _Resource, points: int, window: int) -> NDArray[np.bool_]:
+    """Return whether the past of each container is long enough to be judged like the others'."""
+    values = getattr(usage, resource.part)[:, :points]
+    known = ~np.isnan(values)
+    first = np.where(known.any(axis=1), np.argmax(known, axis=1) if points else 0, points)
+    age = usage.largest((points - first).astype(np.float64))
+    return np.nan_to_num(age) >= min(_LEAST_WINDOWS * window, points)
 
 
-def _numbers(scores: Scores) -> Mapping[str, Floats]:
-    numbers: dict[str, Floats] = {"judged": scores.windows.astype(np.float64)}
-    for (place, name), (kind, costs) in itertools.product(
-        enumerate(scores.names), (("cpu", scores.cpu), ("memory", scores.memory))
-    ):
-        numbers[f"{kind}_cost/{name}"] = costs[place]
-    columns = np.arange(len(scores.windows))
-    if len(columns):
-        numbers["cpu_over"] = scores.cpu_over[scores.cpu_winner, columns]
-        numbers["memory_missed"] = scores.memory_missed[scores.memory_winner, columns]
+def _sizes(needs: Floats, least: float) -> Floats:
+    """Return the median need of each container, at least the smallest request."""
+    medians = window_statistics.quantiles(needs, 0.5)[:, np.newaxis]
+    return np.maximum(np.nan_to_num(medians), least)
+
+
+def _calibrate(needs: Floats, given: Floats, resource: _Resource) -> tuple[float, ...]:
+    """Return the margins with which a stated share of windows needs more."""
+    scores = np.log((needs + resource.grain) / (given + resource.grain))
+    scores = np.sort(np.where(needs <= resource.least, -np.inf, scores))
+    count = len(scores)
+    margins = []
+    for missed in (resource.missed, min(2.0 * resource.missed, 0.5), resource.missed / 4.0):
+        # The finite-sample quantile: one more window counts as needing more.
+        rank = int(np.ceil((count + 1) * (1.0 - conformal.tighten(missed, count))))
+        margins.append(float(scores[min(rank, count) - 1]))
+    return tuple(max(margin, 0.0) if np.isneginf(margin) else margin for margin in margins)
+
+
+def _explain(first: estimates.Estimates, cpu: Choice, memory: Choice) -> tuple[str, ...]:
+    by_cpu, by_memory = cpu.explain(), memory.explain()
+    chosen = by_memory if by_cpu == by_memory else f"CPU: {by_cpu}; memory: {by_memory}"
+    return tuple(f"{chosen}; {reason}" if reason else chosen for reason in first.reasons)
+
+
+def _numbers(containers: int, cpu: Choice, memory: Choice) -> Mapping[str, Floats]:
+    numbers: dict[str, Floats] = {"judged": np.full(containers, float(memory.tested))}
+    for kind, choice in (("cpu", cpu), ("memory", memory)):
+        for name, cost in zip(choice.names, choice.costs, strict=True):
+            numbers[f"{kind}_cost/{name}"] = np.full(containers, cost)
     return numbers

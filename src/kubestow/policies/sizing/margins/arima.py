@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats, Ints
 from kubestow.model.usage import Usage
-from kubestow.policies.sizing import estimates
+from kubestow.policies.sizing import estimates, reasons
 from kubestow.policies.sizing.margins import arima_kernels, last_points
 
 ARIMA_MARGIN = "arima-margin"
@@ -184,13 +184,16 @@ class ArimaMargin:
             [usage.largest(part) for part in self._amounts(cpu, memory, times)]
             for times in (0.0, 1.0, 2.0)
         )
-        reasons = tuple(
-            f"cpu {first}; memory {second}"
-            for first, second in zip(_say(usage, cpu), _say(usage, memory), strict=True)
+        amounts = reasons.by_container(usual[0], usual[1], "{}", "{}")
+        why = tuple(
+            f"{amount}: CPU {first}, memory {second}"
+            for amount, first, second in zip(
+                amounts, _say(usage, cpu), _say(usage, memory), strict=True
+            )
         )
         numbers = _numbers(usage, "cpu", cpu) | _numbers(usage, "memory", memory)
         return estimates.Estimates(
-            usual[0], usual[1], low[0], low[1], high[0], high[1], reasons, numbers
+            usual[0], usual[1], low[0], low[1], high[0], high[1], why, numbers
         )
 
     def _amounts(self, cpu: Fits, memory: Fits, times: float) -> tuple[Floats, Floats]:

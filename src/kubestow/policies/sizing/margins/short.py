@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from kubestow.model import decoding
 from kubestow.model.arrays import Floats, Ints
 from kubestow.model.usage import Usage
-from kubestow.policies.sizing import estimates
+from kubestow.policies.sizing import estimates, reasons
 from kubestow.policies.sizing.margins import last_points, short_kernels
 
 SHORT_MARGIN = "short-margin"
@@ -178,4 +178,9 @@ class ShortMargin:
             )
             for factor in (1.0, 1.0 / _BOUND_FACTOR, _BOUND_FACTOR)
         )
-        return estimates.Estimates(*usual, *low, *high)
+        why = reasons.by_container(
+            *usual,
+            f"{{}} costs least for the next points at {p.cpu_price:g} for a shortage",
+            f"{{}} at {p.memory_price:g}",
+        )
+        return estimates.Estimates(*usual, *low, *high, why)

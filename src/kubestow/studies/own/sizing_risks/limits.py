@@ -162,7 +162,7 @@ def check(days: Days) -> dict[str, float]:
     }
 
 
-def make_conformal(share: float, thrift: float) -> conformal.Conformal:
+def make_conformal(share: float, thrift: float, prior: Floats) -> conformal.Conformal:
     """Return the estimator that is compared with the baselines."""
     return conformal.Conformal(
         conformal.ConformalParameters(
@@ -171,11 +171,14 @@ def make_conformal(share: float, thrift: float) -> conformal.Conformal:
             thrift=thrift,
             cpu_least_cores=LEAST_CORES,
             memory_least_bytes=LEAST_BYTES,
-        )
+        ),
+        prior=prior,
     )
 
 
-def evaluate_all(days: Days, watch: Callable[[str], None]) -> dict[str, dict[str, Any]]:
+def evaluate_all(
+    days: Days, prior: Floats, watch: Callable[[str], None]
+) -> dict[str, dict[str, Any]]:
     """Return the results of all estimators, by name and setting."""
     results: dict[str, dict[str, Any]] = {
         "vpa": {"0.15": evaluate(days, ask(days, vpa.VpaEstimator()))},
@@ -192,7 +195,7 @@ def evaluate_all(days: Days, watch: Callable[[str], None]) -> dict[str, dict[str
         ("conformal, 8 days, thrift", THRIFT, DAYS),
     ):
         results[name] = {
-            f"{share:g}": evaluate(days, ask(days, make_conformal(share, thrift), length))
+            f"{share:g}": evaluate(days, ask(days, make_conformal(share, thrift, prior), length))
             for share in sorted({*SHARES, *CPU_SHARES})
         }
         watch(f"limits: {name}")

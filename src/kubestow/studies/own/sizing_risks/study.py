@@ -1,12 +1,12 @@
-"""Does the stated miss probability of ``conformal`` hold, and what does it cost?
+"""Do the stated risks of ``auto`` and ``conformal`` hold, and what do they cost?
 
-Part one walks through six public sets of usage series, window by window (``walks``). It compares
-the share of windows that needed more than was given with the stated share, and the surplus with
-that of baselines whose margin is set, in hindsight, so that they miss equally often. Part two is
-the protocol of daily limits on Bitbrains (``limits``).
+Part one walks through public sets of usage series, window by window (``walks``), and with few
+windows of history (``few``). It compares the share of windows that needed more than was given with
+the stated share, and the surplus with that of baselines whose margin is set, in hindsight, so that
+they miss equally often. Part two is the protocol of daily limits on Bitbrains (``limits``).
 
-Series are split into two halves by a hash of their names. Parameters, rules and the built-in scores
-of ``conformal`` were chosen on one; only the other is reported.
+The built-in scores of ``conformal`` are made again for each family from the other ones
+(``tables``). One family was read for the first time after all settings were fixed (``UNSEEN``).
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from kubestow.model.progress import Progress
 from kubestow.model.usage import Usage
 from kubestow.studies import public_data, usage_batches, verdicts
 from kubestow.studies.options import StudyOptions
+from kubestow.studies.own.sizing_risks import few, measures, page, tables
 from kubestow.studies.own.sizing_risks import limits as sizing_risks_limits
-from kubestow.studies.own.sizing_risks import measures, page
 from kubestow.studies.own.sizing_risks import walks as sizing_risks_walks
 from kubestow.studies.own.sizing_risks.walks import CPU, KRR, VPA, Family
 from kubestow.workflows import files
 
 ASKED: Final = (0.01, 0.05, 0.1)
 SHARES: Final = (0.01, 0.02, 0.05, 0.1, 0.2)
-MOST: Final = 1.5
+MOST: Final = 1.3
 SAVING: Final = 0.15
 REPORTED: Final = 1
 RULES: Final = {
-    "holds": f"reproduced: measured at most {MOST:g} times what was asked for; windows of the half "
-    "of the series that nothing was tuned on",
+    "holds": f"reproduced: measured at most {MOST:g} times what was asked for; windows judged with "
+    "built-in scores of the other families",
     "slack": "beaten: less is given in sum than by the baseline with its margin set in hindsight "
     "so that it misses equally often, and the 95 % interval over series (margins kept) is below 1",
     "check": "reproduced: all figures within "
@@ -50,17 +50,29 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
     folder = public_data.find([family.name for family in sizing_risks_walks.FAMILIES])
     families = [f for f in sizing_risks_walks.FAMILIES if (folder / f.name).is_dir()]
-    progress = _Progress(len(families) + 6, watch)
-    walks, alone = [], []
+    unseen = [f for f in (sizing_risks_walks.UNSEEN,) if (folder / f.name).is_dir()]
+    progress = _Progress(2 * len(families) + len(unseen) + 6, watch)
+    known: dict[tuple[str, str], arrays.Floats] = {}
     for family in families:
-        batch = read(folder, family, quick=options.quick)
-        walks += measure(family, sizing_risks_walks.walk(batch, family, SHARES), options.seed)
-        alone += measure_alone(family, batch, options.sample(60, 5), options.seed)
+        whole = read(folder, family, quick=options.quick)
+        known |= {(family.name, r): tables.make_table(whole, family, r) for r in family.resources}
+        progress.advance(f"{family.name}: table")
+    walks, alone, short = [], [], []
+    for family in (*families, *unseen):
+        whole = read(folder, family, quick=options.quick)
+        prior = tables.without(known, family.name)
+        short += few.measure(family, whole, prior, ASKED, options.seed)
+        if family in families:
+            batch = usage_batches.choose(whole, REPORTED)
+            walk = sizing_risks_walks.walk(batch, family, SHARES, prior)
+            walks += measure(family, walk, options.seed)
+            alone += measure_alone(family, batch, options.sample(60, 5), options.seed, prior)
         progress.advance(family.name)
     limits = None
     if (folder / "bitbrains_rnd").is_dir():
-        limits = measure_limits(folder, quick=options.quick, progress=progress)
-    report = make_report(walks, alone, limits)
+        prior = tables.without(known, "bitbrains_rnd")
+        limits = measure_limits(folder, prior, quick=options.quick, progress=progress)
+    report = make_report(walks, alone, short, limits)
     files.write_json(options.out / "results.json", report)
     files.write_text(options.out / "report.html", page.make_page(report))
     return report
@@ -76,8 +88,8 @@ class _Progress:
 
 
 def read(folder: Path, family: Family, *, quick: bool) -> Usage:
-    """Return the reported half of a family; a small part of it if ``quick``."""
-    batch = usage_batches.choose(usage_batches.READERS[family.name](folder), REPORTED)
+    """Return the series of a family; a small part of them if ``quick``."""
+    batch = usage_batches.READERS[family.name](folder)
     return shorten(batch, family.window_s) if quick else batch
 
 
@@ -117,9 +129,11 @@ def measure(family: Family, walk: sizing_risks_walks.Walk, seed: int) -> list[di
     return rows
 
 
-def measure_alone(family: Family, batch: Usage, series: int, seed: int) -> list[dict[str, Any]]:
+def measure_alone(
+    family: Family, batch: Usage, series: int, seed: int, prior: arrays.Floats
+) -> list[dict[str, Any]]:
     """Return the measures of ``conformal`` on single series, without a fleet to learn from."""
-    needed, given = sizing_risks_walks.walk_alone(batch, family, ASKED, series)
+    needed, given = sizing_risks_walks.walk_alone(batch, family, ASKED, series, prior)
     return [
         {
             "family": family.name, "resource": resource, "asked": asked,
@@ -151,7 +165,9 @@ def _compare(
     }  # fmt: skip
 
 
-def measure_limits(folder: Path, *, quick: bool, progress: _Progress) -> dict[str, Any]:
+def measure_limits(
+    folder: Path, prior: arrays.Floats, *, quick: bool, progress: _Progress
+) -> dict[str, Any]:
     """Run daily limits: the check on all machines, all estimators on the reported half."""
     whole = usage_batches.read_bitbrains(folder)
     half = usage_batches.choose(whole, REPORTED)
@@ -165,13 +181,14 @@ def measure_limits(folder: Path, *, quick: bool, progress: _Progress) -> dict[st
         "reference": sizing_risks_limits.REFERENCE,
         "machines": len(half.containers),
         "checkedMachines": len(whole.containers),
-        "ways": sizing_risks_limits.evaluate_all(days, progress.advance),
+        "ways": sizing_risks_limits.evaluate_all(days, prior, progress.advance),
     }
 
 
 def make_report(
     walks: Sequence[Mapping[str, Any]],
     alone: Sequence[Mapping[str, Any]],
+    short: Sequence[Mapping[str, Any]],
     limits: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """Return the content of results.json."""
@@ -184,6 +201,13 @@ def make_report(
         for name in (VPA, KRR)
         if name in row["baselines"]
     ]
+    rows += [holds_row(row, few_text(row)) for row in short]
+    rows += [
+        few_slack_row(row, name)
+        for row in short
+        for name in few.COMPARED
+        if row["recommender"] == "auto" and name in row["baselines"]
+    ]
     if limits is not None:
         rows += [check_row(limits), memory_row(limits), cpu_row(limits)]
     return {
@@ -193,6 +217,7 @@ def make_report(
         "rows": rows,
         "walks": list(walks),
         "alone": list(alone),
+        "few": list(short),
         "limits": limits,
     }
 
@@ -210,6 +235,28 @@ def holds_row(row: Mapping[str, Any], how: str) -> dict[str, Any]:
         "ratio": ratio,
         "verdict": "reproduced" if ratio <= MOST else "not reproduced",
         "rule": RULES["holds"],
+    }
+
+
+def few_text(row: Mapping[str, Any]) -> str:
+    """Return which recommender had how much history."""
+    return f" of {row['recommender']} ({row['windows_known']} windows of history)"
+
+
+def few_slack_row(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return what ``auto`` gives relative to a baseline that misses equally often."""
+    other, default = row["baselines"][name], row["defaults"][name]
+    return {
+        "statement": f"{row['resource']} of {row['family']}: given in sum by {name}'s at "
+        f"{row['missed']:.1%} misses{few_text(row)}, asked for {row['asked']:.0%}",
+        "thesis": "at most 1",
+        "found": f"{other['ratio']:.3f} ({other['low']:.3f} to {other['high']:.3f}); slack "
+        f"{row['summed']:.1%}; {name} with its own margin misses {default['missed']:.1%}, slack "
+        f"{default['summed']:.1%}",
+        "n": row["series"],
+        "ratio": other["ratio"],
+        "verdict": "beaten" if other["high"] < 1.0 else "not reproduced",
+        "rule": RULES["slack"],
     }
 
 

@@ -67,6 +67,9 @@ FAMILIES: Final = (
     Family("opendc_bitbrains_small", _DAY_S, (CPU,)),
     Family("crane_dsp", _DAY_S, (CPU,)),
 )
+UNSEEN: Final = Family("nab_cloudwatch", 3600.0, (CPU,))
+"""Series that no setting of ``conformal`` was chosen on."""
+
 FIRST: Final = 8
 """Number of windows of history before the first evaluated window."""
 
@@ -88,7 +91,7 @@ class Walk:
     baselines: dict[str, dict[str, FrontierLine]]
 
 
-def walk(batch: Usage, family: Family, shares: Sequence[float]) -> Walk:
+def walk(batch: Usage, family: Family, shares: Sequence[float], prior: Floats) -> Walk:
     """Run all estimators at every window after the first eight."""
     window = round(family.window_s / batch.step_s)
     settings = conformal.ConformalParameters(window_s=family.window_s)
@@ -103,13 +106,14 @@ def walk(batch: Usage, family: Family, shares: Sequence[float]) -> Walk:
         parameters = dataclasses.replace(
             settings, cpu_miss_probability=share, memory_miss_probability=share
         )
-        answers = [conformal.Conformal(parameters).estimate(past) for past in pasts]
+        mine = conformal.Conformal(parameters, prior=prior)
+        answers = [mine.estimate(past) for past in pasts]
         ours[CPU][share], ours[MEMORY][share] = stack(answers)
     return Walk(needed, ours, ask_baselines(pasts, window))
 
 
 def walk_alone(
-    batch: Usage, family: Family, shares: Sequence[float], series: int
+    batch: Usage, family: Family, shares: Sequence[float], series: int, prior: Floats
 ) -> tuple[dict[str, Floats], dict[str, dict[float, Floats]]]:
     """Run ``conformal`` on some series, each on its own.
 
@@ -135,7 +139,7 @@ def walk_alone(
         for place in places.tolist():
             past = some.until(some.points - window * (windows - place))
             each = [
-                conformal.Conformal(parameters).estimate(past.of(row, row + 1))
+                conformal.Conformal(parameters, prior=prior).estimate(past.of(row, row + 1))
                 for row in range(len(some.containers))
             ]
             answers.append(join(each))

@@ -14,7 +14,7 @@ import numpy as np
 
 from kubestow.model.arrays import Floats, Ints
 from kubestow.model.usage import Usage
-from kubestow.policies.sizing import estimates, window_statistics
+from kubestow.policies.sizing import estimates, reasons, window_statistics
 from kubestow.policies.sizing.vpa.recommender.banks import VpaBank
 from kubestow.policies.sizing.vpa.recommender.parameters import VpaParameters
 
@@ -60,7 +60,7 @@ class VpaEstimator:
             done = points
             if points == usage.points:
                 _add_kills(bank, slots, usage)
-            results.append(_present(bank, usage.until(points)))
+            results.append(_present(bank, usage.until(points), self.parameters))
         return results
 
 
@@ -82,13 +82,19 @@ def _add_kills(bank: VpaBank, slots: Ints, usage: Usage) -> None:
         bank.kill(slots[rows], usage.end_s, usage.oom_killed_bytes[killed].astype(np.int64))
 
 
-def _present(bank: VpaBank, usage: Usage) -> estimates.Estimates:
+def _present(bank: VpaBank, usage: Usage, p: VpaParameters) -> estimates.Estimates:
     table = bank.recommend()
     cpu_cores = table.cpu_m / 1000.0 * _known(usage, usage.cpu_cores)
     memory_bytes = table.memory_bytes * _known(usage, usage.memory_bytes)
     return estimates.Estimates(
         cpu_cores[:, 0], memory_bytes[:, 0], cpu_cores[:, 1], memory_bytes[:, 1],
         cpu_cores[:, 2], memory_bytes[:, 2],
+        reasons.by_container(
+            cpu_cores[:, 0], memory_bytes[:, 0],
+            f"{{}} is P{100 * p.target_cpu_percentile:g} of a decaying histogram plus "
+            f"{100 * p.margin:g} %",
+            f"{{}} is P{100 * p.target_memory_percentile:g} of peaks plus {100 * p.margin:g} %",
+        ),
     )  # fmt: skip
 
 
