@@ -71,9 +71,20 @@ def adapt(objects: list[Json]) -> list[Json]:
         # A node that the case selects would be taken for one that the scheduler selected.
         made["metadata"].get("annotations", {}).pop(_SELECTED, None)
         if made["kind"] == "Pod":
-            volumes = made["spec"].get("volumes", [])
-            made["spec"]["volumes"] = [volume for volume in volumes if "ephemeral" not in volume]
+            made["spec"]["volumes"] = _adapt_volumes(made["spec"].get("volumes", []))
     return [made for made in kept if not made["metadata"].get("ownerReferences")]
+
+
+def _adapt_volumes(volumes: list[Json]) -> list[Json]:
+    """Drop ephemeral volumes, and claims that a pod names again: the scheduler cannot bind them."""
+    claims: set[str] = set()
+    kept = []
+    for volume in volumes:
+        name = volume.get("persistentVolumeClaim", {}).get("claimName")
+        if "ephemeral" not in volume and name not in claims:
+            kept.append(volume)
+        claims |= {name} if name else set()
+    return kept
 
 
 def _adapt_volume(spec: Json) -> None:
