@@ -78,7 +78,7 @@ def laid_out(
         wait_until_read(log, lambda: names <= log.nodes["Update"])
         if stored:
             time.sleep(_STORED_S)
-        yield _read_back(cluster)
+        yield _read_back(cluster, parity_volumes.listed() if stored else {})
     finally:
         _clear(cluster, log, case)
 
@@ -174,13 +174,13 @@ def _make_bound(cluster: clusters.Cluster, pod: Json) -> None:
         cluster.request("DELETE", f"{path}?gracePeriodSeconds=30")
 
 
-def _read_back(cluster: clusters.Cluster) -> list[Json]:
+def _read_back(cluster: clusters.Cluster, more: Mapping[str, str]) -> list[Json]:
     paths = {
         "Node": "/api/v1/nodes",
         "Namespace": "/api/v1/namespaces",
         "Pod": "/api/v1/pods",
         **{kind: path.format("").replace("//", "/") for kind, path in _GROUPS.items()},
-        **parity_volumes.listed(),
+        **more,
     }
     items = []
     for kind, path in paths.items():
@@ -197,7 +197,8 @@ def _clear(cluster: clusters.Cluster, log: scheduling_logs.SchedulingLog, case: 
         cluster.request("DELETE", path, missing=True)
     for namespace in ("default", *parity_cases.NAMESPACES):
         cluster.request("DELETE", f"/api/v1/namespaces/{namespace}/pods?gracePeriodSeconds=0")
-    parity_volumes.delete(cluster)
+    if case.of_kind(*parity_volumes.KINDS):
+        parity_volumes.delete(cluster)
     cluster.request("DELETE", "/api/v1/nodes")
     log.read()
     wait_until_read(log, lambda: log.nodes["Add"] <= log.nodes["Delete"])

@@ -19,6 +19,7 @@ class ClassIndex:
         volumes: The volumes; a volume's rank is its position.
         ranks: Rank by name.
         capacities: Their capacities in nano-units, ascending.
+        sizes: The same in bytes.
         free: Which of them are still free.
         group: Index of each volume's affinity.
         affinities: The distinct affinities.
@@ -29,6 +30,7 @@ class ClassIndex:
     volumes: tuple[PersistentVolume, ...]
     ranks: Mapping[str, int]
     capacities: list[int]
+    sizes: Ints
     free: Bools
     group: Ints
     affinities: tuple[Terms | None, ...]
@@ -47,6 +49,7 @@ def make_index(volumes: Iterable[PersistentVolume]) -> ClassIndex:
         volumes=ordered,
         ranks={volume.name: rank for rank, volume in enumerate(ordered)},
         capacities=[volume.capacity.nano for volume in ordered],
+        sizes=np.array([volume.capacity.value() for volume in ordered], dtype=np.int64),
         free=np.ones(len(ordered), dtype=np.bool_),
         group=group,
         affinities=tuple(volume.affinity for volume in firsts),

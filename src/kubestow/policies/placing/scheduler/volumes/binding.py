@@ -211,8 +211,9 @@ def capacity_score(cycle: Cycle, feasible: arrays.Ints) -> arrays.Ints | None:
     decision = decide(cycle)
     usages = _Usages(len(cycle.state))
     for match in decision.matches:
-        sizes = np.array([volume.capacity.value() for volume in match.volumes] or [0])
-        usages.add(match.claim, match.matched, sizes[match.chosen], adding=True)
+        if len(match.sizes):
+            sizes = match.sizes[match.chosen]
+            usages.add(match.claim, match.matched, sizes, adding=True)
     bound = np.zeros(len(cycle.state), dtype=np.bool_)
     for match in decision.matches:
         bound |= match.matched

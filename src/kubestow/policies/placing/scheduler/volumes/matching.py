@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,11 +27,13 @@ class Match:
         claim: The claim.
         volumes: The volumes in question.
         chosen: Index of the volume for each node; -1 where there is none.
+        sizes: Capacities of the volumes in bytes.
     """
 
     claim: volumes.VolumeClaim
     volumes: Sequence[volumes.PersistentVolume]
     chosen: arrays.Ints
+    sizes: arrays.Ints
 
     @property
     def matched(self) -> arrays.Bools:
@@ -79,9 +81,10 @@ def _match_reserved(
     again = next((match for match in earlier if match.claim is claim), None)
     if again is None:
         mask = reach.affinity_mask(state, volume.affinity)
-        return Match(claim, [volume], np.where(mask, 0, _NONE))
+        sizes = np.array([volume.capacity.value()], dtype=np.int64)
+        return Match(claim, [volume], np.where(mask, 0, _NONE), sizes)
     other = _match_free(state, claim, earlier, attributes)
-    return Match(claim, other.volumes, np.where(again.matched, other.chosen, _NONE))
+    return replace(other, chosen=np.where(again.matched, other.chosen, _NONE))
 
 
 def _match_free(
@@ -97,7 +100,8 @@ def _match_free(
         for other in taken:
             offered = np.where(other[rows] == offered, len(index.volumes), offered)
         np.minimum.at(chosen, rows, offered)
-    return Match(claim, index.volumes, np.where(chosen < len(index.volumes), chosen, _NONE))
+    chosen = np.where(chosen < len(index.volumes), chosen, _NONE)
+    return Match(claim, index.volumes, chosen, index.sizes)
 
 
 def _suitable(
