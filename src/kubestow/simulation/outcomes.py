@@ -100,6 +100,11 @@ def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:
         **{name: world.ledger.counts.get(name, 0) for name in _COUNTS},
         "sizing": _sizing(world),
         "pods_created": sum(w.made for w in workloads),
+        "pods_finished": sum(w.done for w in workloads),
+        "reserved": {
+            "cpu_core_hours": reserved_cpu / _HOUR_S,
+            "memory_gib_hours": reserved_memory / _HOUR_S / 2**30,
+        },
         "churn_per_hour": _churn(world),
         "imbalance": _pair(balance, "imbalance"),
         "jain": _pair(balance, "jain"),

@@ -4,14 +4,16 @@ At every scrape the newest samples go into a bounded history (``usage_history``)
 all containers are estimated at once (runs of jobs separately), the guards check the estimates of
 each workload, and new pods get them. In the modes that change running pods, pods are resized in
 place where the API and the node allow it, and evicted one by one otherwise. An OOM kill takes
-effect at once, without an estimate. Every estimate is back-tested on the usage that follows; the
-record of every change has that back-test.
+effect without waiting for the next estimate: at the next scrape, or at once where the pod fails and
+is replaced. It is forgotten with the history. In the mode that changes new pods only, no change is
+too small: it costs no restart. Every estimate is back-tested on the usage that follows; the record
+of every change has that back-test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from kubestow.simulation.loops import estimate_records, sizing_context, updating
 from kubestow.simulation.loops.observations import Observer
 from kubestow.simulation.world import LivePod, LiveWorkload, Phase, World
 
-_RUNS = (spec.JOB, spec.PIPELINE)
+INITIAL = "initial"
 _JUDGED = ("sizing_judged", "sizing_cpu_missed", "sizing_memory_missed")
 _PARTS = ((resources.CPU, "cpu_cores"), (resources.MEMORY, "memory_bytes"))
 
@@ -43,6 +45,7 @@ class Watched:
         current: Requests and limits of its new pods.
         estimated: The last estimate by container and resource, in millicores and bytes.
         oom_killed_bytes: Largest limit (or request) at which each container was OOM-killed.
+        oom_killed_s: When each was OOM-killed for the last time.
     """
 
     live: LiveWorkload
@@ -50,6 +53,12 @@ class Watched:
     current: dict[str, ContainerResources]
     estimated: dict[str, dict[str, int]] = field(default_factory=dict)
     oom_killed_bytes: dict[str, int] = field(default_factory=dict)
+    oom_killed_s: dict[str, float] = field(default_factory=dict)
+
+    def forget_kills(self, before_s: float) -> None:
+        """Forget OOM kills before a time."""
+        for name in [name for name, at_s in self.oom_killed_s.items() if at_s < before_s]:
+            del self.oom_killed_bytes[name], self.oom_killed_s[name]
 
 
 @dataclass(slots=True, eq=False)
@@ -150,8 +159,11 @@ class EstimateLoop:
 
     def _round(self) -> None:
         """Estimate all containers and take up what has changed."""
+        oldest_s = self.world.now_s - self.history.history_s
+        for watched in self.watched:
+            watched.forget_kills(oldest_s)
         for runs in (False, True):
-            members = [w for w in self.watched if (w.live.spec.kind in _RUNS) == runs]
+            members = [w for w in self.watched if (w.live.spec.kind in spec.RUNS) == runs]
             if members:
                 self._estimate(members, runs=runs)
 
@@ -213,7 +225,7 @@ class EstimateLoop:
         facts = sizing_context.find(
             self.world, watched.live, watched.current, watched.oom_killed_bytes
         )
-        guarded = guards.guard(sized, facts, self._guards)
+        guarded = guards.guard(sized, facts, self._guards_of(watched.live.sizing.mode))
         current = _resized(watched.current, guarded)
         if current == watched.current:
             return
@@ -229,6 +241,10 @@ class EstimateLoop:
         watched.live.requests = {name: one.requests for name, one in current.items()}
         watched.live.limits = {name: one.limits for name, one in current.items()}
         self._updater.update(watched.live)
+
+    def _guards_of(self, mode: str) -> guards.GuardParameters:
+        """Return the guards; a change of new pods only is never too small, it costs no restart."""
+        return replace(self._guards, min_change=0.0) if mode == INITIAL else self._guards
 
     def _wanted(self, watched: Watched, name: str) -> Mapping[str, int]:
         """Return what was estimated; of one that only was killed, what it has."""
@@ -255,7 +271,11 @@ class EstimateLoop:
         at = limit.value() if limit is not None else 0
         known = watched.oom_killed_bytes.get(container.name, 0)
         watched.oom_killed_bytes[container.name] = max(known, at)
-        self._urgent[pod.workload.number] = watched
+        watched.oom_killed_s[container.name] = self.world.now_s
+        if pod.workload.spec.kind in spec.RUNS:
+            self._apply(watched)
+        else:
+            self._urgent[pod.workload.number] = watched
 
     def _release(self, pod: LivePod) -> None:
         if not any(pod.workload is workload for workload in self.workloads):

@@ -25,7 +25,6 @@ from kubestow.simulation.world import (
 
 RECREATE, IN_PLACE = "recreate", "in-place-or-recreate"
 _RULES = UpdaterParameters()  # minimum replicas and timeouts are those of the VPA updater
-_KEPT = (spec.JOB, spec.PIPELINE)
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +70,7 @@ class Updater:
         return pod.key not in self._resizer.deferred
 
     def _evict(self, workload: LiveWorkload, left: list[LivePod], mode: str) -> None:
-        if workload.spec.kind in _KEPT or workload.replicas < _RULES.min_replicas:
+        if workload.spec.kind in spec.RUNS or workload.replicas < _RULES.min_replicas:
             return
         if sum(pod.ready_s is not None for pod in workload.staying()) < workload.replicas:
             return

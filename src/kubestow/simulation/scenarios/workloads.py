@@ -13,6 +13,8 @@ from kubestow.simulation.scenarios.storage import ScenarioVolume
 DEPLOYMENT, STATEFUL_SET, DAEMON_SET = "Deployment", "StatefulSet", "DaemonSet"
 JOB, PIPELINE = "Job", "Pipeline"
 KINDS = (DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, PIPELINE)
+RUNS = (JOB, PIPELINE)
+"""Kinds whose pods end by themselves: each finished pod is a run."""
 
 FLUID, REQUESTS = "fluid", "requests"
 RANDOM, POOLED = "random", "pooled"
@@ -305,7 +307,7 @@ class ScenarioWorkload:
         if (self.demand is None) != (self.service is None):
             missing = "service" if self.service is None else "demand"
             raise place[missing].refuse("demand and service belong together")
-        finite = self.kind in (JOB, PIPELINE)
+        finite = self.kind in RUNS
         if finite and self.work is None:
             raise place["work"].refuse(f"a {self.kind} needs work")
         if finite and self.demand is not None:

@@ -144,6 +144,8 @@ class LiveWorkload:
         requests: Requests by container for new pods, where a recommender has set them.
         made: Number of pods ever created.
         done: Number of finished pods of a job.
+        failures: Number of failed pods of a job since the last one that finished.
+        retry_s: No pod of a job is created before this time.
         outlook: The forecast of its scaler, if it has one.
     """
 
@@ -161,6 +163,8 @@ class LiveWorkload:
     limits: dict[str, resources.ResourceList] = field(default_factory=dict)
     made: int = 0
     done: int = 0
+    failures: int = 0
+    retry_s: float = -math.inf
     runs: int = 0
     outlook: Mapping[str, float] = field(default_factory=dict)
     startup_times_s: list[float] = field(default_factory=list)

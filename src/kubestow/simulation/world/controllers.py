@@ -4,7 +4,8 @@ A ReplicaSet deletes pods in upstream's order (``controller.ActivePodsWithRanks`
 bound, pending before running, not ready before ready, those that share a node with more pods of the
 set, ready for a shorter time (on a logarithmic scale), more restarts, younger. A StatefulSet
 creates pods one by one in order and deletes from the highest ordinal; a DaemonSet has one pod per
-node; jobs run until enough pods have finished; pipelines are recurring jobs.
+node; jobs run until enough pods have finished, and replace failed pods after a back-off; pipelines
+are recurring jobs.
 """
 
 from __future__ import annotations
@@ -115,6 +116,10 @@ class Controllers:
     def _work_off(self, workload: LiveWorkload) -> None:
         work = workload.spec.work
         if work is None:
+            return
+        world = self._world
+        if world.now_s < workload.retry_s:
+            world.clock.at(workload.retry_s, lambda: self.reconcile(workload), world_world.CONTROL)
             return
         staying = len(workload.staying())
         left = self._needed.get(workload.number, 0) - workload.done - staying

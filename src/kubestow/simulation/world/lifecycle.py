@@ -22,6 +22,8 @@ from kubestow.simulation.world.actors import LiveNode, LivePod, LiveWorkload, No
 from kubestow.simulation.world.world import World
 
 BACK_OFF_FIRST_S, BACK_OFF_MOST_S, BACK_OFF_RESET_S = 10.0, 300.0, 600.0
+# Job controller: DefaultJobPodFailureBackOff, MaxJobPodFailureBackOff (job_controller.go).
+RETRY_FIRST_S, RETRY_MOST_S = 10.0, 600.0
 LONG_AGO_S = -86400.0  # initial pods are a day old
 
 
@@ -216,14 +218,40 @@ def _leave_service(world: World, live: LivePod) -> None:
 
 
 def crash_container(world: World, live: LivePod, row: int) -> None:
-    """Restart an OOM-killed container; the pod stays on its node."""
+    """OOM-kill a container: it restarts in its pod, but the pod of a job fails.
+
+    Pods of pipelines have restartPolicy Never (Tekton, Argo Workflows, GitLab, Jenkins), and Jobs
+    are modelled the same way: the run starts over in a new pod, which is admitted anew.
+    """
     live.workload.version += 1
+    world.ledger.count("oom_kills")
+    world.ledger.note(world.now_s, "oom-killed", live.key)
+    world.notify(world_world.KILLED, (live, row))
+    if live.workload.spec.kind in spec.RUNS:
+        _fail(world, live)
+    else:
+        _crash(world, live, row)
+
+
+def _fail(world: World, live: LivePod) -> None:
+    """Remove a failed pod of a job; its controller replaces it after a back-off."""
+    workload = live.workload
+    workload.failures += 1
+    wait_s = RETRY_FIRST_S * 2 ** (workload.failures - 1)
+    workload.retry_s = world.now_s + min(wait_s, RETRY_MOST_S)
+    world.ledger.count("failed_runs")
+    world.ledger.note(world.now_s, "failed", live.key)
+    live.call_off()
+    live.phase = Phase.TERMINATING
+    world.notify(world_world.STOPPING, live)
+    _vanish(world, live)
+
+
+def _crash(world: World, live: LivePod, row: int) -> None:
+    """Restart a container after a back-off; the pod stays on its node."""
     now_s = world.now_s
     live.restarts += 1
-    world.ledger.count("oom_kills")
     world.ledger.count("restarts")
-    world.ledger.note(now_s, "oom-killed", live.key)
-    world.notify(world_world.KILLED, (live, row))
     _leave_service(world, live)
     if row == live.container_rows[0]:  # others serve no requests
         _drop_requests(world, live)
@@ -273,6 +301,7 @@ def _drop_requests(world: World, live: LivePod) -> None:
 def finish_pod(world: World, live: LivePod) -> None:
     """Finish a pod of a job."""
     live.workload.done += 1
+    live.workload.failures = 0
     world.ledger.note(world.now_s, "finished", live.key)
     _vanish(world, live)
 

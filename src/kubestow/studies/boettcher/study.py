@@ -3,7 +3,7 @@
 No raw data of the thesis exist. Runs are synthetic, calibrated to tables 5.3 to 5.8, with a spread
 of 1, 3 or 5 % from run to run. All variants see the same runs; runs above their memory limit are
 killed and repeated. After 20 runs requests are compared with the tables; the next 30 runs are
-evaluated.
+evaluated. ``closed_loop`` runs the pipelines in the simulator as well.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from kubestow.model.progress import Progress
 from kubestow.studies import verdicts
 from kubestow.studies.boettcher import (
+    closed_loop,
     measures,
     page,
     rule_comparison,
@@ -50,7 +51,8 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
         parts.append(study_spread(spread, seeds, begun))
     replays = table_replays.replay_tables(seeds, variants.find(table_replays.SHOWN))
     watch(total, total, "tables 5.1 and 5.2")
-    report = make_report(parts, replays, seeds)
+    loops = closed_loop.run(options)
+    report = make_report(parts, replays, seeds) | {"closed_loop": loops}
     files.write_json(options.out / "results.json", report)
     files.write_text(options.out / "report.html", page.make_page(report))
     return report

@@ -165,7 +165,7 @@ def learn_by(parameters: q_learning.QParameters) -> Callable[[RunScene, int], Si
 
 
 _CONFORMAL: Final = conformal.ConformalParameters(
-    cpu_miss_probability=0.49, memory_miss_probability=0.005, run_history=20
+    cpu_miss_probability=0.49, run_memory_miss_probability=0.005, run_history=20
 )
 VARIANTS: Final = (
     RunVariant(THESIS, "as printed, fixed", _fix("cpu_new_m", "memory_new_mb")),
@@ -174,7 +174,7 @@ VARIANTS: Final = (
     RunVariant(
         STRICT_FIVE,
         "2 passes, maximum of the last 5 runs",
-        learn_by(q_learning.QParameters(variant=q_learning.STRICT)),
+        learn_by(q_learning.QParameters(variant=q_learning.STRICT, memory_slope=0.0)),
     ),
     RunVariant(CONVERGING, "defaults: to the fixed point", learn_by(q_learning.QParameters())),
     RunVariant(
@@ -196,7 +196,9 @@ VARIANTS: Final = (
     ),
     RunVariant("level-sigma", "defaults", estimate_by(level_sigma.LevelSigma())),
     RunVariant(
-        OURS_DEFAULT, "defaults: 5 % misses, P95 of CPU", estimate_by(conformal.Conformal())
+        OURS_DEFAULT,
+        "defaults: 0.1 % misses of memory, P95 of CPU",
+        estimate_by(conformal.Conformal()),
     ),
     RunVariant(
         OURS,

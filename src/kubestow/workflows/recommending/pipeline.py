@@ -175,7 +175,11 @@ def _defaults(request: RecommendRequest) -> dict[str, Any]:
     window = {"windowS": request.window_s}
     stated = dict(window)
     if promised is not None:
-        stated |= {"cpuMissProbability": promised, "memoryMissProbability": promised}
+        stated |= {
+            "cpuMissProbability": promised,
+            "memoryMissProbability": promised,
+            "runMemoryMissProbability": promised,
+        }
     if request.strategy == AUTO:
         return {"tournament": {**window, "windows": request.windows}, "conformal": stated}
     if request.strategy == conformal.CONFORMAL:

@@ -236,7 +236,7 @@ PEAKS_MB = (
     10665, 2292, 3403, 1688, 1161, 2632, 10159, 2284, 1961, 1726,
     980, 521, 2711, 11003, 2369, 4474, 1771, 2208, 522, 2865,
 )  # fmt: skip
-SURE = Conformal(ConformalParameters(memory_miss_probability=0.005, memory_least_bytes=0.0))
+SURE = Conformal(ConformalParameters(run_memory_miss_probability=0.005, memory_least_bytes=0.0))
 
 
 def test_runs_that_differ_by_3_percent_are_covered_with_less_than_10_8_percent_more() -> None:

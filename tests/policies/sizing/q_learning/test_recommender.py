@@ -54,12 +54,13 @@ def replay(
 
 
 def test_the_update_rule_by_hand() -> None:
-    # Maximum 150: band 150 to 214, states 64, 128, 192, 256. From 256 one less is 192, inside: 1.
-    # (1 - 0.5) x 2 + 0.5 x (1 + 0.9 x 4) = 1 + 2.3 = 3.3; best of 192 is stay with 4.
+    # Maximum 150: band 150 to 214, states 64, 128, 192, 256. From 256 one less is 192, inside, 22
+    # of 64 below its upper edge: 1 - 0.5 x 22 / 64 = 0.828125.
+    # (1 - 0.5) x 2 + 0.5 x (0.828125 + 0.9 x 4) = 3.2140625; best of 192 is stay with 4.
     values = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [3.0, 1.0, 4.0], [0.0, 2.0, 0.0]])
     band = band_of(150.0, 150.0, memory=True)
     assert tables.learn(values, 3, tables.LESS, band, MEMORY) == (2, tables.STAY)
-    assert values[3].tolist() == pytest.approx([0.0, 3.3, 0.0])
+    assert values[3].tolist() == pytest.approx([0.0, 3.2140625, 0.0])
     # From 192 one less is 128, too small: 0.5 x 1 + 0.5 x (-10 + 0.9 x 0) = -4.5.
     assert tables.learn(values, 2, tables.LESS, band, MEMORY) == (1, tables.STAY)
     assert values[2].tolist() == pytest.approx([3.0, -4.5, 4.0])
@@ -88,8 +89,8 @@ def test_requests_between_states_go_to_the_nearest(amount: float, state: int) ->
     ("memory", "amount", "expected"),
     [
         (True, 960.0, -10.0),
-        (True, 1024.0, 1.0),
-        (True, 1088.0, 1.0),
+        (True, 1024.0, 1.0 - 0.5 * 76.0 / 100.0),
+        (True, 1088.0, 1.0 - 0.5 * 12.0 / 100.0),
         (True, 1152.0, -1.0),
         (False, 448.0, -10.0),
         (False, 512.0, 1.0 - 0.5 * 12.0 / 500.0),
@@ -98,7 +99,7 @@ def test_requests_between_states_go_to_the_nearest(amount: float, state: int) ->
     ],
 )
 def test_rewards_of_a_band(memory: bool, amount: float, expected: float) -> None:
-    # Memory 1000 to 1100; CPU 500 to 1000, whose lower edge pays most.
+    # Memory 1000 to 1100, whose upper edge pays most; CPU 500 to 1000, whose lower edge does.
     band = band_of(500.0, 1000.0, memory=memory)
     assert rewards.reward(amount, band, MEMORY if memory else CPU) == pytest.approx(expected)
 

@@ -105,6 +105,9 @@ class ConformalParameters:
         startup_recent_s: Starts longer ago than this do not count.
         oom_ratio: Growth after an OOM kill (VPA's ``oom-bump-up-ratio``).
         oom_least_bytes: Smallest growth after an OOM kill (VPA's ``oom-min-bump-up-bytes``).
+        run_memory_miss_probability: Share of runs whose memory may exceed the request, if smaller
+            than ``memory_miss_probability``. An OOM-killed run starts over with all its containers,
+            so that a miss costs more than the headroom of many runs.
         run_history: Number of past runs of a job used.
         run_most_factor: Largest factor over the mean of runs; bounds the margin of few runs.
         keep_change: Requests that are too large by less than this share are kept (VPA's updater
@@ -131,6 +134,7 @@ class ConformalParameters:
     startup_recent_s: Annotated[decoding.Seconds, decoding.ValueBounds(least=0.0)] = 28 * 86_400.0
     oom_ratio: Factor = 1.2
     oom_least_bytes: Amount = 100.0 * 2**20
+    run_memory_miss_probability: Share = 0.001
     run_history: Count = 20
     run_most_factor: Factor = 1.75
     keep_change: Amount = 0.1
@@ -175,7 +179,7 @@ class Conformal:
         memory = _raise(memory, usage, p)
         return estimates.Estimates(
             cpu.target, memory.target, cpu.lower, memory.lower, cpu.upper, memory.upper,
-            explain(cpu, memory, p, "runs" if usage.runs else "windows"),
+            explain(cpu, memory, p, runs=usage.runs),
             {
                 "cpuLevel": cpu.level, "memoryLevel": memory.level,
                 "cpuWindows": cpu.counts, "memoryWindows": memory.counts,
@@ -263,7 +267,7 @@ def score_last_windows(
 def size_windows(usage: Usage, p: ConformalParameters, prior: Floats, *, memory: bool) -> _Sized:
     """Return amounts for the next window."""
     grain = p.memory_grain_bytes if memory else p.cpu_grain_cores
-    missed = p.memory_miss_probability if memory else p.cpu_miss_probability
+    missed = _risk(p, memory=memory, runs=False)
     past = find_past(usage, p, prior, memory=memory)
     answers = scores.answer(past, _shares(missed))
     amounts = np.exp(answers.amounts) - grain
@@ -281,6 +285,14 @@ def size_windows(usage: Usage, p: ConformalParameters, prior: Floats, *, memory:
         answers.scores.astype(np.float64),
         np.nan_to_num(now[:, conformal_features.SHIFTED]),
     )
+
+
+def _risk(p: ConformalParameters, *, memory: bool, runs: bool) -> float:
+    """Return the stated probability of being too small."""
+    if not memory:
+        return p.cpu_miss_probability
+    allowed = p.memory_miss_probability
+    return min(allowed, p.run_memory_miss_probability) if runs else allowed
 
 
 def _shares(missed: float) -> tuple[float, float, float]:
@@ -301,7 +313,7 @@ def size_runs(usage: Usage, needed: Floats, p: ConformalParameters, *, memory: b
     """Return amounts for the next run."""
     grain = p.memory_grain_bytes if memory else p.cpu_grain_cores
     least = p.memory_least_bytes if memory else p.cpu_least_cores
-    missed = p.memory_miss_probability if memory else p.cpu_miss_probability
+    missed = _risk(p, memory=memory, runs=True)
     rows = latest_runs(usage, p.run_history)
     logs = np.log(needed[rows, 0] + grain) if needed.shape[1] else np.full(len(rows), np.nan)
     sample = runs.collect(logs, usage.owners[rows], len(usage.containers))
@@ -361,14 +373,18 @@ def _raise(sized: _Sized, usage: Usage, p: ConformalParameters) -> _Sized:
 # With fewer than eight windows a stated 5 % held on all public sets, but 1 % was missed up to three
 # times as often (``sizing-risks``).
 _PROVEN = 0.02
-_DOUBT = " (not proven with so few windows: up to three times that)"
+_DOUBT = {
+    "windows": " (not proven with so few windows: up to three times that)",
+    "runs": " (not proven with so few runs)",
+}
 
 
-def explain(cpu: _Sized, memory: _Sized, p: ConformalParameters, what: str) -> tuple[str, ...]:
+def explain(cpu: _Sized, memory: _Sized, p: ConformalParameters, *, runs: bool) -> tuple[str, ...]:
     """Return one sentence on each container: stated risk, margins and evidence."""
+    what = "runs" if runs else "windows"
     sides = (
-        ("CPU", cpu, p.cpu_miss_probability, reasons.cores),
-        ("memory", memory, p.memory_miss_probability, reasons.mebibytes),
+        ("CPU", cpu, _risk(p, memory=False, runs=runs), reasons.cores),
+        ("memory", memory, _risk(p, memory=True, runs=runs), reasons.mebibytes),
     )
     texts = []
     for place in range(len(memory.target)):
@@ -387,7 +403,7 @@ def explain(cpu: _Sized, memory: _Sized, p: ConformalParameters, what: str) -> t
 
 def _evidence(sized: _Sized, place: int, missed: float, what: str) -> str:
     count = sized.counts[place]
-    doubt = _DOUBT if missed < _PROVEN and count < scores.CLASSES[-1] else ""
+    doubt = _DOUBT[what] if missed < _PROVEN and count < scores.CLASSES[-1] else ""
     since = " since its level moved" if sized.shifted[place] else ""
     return (
         f"risk of {reasons.percent(missed)}{doubt} from {count:.0f} {what}{since} and "

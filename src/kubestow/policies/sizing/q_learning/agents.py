@@ -2,8 +2,8 @@
 
 Train once, walk from the current request, then apply the safety rules: memory never stays below its
 maximum (Böttcher 2023, F21); CPU below its average, or short, is set a quarter of the way from
-average to maximum (3.9). Beyond the thesis: a request after a shortage is always larger than the
-one that failed.
+average to maximum (3.9). Beyond the thesis: an OOM kill is an evaluation even if nothing else is
+known of the run, and the request stays above the one that failed for some runs.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ def replay(
     Args:
         averages: Average usage by agent and run; NaN where a run was not measured.
         maxima: Largest usage by agent and run.
-        failures: Requests of runs that were short, by agent and run; 0 for the others.
+        failures: Requests of runs that were short, by agent and run; 0 for the others. A run that
+            was killed before it was measured is evaluated as well: it needed at least its request.
         requests: Request before the first run, by agent; NaN if there is none.
         settings: Settings of the agents' resource.
         seeds: One seed per agent.
@@ -128,11 +129,13 @@ def replay(
         request = requests[agent]
         seed = seeds[agent : agent + 1].copy()
         for run in range(runs):
-            if not np.isnan(maxima[agent, run]):
+            if not np.isnan(maxima[agent, run]) or failures[agent, run] > 0.0:
                 average, largest = last_statistics(
                     averages[agent], maxima[agent], run, settings.last_runs
                 )
-                failed = failures[agent, run]
+                failed = last_failure(failures[agent], run, settings)
+                if np.isnan(largest):
+                    average, largest = failed, failed
                 request, values = evaluate(
                     values, request, average, largest, failed, settings, seed
                 )
@@ -141,7 +144,7 @@ def replay(
 
 @compiled
 def last_statistics(averages: Floats, maxima: Floats, run: int, count: int) -> tuple[float, float]:
-    """Return the mean of averages and the largest maximum of the last measured runs."""
+    """Return the mean of averages and the largest maximum of the last measured runs, or NaN."""
     total, largest, measured, place = 0.0, 0.0, 0, run
     while place >= 0 and measured < count:
         if not np.isnan(maxima[place]):
@@ -149,4 +152,13 @@ def last_statistics(averages: Floats, maxima: Floats, run: int, count: int) -> t
             largest = max(largest, maxima[place])
             measured += 1
         place -= 1
+    if not measured:
+        return np.nan, np.nan
     return total / measured, largest
+
+
+@compiled
+def last_failure(failures: Floats, run: int, settings: QSettings) -> float:
+    """Return the largest request that failed and is remembered; of CPU, that of the run itself."""
+    first = max(run - settings.kill_runs + 1, 0) if settings.memory else run
+    return float(np.max(failures[first : run + 1]))

@@ -52,12 +52,14 @@ class AgentMemory:
         values: Its table, a row per state from one step on; empty before training.
         averages: Average usage of the last runs, oldest first.
         maxima: Largest usage of the last runs, oldest first.
+        failures: Requests of runs that were short, oldest first; 0 for the others.
     """
 
     request: float | None = None
     values: Floats = field(default_factory=lambda: _NOTHING)
     averages: tuple[float, ...] = ()
     maxima: tuple[float, ...] = ()
+    failures: tuple[float, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the memory as plain values; the table as in the thesis, by index of the state."""
@@ -67,6 +69,7 @@ class AgentMemory:
             "states": states,
             "averages": list(self.averages),
             "maxima": list(self.maxima),
+            "failures": list(self.failures),
         }
 
     @classmethod
@@ -83,9 +86,14 @@ class AgentMemory:
         return cls(
             None if request.missing else request.number(),
             np.array(rows, dtype=np.float64).reshape(-1, len(tables.ACTIONS)),
-            tuple(item.number() for item in value["averages"].items()),
-            tuple(item.number() for item in value["maxima"].items()),
+            _numbers(value["averages"]),
+            _numbers(value["maxima"]),
+            () if value["failures"].missing else _numbers(value["failures"]),
         )
+
+
+def _numbers(values: decoding.Field) -> tuple[float, ...]:
+    return tuple(item.number() for item in values.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

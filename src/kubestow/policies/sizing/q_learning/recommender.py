@@ -78,8 +78,10 @@ class QLearning:
         requests = np.full(maxima.shape, np.nan)
         failures = np.zeros(maxima.shape)
         last = statistics.last_known(maxima)
+        # The run in which a container was killed is not known: assume the last. One that was never
+        # measured was killed in its first.
+        last = np.where((last < 0) & (killed > 0.0) & bool(maxima.shape[1]), 0, last)
         containers = np.flatnonzero(last >= 0)
-        # The run in which a container was killed is not known: assume the last.
         failures[containers, last[containers]] = killed[containers]
         unknown = np.full(len(maxima), np.nan)
         seeds = derive_seeds(usage.names, memory=memory)
@@ -90,9 +92,14 @@ class QLearning:
             average, largest = agents.last_statistics(
                 averages[container], maxima[container], run, settings.last_runs
             )
+            if np.isnan(largest):
+                average = largest = float(killed[container])
             band = rewards.find_band(average, largest, float(killed[container]), settings)
             request = requests[container, run]
-            answers[:, container] = request, min(band.low, request), max(band.high, request)
+            # Where the upper edge has the most reward, nothing below the request is as good.
+            upper_edge = settings.memory and settings.slope > 0.0
+            low = request if upper_edge else min(band.low, request)
+            answers[:, container] = request, low, max(band.high, request)
         return answers[0], answers[1], answers[2]
 
 
@@ -110,12 +117,14 @@ def _evaluate(
         return agent
     averages = (*agent.averages, use.average)[-settings.last_runs :]
     maxima = (*agent.maxima, use.largest)[-settings.last_runs :]
+    failures = (*agent.failures, float(use.failed))[-settings.kill_runs :]
+    failed = agents.last_failure(np.array(failures), len(failures) - 1, settings)
     average, largest = agents.last_statistics(
         np.array(averages), np.array(maxima), len(maxima) - 1, settings.last_runs
     )
     seed = np.array([rng.integers(_LARGEST_SEED)], dtype=np.uint64)
     present = np.nan if agent.request is None else float(agent.request)
     request, values = agents.evaluate(
-        agent.values.copy(), present, average, largest, float(use.failed), settings, seed
+        agent.values.copy(), present, average, largest, failed, settings, seed
     )
-    return AgentMemory(float(request), values, averages, maxima)
+    return AgentMemory(float(request), values, averages, maxima, failures)

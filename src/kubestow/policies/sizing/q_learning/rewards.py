@@ -95,4 +95,6 @@ def reward(amount: float, band: Band, settings: QSettings) -> float:
         return settings.too_large
     width = band.high - band.low
     share = (amount - band.low) / width if width > 0.0 else 0.0
-    return 1.0 - settings.slope * share
+    # Too little CPU slows a run down, too little memory kills it: the edges differ.
+    away = 1.0 - share if settings.memory else share
+    return 1.0 - settings.slope * away
