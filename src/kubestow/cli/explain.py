@@ -28,6 +28,7 @@ _KINDS = {
     "daemonset": "DaemonSet", "daemonsets": "DaemonSet", "ds": "DaemonSet",
     "replicaset": "ReplicaSet", "replicasets": "ReplicaSet", "rs": "ReplicaSet",
     "job": "Job", "jobs": "Job", "cronjob": "CronJob", "cronjobs": "CronJob", "cj": "CronJob",
+    "id": "id", "tekton": "Tekton", "argo": "Argo", "gitlab": "GitLab", "jenkins": "Jenkins",
 }  # fmt: skip
 
 
@@ -67,6 +68,7 @@ def explain(
     Example:
       kubestow explain pod/web-0 -n shop --store sqlite:///kubestow.db
       kubestow explain deployment/web -n shop --kind sizing --store $URL -o json
+      kubestow explain id/nightly-tests -n ci --store $URL
     """
     import asyncio
 
@@ -119,7 +121,7 @@ def _subject(text: str, namespace: str) -> str:
     if kind in ("workload", "container", "hpa", "node"):
         return "/".join((kind, *rest))
     if kind not in _PODS and kind not in _KINDS:
-        expected = "expected pod, node, workload or a kind such as deployment"
+        expected = "expected pod, node, workload, id or a kind such as deployment"
         raise errors.InputError("KIND/NAME", f"{parts[0]!r}: {expected}")
     namespace, name = (rest[0], rest[1]) if len(rest) == 2 else (namespace, "/".join(rest))
     if kind in _PODS:

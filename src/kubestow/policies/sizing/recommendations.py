@@ -53,6 +53,7 @@ class SizingBacktest:
     misses: int | None = None
     miss_rate_upper: float | None = None
     window_s: float = 86_400.0
+    runs: bool = False
 
     def describe(self) -> str:
         """Return misses and their bound; empty where no memory was tested.
@@ -63,7 +64,9 @@ class SizingBacktest:
         if self.misses is None or self.miss_rate_upper is None:
             return ""
         length = decoding.format_duration(self.window_s)
-        what = "days" if self.window_s == _DAY_S else f"windows of {length}"
+        what = (
+            "runs" if self.runs else "days" if self.window_s == _DAY_S else f"windows of {length}"
+        )
         return (
             f"too small in {self.misses} of {self.windows} {what}, at most "
             f"{100.0 * self.miss_rate_upper:.0f} % with {100.0 * CONFIDENCE:.0f} % confidence"

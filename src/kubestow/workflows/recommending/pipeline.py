@@ -38,7 +38,7 @@ from kubestow.policies.sizing.recommendations import (
     format_amounts,
     upper_rate,
 )
-from kubestow.workflows.recommending import safety
+from kubestow.workflows.recommending import runs, safety
 
 CPU, MEMORY = resources.CPU, resources.MEMORY
 AUTO: Final = judging.AUTO
@@ -115,20 +115,34 @@ def recommend(
     Raises:
         InputError: If the strategy or its parameters are invalid.
     """
+    table, inventory = runs.group(table, inventory)
     table = find_oom_killed(table, inventory)
     watch("estimating", 0.1)
-    answers, scores = _estimate(table, inventory, request)
-    watch("screening", 0.8)
-    window = _window(table, request)
-    java = tuple(_heap(inventory, key) for key in table.keys)
-    screen = judging.screen_container(table, window, request.screen, java)
-    watch("guarding", 0.9)
-    made = _recommend_all(table, inventory, request, answers, scores, screen, bounds)
+    staying, of_runs = runs.split(table)
+    sized: dict[ContainerKey, Recommendation] = {}
+    for part in (staying, of_runs):
+        if len(part.containers):
+            made_now = _recommend_part(part, inventory, request, bounds)
+            sized |= {one.key: one for one in made_now}
+    made = tuple(sized[key] for key in table.keys)
     watch("done", 1.0)
     records = tuple(_record(one, request, table.end_s) for one in made)
     places = tuple(range(len(made)))
-    notes = (*table.notes, *_unmeasured(table, inventory))
+    notes = (*table.notes, *runs.note(table, of_runs), *_unmeasured(table, inventory))
     return RecommendResult(request.strategy, made, notes, records, inventory, table, places)
+
+
+def _recommend_part(
+    table: Usage,
+    inventory: usage.Inventory,
+    request: RecommendRequest,
+    bounds: Mapping[str, PodBounds],
+) -> tuple[Recommendation, ...]:
+    """Return recommendations from usage that is all of runs, or all of pods that stay."""
+    answers, scores = _estimate(table, inventory, request)
+    java = tuple(_heap(inventory, key) for key in table.keys)
+    screen = judging.screen_container(table, _window(table, request), request.screen, java)
+    return _recommend_all(table, inventory, request, answers, scores, screen, bounds)
 
 
 def _unmeasured(table: Usage, inventory: usage.Inventory) -> list[str]:
@@ -215,6 +229,8 @@ def _estimate(
 ) -> tuple[estimates.Estimates, judging.BacktestScores]:
     window = _window(table, request)
     at = judging.origins(table.points, window, request.windows, window)
+    if table.runs:
+        return _estimate_runs(table, inventory, request)
     if request.strategy == keep.NAME:
         now = [_kept(table, inventory)] * (len(at) + 1)
     else:
@@ -224,6 +240,17 @@ def _estimate(
                 estimator = replace(estimator, mapper=pool.map)
             now = estimates.estimate_at(estimator, table, [*at, table.points])
     return now[-1], judging.backtest_all(table, window, at, now[:-1])
+
+
+def _estimate_runs(
+    table: Usage, inventory: usage.Inventory, request: RecommendRequest
+) -> tuple[estimates.Estimates, judging.BacktestScores]:
+    """Return estimates from all runs, and the back-test run by run."""
+    if request.strategy == keep.NAME:
+        fixed = runs.Fixed(_kept(table, inventory))
+        return fixed.estimates, runs.backtest(table, fixed)
+    estimator = make_estimator(request)
+    return estimator.estimate(table), runs.backtest(table, estimator)
 
 
 def _kept(table: Usage, inventory: usage.Inventory) -> estimates.Estimates:
@@ -288,7 +315,7 @@ def _recommend_all(
             )
             pod = guards.guard(pod, facts_of_pod, request.guards)
         for place, sized in zip(places, pod, strict=True):
-            tested = _backtest(scores, place, window_s)
+            tested = replace(_backtest(scores, place, window_s), runs=table.runs)
             whole = _complete(table, inventory, tested, screen, place, sized, rows[place])
             made[place] = replace(whole, evidence=int(evidence[place]))
     return tuple(made[place] for place in range(len(keys)))
@@ -317,8 +344,8 @@ def _count_windows(table: Usage, request: RecommendRequest) -> arrays.Ints:
     """
     if table.runs:
         known = ~(np.isnan(table.cpu_cores) & np.isnan(table.memory_bytes)).all(axis=1)
-        runs: arrays.Ints = np.bincount(table.owners[known], minlength=len(table.containers))
-        return runs
+        finished: arrays.Ints = np.bincount(table.owners[known], minlength=len(table.containers))
+        return finished
     points = max(round(request.window_s / table.step_s), 1)
     lacking = -table.points % points
     before = lacking if lacking <= _LACKING * points else 0
@@ -486,6 +513,11 @@ def _record(
     one: Recommendation, request: RecommendRequest, time_s: float
 ) -> decisions.DecisionRecord:
     numbers = {"samples": float(one.usage.samples), "peak_bytes": one.usage.peak_bytes}
+    parameters = dict(request.parameters)
+    if one.backtest.runs:
+        numbers |= {"runs": float(one.evidence), "runs_tested": float(one.backtest.windows)}
+        numbers["runs_missed"] = float(one.backtest.misses or 0)
+        parameters["why"] = "; ".join(one.reasons)
     numbers |= {f"requests/{name}": float(amount) for name, amount in one.requests.items()}
     backtest = {
         name: value
@@ -501,7 +533,7 @@ def _record(
         subject=f"container/{one.key}",
         policy=request.strategy,
         outcome=", ".join(f"{n} {a}" for n, a in format_amounts(one.requests).items()) or None,
-        parameters=dict(request.parameters),
+        parameters=parameters,
         time=time_s,
         rejected={} if one.suitable else {"suitable": one.why},
         numbers=numbers,
