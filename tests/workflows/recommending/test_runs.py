@@ -22,8 +22,7 @@ def make_runs(kind: str, names: list[str], container: str = "main") -> Usage:
         cpu[run, 12 * run + 3 : 12 * run + 3 + LASTS] = 0.5
     peaks = 1e9 * (1.0 + 0.02 * rng.standard_normal((len(names), 1)))
     owners = np.array([[k.workload for k in keys].index(name) for name in names])
-    table = usage.arrange(keys, owners, STEP_S, POINTS * STEP_S, cpu, cpu / 0.5 * peaks)
-    return table
+    return usage.arrange(keys, owners, STEP_S, POINTS * STEP_S, cpu, cpu / 0.5 * peaks)
 
 
 @pytest.mark.parametrize("kind", ["CronJob", "Tekton", "Argo", "GitLab", "Jenkins", "id"])

@@ -40,6 +40,7 @@ class SizingBacktest:
         miss_rate_upper: What that share is at most, with 90 % confidence (``upper_rate``): few
             windows without a miss do not show that there is no risk.
         window_s: Length of a window in seconds.
+        runs: Whether windows are runs.
         cpu_over: Mean share of CPU samples above the estimate.
         slack: Mean share of the memory estimate that was not needed.
         cpu_slack: Mean share of the CPU estimate that was not used.
@@ -64,9 +65,8 @@ class SizingBacktest:
         if self.misses is None or self.miss_rate_upper is None:
             return ""
         length = decoding.format_duration(self.window_s)
-        what = (
-            "runs" if self.runs else "days" if self.window_s == _DAY_S else f"windows of {length}"
-        )
+        what = "days" if self.window_s == _DAY_S else f"windows of {length}"
+        what = "runs" if self.runs else what
         return (
             f"too small in {self.misses} of {self.windows} {what}, at most "
             f"{100.0 * self.miss_rate_upper:.0f} % with {100.0 * CONFIDENCE:.0f} % confidence"

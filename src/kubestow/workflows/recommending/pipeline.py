@@ -248,7 +248,7 @@ def _estimate_runs(
     """Return estimates from all runs, and the back-test run by run."""
     if request.strategy == keep.NAME:
         fixed = runs.Fixed(_kept(table, inventory))
-        return fixed.estimates, runs.backtest(table, fixed)
+        return fixed.amounts, runs.backtest(table, fixed)
     estimator = make_estimator(request)
     return estimator.estimate(table), runs.backtest(table, estimator)
 

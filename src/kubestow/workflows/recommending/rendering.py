@@ -144,7 +144,11 @@ def _entry(one: Recommendation) -> dict[str, Any]:
             "upper": format_amounts(one.upper),
         },
         "samples": one.usage.samples,
-        "evidence": {"windows": one.evidence, "samples": one.usage.samples},
+        "evidence": {
+            "windows": one.evidence,
+            "samples": one.usage.samples,
+            **({"unit": "runs"} if one.backtest.runs else {}),
+        },
         "replicas": one.replicas,
         "suitable": one.suitable,
         "severity": totals.severity(one).value,

@@ -3,8 +3,8 @@
 Days say nothing about a pod that ends after ten minutes. Runs of one workload are found by its
 kind; generated names of Jobs and runs of pipelines are cut to what they have in common, and the
 labels of pipelines decide where they are known. A workload with the label ``kubestow.io/id`` may be
-anything, so its pods must have ended. A pod that was measured in the last step may still run; it
-does not count, and nor does one that had begun before the history.
+anything, so its pods must have ended. A pod that was measured in the last step may still run, and
+counts only if it has lasted as long as half of the finished ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from kubestow.model import identities, pods, usage
 from kubestow.model.arrays import Bools, Floats, Ints
 from kubestow.model.keys import ContainerKey, WorkloadKey, guess_job_owner
-from kubestow.model.pods import Owner
+from kubestow.model.pods import OwnerReference
 from kubestow.model.usage import Usage
 from kubestow.policies.sizing import estimates, judging, window_statistics
 
@@ -35,13 +35,13 @@ _DAY_S: Final = 86_400.0
 class Fixed:
     """An estimator that always gives the same, such as the current requests."""
 
-    estimates: estimates.Estimates
+    amounts: estimates.Estimates
     name: str = "keep"
 
     def estimate(self, table: Usage) -> estimates.Estimates:
         """Return the fixed amounts."""
         del table
-        return self.estimates
+        return self.amounts
 
 
 def name_workload(key: WorkloadKey, labels: Mapping[str, str]) -> WorkloadKey:
@@ -55,9 +55,8 @@ def name_workload(key: WorkloadKey, labels: Mapping[str, str]) -> WorkloadKey:
     kind, name = guess_job_owner(key.name) if key.kind == "Job" else (key.kind, key.name)
     if kind not in KINDS and not labels:
         return key
-    pod = pods.Pod(
-        "", pods.PodSpec(), namespace=key.namespace, labels=labels, owner=Owner(kind, name)
-    )
+    owner = OwnerReference("", kind, name)
+    pod = pods.Pod("", pods.PodSpec(()), namespace=key.namespace, labels=labels, owner=owner)
     found = identities.identify(pod)
     if kind not in KINDS and found.how is not identities.How.PIPELINE:
         return key
@@ -86,7 +85,7 @@ def group(table: Usage, inventory: usage.Inventory) -> tuple[Usage, usage.Invent
         cpu_cores=table.cpu_cores[order],
         memory_bytes=table.memory_bytes[order],
         throttled=_largest(table.throttled, to, count),
-        oom_kills=np.bincount(to, table.oom_kills, count),
+        oom_kills=np.bincount(to, table.oom_kills, count).astype(np.float64),
         oom_killed_bytes=np.nan_to_num(_largest(table.oom_killed_bytes, to, count)),
         cache_bytes=None if table.cache_bytes is None else _largest(table.cache_bytes, to, count),
         pods=tuple(table.pods[row] for row in order) if table.pods else (),
@@ -115,9 +114,14 @@ def find(table: Usage) -> tuple[Ints, Bools]:
     known = ~(np.isnan(table.cpu_cores) & np.isnan(table.memory_bytes))
     if not table.points:
         return np.empty(0, dtype=np.int64), np.zeros(len(known), dtype=np.bool_)
-    finished: Bools = known.any(axis=1) & ~known[:, -1] & ~known[:, 0]
-    short = known.sum(axis=1) * table.step_s < _DAY_S
+    finished: Bools = known.any(axis=1) & ~known[:, -1]
+    length = known.sum(axis=1)
+    short = length * table.step_s < _DAY_S
     count = len(table.containers)
+    for place in np.unique(table.owners[finished]).tolist():
+        rows_of = table.owners == place
+        usual = np.median(length[rows_of & finished])
+        finished |= rows_of & known[:, -1] & (length >= usual)
     ended = np.bincount(table.owners[finished & short], minlength=count)
     rows = np.bincount(table.owners, minlength=count)
     by_workload: dict[WorkloadKey, bool] = {}
@@ -155,7 +159,7 @@ def note(table: Usage, of_runs: Usage) -> tuple[str, ...]:
     if not len(places):
         return ()
     text = f"{len(of_runs.owners)} finished pods of {len(places)} containers count as runs"
-    return (f"{text}; {left} that may still run, or began before the history, do not",)
+    return (f"{text}; {left} that may still run do not" if left else text,)
 
 
 def backtest(table: Usage, estimator: estimates.Estimator) -> judging.BacktestScores:

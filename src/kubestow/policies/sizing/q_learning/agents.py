@@ -51,10 +51,10 @@ def protect(
 
 @compiled
 def search(values: Floats, state: int, band: Band, settings: QSettings, seed: Words) -> int:
-    """Return the state a converging agent settles in; it trains again if outside the band."""
+    """Return the state a converging agent settles in; it trains again if that is not the best."""
     settled = tables.follow(values, state, band, settings)
     for _ in range(_ROUNDS):
-        if rewards.is_inside(rewards.amount_of(settled, settings.step), band):
+        if rewards.is_settled(rewards.amount_of(settled, settings.step), band, settings):
             break
         tables.train(values, band, settings, seed)
         settled = tables.follow(values, state, band, settings)
