@@ -3,7 +3,8 @@
 Train once, walk from the current request, then apply the safety rules: memory never stays below its
 maximum (Böttcher 2023, F21); CPU below its average, or short, is set a quarter of the way from
 average to maximum (3.9). Beyond the thesis: an OOM kill is an evaluation even if nothing else is
-known of the run, and the request stays above the one that failed for some runs.
+known of the run, and the request stays above the one that failed for some runs; where the upper
+edge of the memory band is preferred, a result in its lower half is lifted to that edge.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def protect(
     if settings.memory and (request < largest or request <= band.failed):
         buffered = largest + rewards.buffer_of(largest, settings)
         request = rewards.round_up(buffered, step)
+    if settings.memory and settings.slope > 0.0 and request < (band.low + band.high) / 2.0:
+        request = max(request, float(np.floor(band.high / step + 1e-6)) * step)
     if not settings.memory and (request < average or short):
         request = max(average + settings.quarter * (largest - average), step)
     if short and request <= band.failed:
@@ -51,10 +54,10 @@ def protect(
 
 @compiled
 def search(values: Floats, state: int, band: Band, settings: QSettings, seed: Words) -> int:
-    """Return the state a converging agent settles in; it trains again if that is not the best."""
+    """Return the state a converging agent settles in; it trains again if outside the band."""
     settled = tables.follow(values, state, band, settings)
     for _ in range(_ROUNDS):
-        if rewards.is_settled(rewards.amount_of(settled, settings.step), band, settings):
+        if rewards.is_inside(rewards.amount_of(settled, settings.step), band):
             break
         tables.train(values, band, settings, seed)
         settled = tables.follow(values, state, band, settings)

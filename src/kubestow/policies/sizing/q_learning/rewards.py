@@ -87,14 +87,6 @@ def is_inside(amount: float, band: Band) -> bool:
 
 
 @compiled
-def is_settled(amount: float, band: Band, settings: QSettings) -> bool:
-    """Return whether an amount may stay: in the band, and at the edge that keeps memory safe."""
-    if settings.memory and settings.slope > 0.0 and amount + settings.step <= band.high:
-        return False
-    return is_inside(amount, band)
-
-
-@compiled
 def reward(amount: float, band: Band, settings: QSettings) -> float:
     """Return the reward of reaching an amount."""
     if amount <= band.failed or amount < band.low:
