@@ -11,6 +11,7 @@ import pytest
 from kubestow.reports import figures
 from kubestow.studies import registry
 from kubestow.studies.boettcher import (
+    closed_loop,
     measures,
     rule_comparison,
     runs,
@@ -23,6 +24,7 @@ from kubestow.studies.boettcher import rows as boettcher_rows
 from kubestow.studies.boettcher import study as boettcher
 from kubestow.studies.boettcher.runs import RunRequest, RunScene
 from kubestow.studies.options import StudyOptions
+from kubestow.workflows import scenario_files
 
 Report = tuple[pathlib.Path, dict[str, Any]]
 CONTAINERS = tables.CONTAINERS
@@ -49,6 +51,12 @@ def test_the_printed_tables_have_the_sums_of_the_digest() -> None:
     assert (boettcher_rows.LEAST_CORES, boettcher_rows.BEST_MB) == (6.72, 74_688)
     printed = np.array([c.cpu_new_m for c in CONTAINERS])
     assert measures.in_cpu_band(printed).sum() == 16
+
+
+def test_the_closed_loop_runs_the_example_of_pipelines() -> None:
+    example = scenario_files.load("examples/scenarios/pipeline-cluster.yaml")
+    made = scenario_files.read(closed_loop.make_scenario(1), "made", pathlib.Path())
+    assert made.scenario.spec == example.scenario.spec
 
 
 def test_the_first_runs_have_the_printed_means() -> None:
