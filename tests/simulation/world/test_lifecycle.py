@@ -257,13 +257,13 @@ def test_a_resize_changes_what_a_pod_counts_for_and_wakes_those_who_wait() -> No
 
 
 def test_an_oom_killed_run_fails_and_starts_over_in_a_new_pod_after_the_back_off() -> None:
-    job = make.workload("job", kind="Job", pod=make.pods(startup=0), work={"duration": 600})
+    job = make.workload("web", kind="Job", pod=make.pods(startup=0), work={"duration": 600})
     play = make.start(make.document(job))
     play.until(60)
-    pod = play.pod("job-0")
+    pod = play.pod("web-0")
     lifecycle.crash_container(play.world, pod, pod.container_rows[0])
-    assert (pod.phase, play.workload("job").failures) == (Phase.GONE, 1)
+    assert (pod.phase, play.workload().failures) == (Phase.GONE, 1)
     play.until(65)
     assert play.phases() == {}
     play.until(80)  # DefaultJobPodFailureBackOff: 10 s
-    assert list(play.phases()) == ["job-1"]
+    assert list(play.phases()) == ["web-1"]
