@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from kubestow.cli import interrupts
+from kubestow.cli import compiling_notice, interrupts
 
 if TYPE_CHECKING:
     from typer.core import TyperCommand
@@ -75,6 +75,7 @@ Example:
 def main() -> None:
     """Run the program and leave with its exit code."""
     interrupts.watch()
+    compiling_notice.show()
     try:
         result = run(sys.argv[1:])
         sys.stdout.flush()
