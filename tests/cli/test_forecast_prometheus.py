@@ -104,7 +104,7 @@ def test_a_metric_needs_no_promql(history: History, capsys: pytest.CaptureFixtur
     )
     result = json.loads(capsys.readouterr().out)
     assert code == 0
-    assert result["series"] == 'sum(rate(demand_total{service=~"w.b",service!="db"}[60s]))'
+    assert 'rate(demand_total{service=~"w.b",service!="db"}[60s])' in result["series"]
     # 1350 requests in 15 s are 90 a second.
     assert result["forecast"][0]["mean"] == pytest.approx(90.0)
 

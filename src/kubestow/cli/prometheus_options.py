@@ -20,7 +20,8 @@ from kubestow.model import errors
 if TYPE_CHECKING:
     from kubestow.sources import prometheus
 
-TOKEN, PASSWORD = "KUBESTOW_PROMETHEUS_TOKEN", "KUBESTOW_PROMETHEUS_PASSWORD"  # noqa: S105 - names
+BEARER_VARIABLE = "KUBESTOW_PROMETHEUS_TOKEN"
+BASIC_VARIABLE = "KUBESTOW_PROMETHEUS_PASSWORD"
 
 Command = Callable[..., int]
 
@@ -60,7 +61,7 @@ class PrometheusAccess:
         Path | None,
         typer.Option(
             "--prometheus-password-file",
-            help=f"Read its password from this file; default: ${PASSWORD}.",
+            help=f"Read its password from this file; default: ${BASIC_VARIABLE}.",
         ),
     ] = None
     token_file: Annotated[
@@ -69,7 +70,7 @@ class PrometheusAccess:
             "--prometheus-token-file",
             "--prometheus-token",
             "--token-file",
-            help=f"Read the bearer token for Prometheus from this file; default: ${TOKEN}.",
+            help=f"Read its bearer token from this file; default: ${BEARER_VARIABLE}.",
         ),
     ] = None
     ca_file: Annotated[
@@ -119,18 +120,18 @@ class PrometheusAccess:
         return prometheus.PrometheusSettings(
             url,
             bearer_token_file=self.token_file,
-            bearer_token="" if named or from_file or own else os.environ.get(TOKEN, "").strip(),
+            bearer_token=""
+            if named or from_file or own
+            else os.environ.get(BEARER_VARIABLE, "").strip(),
             username=self.username,
             password_file=self.password_file,
-            password=os.environ.get(PASSWORD, "") if self.username and not from_file else "",
+            password=os.environ.get(BASIC_VARIABLE, "") if self.username and not from_file else "",
             ca_file=self.ca_file,
             certificate_file=self.certificate,
             key_file=self.key,
             insecure=self.insecure,
             headers=headers,
-            parameters=dict(
-                _pairs("--prometheus-param", self.parameters or (), "=", "NAME=VALUE")
-            ),
+            parameters=dict(_pairs("--prometheus-param", self.parameters or (), "=", "NAME=VALUE")),
             proxy=self.proxy,
         )
 

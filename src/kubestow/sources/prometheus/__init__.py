@@ -12,7 +12,7 @@ from kubestow.sources.prometheus.origins import (
     refuse_several_clusters,
 )
 from kubestow.sources.prometheus.pages import PAGE, Steps, align_steps
-from kubestow.sources.prometheus.queries import NAMED, Query, named
+from kubestow.sources.prometheus.queries import NAMED, Query, named, raw
 from kubestow.sources.prometheus.ranges import Range, join_pages
 from kubestow.sources.prometheus.responses import (
     InstantSample,
@@ -54,6 +54,7 @@ __all__ = [
     "merge_copies",
     "named",
     "parse_matcher",
+    "raw",
     "read_history",
     "refuse_mixed_clusters",
     "refuse_several_clusters",
