@@ -8,8 +8,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +20,7 @@ from kubestow.model import errors
 if TYPE_CHECKING:
     from kubestow.sources import prometheus
 
+AUTO = "auto"
 BEARER_VARIABLE = "KUBESTOW_PROMETHEUS_TOKEN"
 BASIC_VARIABLE = "KUBESTOW_PROMETHEUS_PASSWORD"
 
@@ -147,6 +148,41 @@ class PrometheusAccess:
             return tuple(map(prometheus.parse_matcher, self.labels or ()))
         except errors.InputError as err:
             raise errors.InputError("--prometheus-label", err.problem) from err
+
+
+@contextmanager
+def connect(
+    settings: prometheus.PrometheusSettings, kubeconfig: str | None, context: str | None
+) -> Iterator[prometheus.PrometheusClient]:
+    """Yield a client; with the address ``auto``, of the server found in the cluster.
+
+    Raises:
+        InputError: If there is none, or credentials are given that the API server would not pass.
+    """
+    from kubestow.sources import prometheus
+
+    if settings.url != AUTO:
+        with prometheus.PrometheusClient(settings) as client:
+            yield client
+        return
+    from kubestow.cli import outputs
+    from kubestow.live.api import ApiError
+    from kubestow.live.workloads import ServiceProxy
+
+    secrets = (settings.username, settings.bearer_token_file, settings.password_file)
+    if any(secrets) or settings.proxy or settings.certificate_file is not None:
+        raise errors.InputError(
+            "--prometheus auto", "uses the credentials of the kubeconfig; expected no others"
+        )
+    with closing(ServiceProxy(kubeconfig, context)) as wire:
+        try:
+            found = wire.find()
+        except ApiError as err:
+            raise errors.InputError("--prometheus auto", str(err)) from err
+        outputs.progress_console().print(f"using {found}", markup=False, soft_wrap=True)
+        through = replace(settings, url=found.url, bearer_token="", only_get=True)
+        with prometheus.PrometheusClient(through, wire=wire) as client:
+            yield client
 
 
 def takes_prometheus(command: Command) -> Command:

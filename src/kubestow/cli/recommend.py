@@ -55,7 +55,11 @@ def recommend(
     ] = None,
     server: Annotated[
         str | None,
-        typer.Option("--prometheus", metavar="URL", help="Read usage from this Prometheus."),
+        typer.Option(
+            "--prometheus",
+            metavar="URL|auto",
+            help="Read usage from this Prometheus; auto: from the one found in the cluster.",
+        ),
     ] = None,
     access: prometheus_options.PrometheusAccess = _NO_ACCESS,
     cluster: Annotated[
@@ -233,7 +237,7 @@ def recommend(
             as_krr=as_krr,
             origin=access.matchers(),
         )
-        table, inventory, asked = _ask(access.settings(server), question)
+        table, inventory, asked = _ask(access.settings(server), question, (kubeconfig, context))
     elif live is not None:
         table = live.sample(options.read_duration("--sample", sample), step_s)
     if live is not None:
@@ -267,6 +271,7 @@ class _Live:
         from kubestow.cli import recommend_cluster
 
         self._module = recommend_cluster
+        namespaces = recommend_cluster.expand_namespaces(access, namespaces)
         self._access, self._namespaces = access, namespaces
         self.cluster_inventory: workloads.ClusterInventory = self._module.read_inventory(
             access, namespaces
@@ -333,15 +338,16 @@ def _read(
 
 
 def _ask(
-    settings: prometheus.PrometheusSettings, question: UsageQuery
+    settings: prometheus.PrometheusSettings,
+    question: UsageQuery,
+    access: tuple[str | None, str | None],
 ) -> tuple[usage.Usage, usage.Inventory, _Asked]:
-    from kubestow.sources import prometheus
     from kubestow.sources.usage import read_prometheus_usage
 
     began_s = time.monotonic()
     with (
         prometheus_options.explaining_clusters(),
-        prometheus.PrometheusClient(settings) as client,
+        prometheus_options.connect(settings, *access) as client,
         outputs.progress_bar() as bar,
     ):
         task = bar.add_task("reading", total=1.0)
