@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubestow.live.metrics_api import selectors
+from kubestow.model import selector_texts as selectors
 
 LABELS = {"app": "web", "tier": "a", "example.com/x": ""}
 
