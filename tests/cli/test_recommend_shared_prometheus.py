@@ -69,7 +69,7 @@ def state(cluster: str, number: int, factor: int) -> Iterator[str]:
 
 
 def samples() -> str:
-    lines = []
+    lines: list[str] = []
     for cluster, count, factor in (("prod", CONTAINERS, 1), ("staging", SHARED, 10)):
         for number in range(count):
             lines.extend(series(cluster, number, factor))
