@@ -176,11 +176,11 @@ def connect(
         )
     with closing(ServiceProxy(kubeconfig, context)) as wire:
         try:
-            found = wire.find()
+            service = wire.find()
         except ApiError as err:
             raise errors.InputError("--prometheus auto", str(err)) from err
-        outputs.progress_console().print(f"using {found}", markup=False, soft_wrap=True)
-        through = replace(settings, url=found.url, bearer_token="", only_get=True)
+        outputs.progress_console().print(f"using {service}", markup=False, soft_wrap=True)
+        through = replace(settings, url=service.url, bearer_token="", only_get=True)
         with prometheus.PrometheusClient(through, wire=wire) as client:
             yield client
 
@@ -234,8 +234,8 @@ def _pairs(
     option: str, texts: Iterable[str], separator: str, expected: str
 ) -> Iterator[tuple[str, str]]:
     for text in texts:
-        name, found, value = text.partition(separator)
-        if not found or not name.strip():
+        name, separated, value = text.partition(separator)
+        if not separated or not name.strip():
             # The text may contain a secret.
             raise errors.InputError(option, f"expected {expected!r}")
         yield name.strip(), value.strip()

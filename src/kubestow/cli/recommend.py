@@ -308,10 +308,10 @@ def _share(value: float | None) -> float | None:
 
 
 def _read_selector(text: str | None) -> LabelSelector:
-    from kubestow.model import selector_texts
+    from kubestow.model import decoding
 
     try:
-        return selector_texts.parse(text or "")
+        return decoding.parse_selector(text or "")
     except ValueError as err:
         raise errors.InputError("--selector", str(err)) from err
 

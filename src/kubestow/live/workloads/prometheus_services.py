@@ -14,7 +14,7 @@ from typing import Any, Final
 import httpx
 
 from kubestow.live import api
-from kubestow.model import errors, selector_texts
+from kubestow.model import decoding, errors
 
 _KNOWN: Final = (
     # A querier has the series of several servers, each once; so it goes first.
@@ -66,13 +66,13 @@ class PrometheusService:
         return f"{_HOST}{path}{self.prefix}"
 
     def __str__(self) -> str:
-        found = f"{self.product}: Service {self.namespace}/{self.name}, port {self.port}"
-        return f"{found} (also there: {', '.join(self.others)})" if self.others else found
+        shown = f"{self.product}: Service {self.namespace}/{self.name}, port {self.port}"
+        return f"{shown} (also there: {', '.join(self.others)})" if self.others else shown
 
 
 def choose_service(services: Iterable[Mapping[str, Any]]) -> PrometheusService | None:
     """Return the first Service by the order of products, then by namespace and name."""
-    found: dict[tuple[str, str], PrometheusService] = {}
+    matching: dict[tuple[str, str], PrometheusService] = {}
     everything = [
         (each["metadata"], each.get("spec", {}))
         for each in sorted(
@@ -80,15 +80,15 @@ def choose_service(services: Iterable[Mapping[str, Any]]) -> PrometheusService |
         )
     ]
     for product, prefix, texts in _KNOWN:
-        for selector in map(selector_texts.parse, texts):
+        for selector in map(decoding.parse_selector, texts):
             for metadata, spec in everything:
                 key = (metadata["namespace"], metadata["name"])
                 port = _port(spec.get("ports") or ())
-                if key not in found and port and selector.matches(metadata.get("labels") or {}):
-                    found[key] = PrometheusService(product, *key, port, prefix)
-    if not found:
+                if key not in matching and port and selector.matches(metadata.get("labels") or {}):
+                    matching[key] = PrometheusService(product, *key, port, prefix)
+    if not matching:
         return None
-    first, *others = found.values()
+    first, *others = matching.values()
     return replace(first, others=tuple(f"{each.namespace}/{each.name}" for each in others))
 
 

@@ -105,10 +105,10 @@ def examine_origins(
     selector = selectors.select_series(chosen.metric, (*conditions, *chosen.where))
     values = _values(client, selector, over, end_s)
     settled = {matcher.label for matcher in chosen.where}
-    several = {name: found for name, found in values.items() if len(found) > 1}
+    several = {name: listed for name, listed in values.items() if len(listed) > 1}
     notes = [
-        f"{name} is {list_values(found)}: read as one cluster, as chosen"
-        for name, found in several.items()
+        f"{name} is {list_values(listed)}: read as one cluster, as chosen"
+        for name, listed in several.items()
         if name in settled and name in CLUSTERS
     ]
     open_names = [name for name in several if name not in settled]
@@ -252,13 +252,13 @@ def _compare(series: Iterable[dict[str, str]], name: str) -> tuple[int, int]:
     Series without cAdvisor's own labels cannot be compared; only labels of replicas and scrapes
     then mean copies.
     """
-    found: dict[tuple[str, ...], dict[str, set[tuple[str, ...]]]] = {}
+    by_container: dict[tuple[str, ...], dict[str, set[tuple[str, ...]]]] = {}
     for labels in series:
         container = tuple(labels.get(key, "") for key in _CONTAINER)
         copy = tuple(labels.get(key, "") for key in _COPIES)
-        found.setdefault(container, {}).setdefault(labels.get(name, ""), set()).add(copy)
+        by_container.setdefault(container, {}).setdefault(labels.get(name, ""), set()).add(copy)
     copies = splits = 0
-    for by_value in found.values():
+    for by_value in by_container.values():
         if len(by_value) < 2:
             continue
         shared = len(set().union(*by_value.values())) < sum(map(len, by_value.values()))

@@ -256,13 +256,13 @@ def _cache(reading: _Reading) -> dict[Name, float]:
     samples = reading.ask(
         "page cache", usage_queries.cache(query.where, query.history_s), 0.0, lost
     )
-    found = {_name(one.labels): one.value for one in samples if np.isfinite(one.value)}
-    if found:
+    caches = {_name(one.labels): one.value for one in samples if np.isfinite(one.value)}
+    if caches:
         reading.notes.append(
-            f"page cache: left out of the memory of {len(found)} containers of pods, "
-            f"at most {max(found.values()) / 2**20:.0f} MiB of one"
+            f"page cache: left out of the memory of {len(caches)} containers of pods, "
+            f"at most {max(caches.values()) / 2**20:.0f} MiB of one"
         )
-    return found
+    return caches
 
 
 Name = tuple[str, str, str]

@@ -21,7 +21,7 @@ from kubestow.live.metrics_api.values import (
     Subject,
     WriteTarget,
 )
-from kubestow.model import selector_texts
+from kubestow.model import decoding
 from kubestow.model.selectors import LabelSelector
 
 
@@ -151,6 +151,6 @@ class QueryService:
 
 def _selector(parameters: Mapping[str, str], name: str) -> LabelSelector:
     try:
-        return selector_texts.parse(parameters.get(name, ""))
+        return decoding.parse_selector(parameters.get(name, ""))
     except ValueError as err:
         raise QueryRefusedError(400, f"{name}: {err}") from None

@@ -12,7 +12,7 @@ from typing import Final
 
 from kubestow.live.metrics_api import paths
 from kubestow.live.metrics_api.values.table import Labels, MetricValue
-from kubestow.model import decoding, quantities, selector_texts
+from kubestow.model import decoding, quantities
 from kubestow.model import selectors as model_selectors
 
 WRITE_PREFIX: Final = "write-metrics"
@@ -126,7 +126,7 @@ def read_labels(text: str) -> Labels:
         ValueError: If they are malformed.
     """
     labels: dict[str, str] = {}
-    for each in selector_texts.parse(text).requirements:
+    for each in decoding.parse_selector(text).requirements:
         if each.operator != model_selectors.IN or len(each.values) != 1 or each.key in labels:
             raise ValueError(f"labels {text[:60]!r}: expected NAME=VALUE,NAME=VALUE")
         labels[each.key] = each.values[0]
