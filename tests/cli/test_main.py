@@ -46,7 +46,7 @@ def test_a_misspelt_command_is_guessed(capsys: pytest.CaptureFixture[str]) -> No
 def test_an_interrupt_leaves_with_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(_: str) -> None:
+    def interrupted(*_: str, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(manifests, "read_cluster", interrupted)

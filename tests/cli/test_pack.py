@@ -15,6 +15,7 @@ from kubestow import testing
 from kubestow.cli import main
 from kubestow.policies.placing.packing import heuristics
 from kubestow.policies.placing.packing.offline import heuristics as offline_heuristics
+from kubestow.workflows import packing
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "first-steps" / "cluster.yaml")
 CSV = "name,cpu,memory,count\nbig,6,20Gi,3\nsmall,2,10Gi,3\n"
@@ -206,3 +207,19 @@ def test_a_vbp_instance_brings_its_own_capacity(
     path.write_text(VBP)
     assert main.run(["pack", str(path), "--capacity", "cpu=1"]) == 2
     assert "its own capacity" in capsys.readouterr().err
+
+
+def test_slow_heuristics_are_skipped_with_a_line_when_there_are_many_items(
+    items: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "MANY_ITEMS", 5)
+    answer = run(capsys, str(items), "--capacity", "cpu=8,memory=30Gi")
+    names = [result["heuristic"] for result in answer["results"]]
+    assert "first-fit" in names
+    assert "dot-item" in names
+    assert not {"dot-node", "completion"} & set(names)
+    (note,) = answer["notes"]
+    assert note.startswith("skipped for more than 5 items; name them to run them: dot-node")
+    named = ["--heuristic", "completion"]
+    alone = run(capsys, str(items), "--capacity", "cpu=8,memory=30Gi", *named)
+    assert [result["heuristic"] for result in alone["results"]] == ["completion"]

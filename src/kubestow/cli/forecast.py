@@ -10,21 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubestow.cli import names, options, outputs
+from kubestow.cli import names, options, outputs, prometheus_options
 from kubestow.model import errors
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from kubestow.model import time_series
+    from kubestow.sources import prometheus
     from kubestow.workflows import forecasting
 
 app = outputs.make_app()
 
 _LISTED = 12
+_NO_ACCESS = prometheus_options.PrometheusAccess()
 
 
 @app.command()
+@prometheus_options.takes_prometheus
 def forecast(
     source: Annotated[
         Path | None,
@@ -38,6 +41,7 @@ def forecast(
             "--prometheus", metavar="URL", help="Read from this Prometheus instead of a file."
         ),
     ] = None,
+    access: prometheus_options.PrometheusAccess = _NO_ACCESS,
     query: Annotated[
         str | None, typer.Option(metavar="PROMQL", help="Query that returns one series.")
     ] = None,
@@ -57,6 +61,10 @@ def forecast(
     range_: Annotated[
         str, typer.Option("--range", help="Query this much of the past.")
     ] = names.PROMETHEUS_RANGE,
+    end: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="End the query then (ISO 8601); default: now."),
+    ] = None,
     column: Annotated[
         str | None,
         typer.Option(help="Column, or series, to forecast; default: the first one."),
@@ -113,11 +121,13 @@ def forecast(
         season_s=None if season is None else options.read_duration("--season", season),
     )
     step_s = None if step is None else options.read_duration("--step", step)
-    promql = _make_query(query, metric, where or [])
-    if source is not None and server is None and promql is None:
+    chosen = _make_query(query, metric, where or [], access)
+    end_s = time.time() if end is None else options.read_time("--end", end)
+    if source is not None and server is None and chosen is None and end is None:
         grid = _read(source, column, step_s)
-    elif source is None and server is not None and promql is not None:
-        grid = _ask(server, promql, column, options.read_duration("--range", range_), step_s)
+    elif source is None and server is not None and chosen is not None:
+        range_s = options.read_duration("--range", range_)
+        grid = _ask(access.settings(server), chosen, column, (end_s, range_s), step_s)
     else:
         expected = "SERIES, or --prometheus URL and either --query PROMQL or --metric NAME"
         raise errors.InputError("forecast", f"expected {expected}")
@@ -131,16 +141,23 @@ def forecast(
     return 0
 
 
-def _make_query(query: str | None, metric: str | None, where: list[str]) -> str | None:
+def _make_query(
+    query: str | None,
+    metric: str | None,
+    where: list[str],
+    access: prometheus_options.PrometheusAccess,
+) -> prometheus.Query | None:
     from kubestow.sources import prometheus
 
+    labels = access.matchers()
     if metric is None:
-        if where:
-            raise errors.InputError("--where", "needs --metric; write matchers into --query")
-        return query
+        for option, given in (("--where", where), ("--prometheus-label", labels)):
+            if given:
+                raise errors.InputError(option, "needs --metric; write matchers into --query")
+        return None if query is None else prometheus.raw(query)
     if query is not None:
         raise errors.InputError("--metric", "cannot be combined with --query")
-    return prometheus.named(metric, [prometheus.parse_matcher(text) for text in where]).promql
+    return prometheus.named(metric, [*map(prometheus.parse_matcher, where), *labels])
 
 
 def _read(source: Path, column: str | None, step_s: float | None) -> time_series.TimeGrid:
@@ -151,17 +168,28 @@ def _read(source: Path, column: str | None, step_s: float | None) -> time_series
 
 
 def _ask(
-    url: str, query: str, name: str | None, range_s: float, step_s: float | None
+    settings: prometheus.PrometheusSettings,
+    query: prometheus.Query,
+    name: str | None,
+    span_s: tuple[float, float],
+    step_s: float | None,
 ) -> time_series.TimeGrid:
+    """Read a history: its end, and its length."""
     from kubestow.sources import prometheus
 
-    settings = prometheus.PrometheusSettings(url)
-    with prometheus.PrometheusClient(settings) as client, outputs.progress_bar() as bar:
+    end_s, range_s = span_s
+    with (
+        prometheus_options.explaining_clusters(),
+        prometheus.PrometheusClient(settings) as client,
+        outputs.progress_bar() as bar,
+    ):
         task = bar.add_task("reading from Prometheus", total=1.0)
+        if query.metric:
+            prometheus.refuse_several_clusters(client, query.metric, query.where, end_s, range_s)
         return prometheus.read_history(
             client,
-            query,
-            time.time(),
+            query.promql,
+            end_s,
             range_s=range_s,
             step_s=step_s or prometheus.STEP_S,
             name=name,

@@ -6,9 +6,12 @@ is not made to wait, and an interrupt at any time ends with one line.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
+
+from kubestow.cli import compiling_notice, interrupts
 
 if TYPE_CHECKING:
     from typer.core import TyperCommand
@@ -71,7 +74,16 @@ Example:
 
 def main() -> None:
     """Run the program and leave with its exit code."""
-    sys.exit(run(sys.argv[1:]))
+    interrupts.watch()
+    compiling_notice.show()
+    try:
+        result = run(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        result = _ignore_output()
+    if result == INTERRUPTED:
+        interrupts.leave()
+    sys.exit(result)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -80,8 +92,13 @@ def run(arguments: Sequence[str]) -> int:
         result = _dispatch(arguments)
     except KeyboardInterrupt:
         result = INTERRUPTED
+    except Exception:
+        # An interrupt while modules load may surface as any error.
+        if not interrupts.seen():
+            raise
+        result = INTERRUPTED
     if result == INTERRUPTED:
-        sys.stderr.write("interrupted; finished parts are kept\n")
+        sys.stderr.write(interrupts.LINE)
     return result
 
 
@@ -128,9 +145,17 @@ def _run_command(name: str, arguments: Sequence[str]) -> int:
         result = leave.exit_code
     except typer.Abort:
         result = INTERRUPTED
+    except SystemExit:  # this is how typer leaves when its output is a closed pipe
+        return _ignore_output()
     except typer.exceptions.TyperException as err:
         return _complain(f"{_usage_problem(err)} (see 'kubestow {name} --help')")
     return result if isinstance(result, int) else 0
+
+
+def _ignore_output() -> int:
+    """Write no more to a pipe whose reader, such as head, has seen enough; that is no error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
 
 
 def _usage_problem(err: Exception) -> str:

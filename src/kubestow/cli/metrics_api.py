@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import logging
 import signal
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubestow.cli import names, options, outputs, serving
+from kubestow.cli import names, options, outputs, prometheus_options, serving
 from kubestow.model import errors
 
 if TYPE_CHECKING:
     from kubestow.live import api, servers
     from kubestow.live.certificates import CertificateKeeper
     from kubestow.live.metrics_api import ClientCertificateContext, MetricsApiOptions
-    from kubestow.sources import prometheus
 
 app = outputs.make_app()
+_NO_ACCESS = prometheus_options.PrometheusAccess()
 _BODY_BYTES = 64 * 1024  # a value is a few bytes
 _LOG = logging.getLogger(__name__)
 
 
 @app.command()
+@prometheus_options.takes_prometheus
 def metrics_api(
     paths: serving.PathsArgument = None,
     listen: serving.ListenOption = "127.0.0.1:6443",
@@ -37,20 +37,7 @@ def metrics_api(
     prometheus: Annotated[
         str | None, typer.Option(metavar="URL", help="Prometheus that the rules query.")
     ] = None,
-    prometheus_token: Annotated[
-        Path | None,
-        typer.Option(
-            "--prometheus-token", metavar="FILE", help="Read its bearer token from this file."
-        ),
-    ] = None,
-    prometheus_ca: Annotated[
-        Path | None,
-        typer.Option(
-            "--prometheus-ca",
-            metavar="FILE",
-            help="Trust the certificate authorities in this file for it.",
-        ),
-    ] = None,
+    access: prometheus_options.PrometheusAccess = _NO_ACCESS,
     write: Annotated[
         bool, typer.Option("--write/--no-write", help="Accept values at /write-metrics.")
     ] = True,
@@ -97,11 +84,15 @@ def metrics_api(
     host, port = servers.read_address("--listen", listen)
     chosen = MetricsApiOptions(
         rules=MetricRules() if rules_file is None else read_rules(rules_file),
-        prometheus=_prometheus(prometheus, prometheus_token, prometheus_ca),
+        prometheus=None if prometheus is None else access.settings(prometheus),
         writing=write,
         ttl_s=options.read_duration("--max-age", max_age),
         most=most,
     )
+    if access.labels:
+        raise errors.InputError(
+            "--prometheus-label", "write matchers into the queries of the rules"
+        )
     if chosen.rules.polls and chosen.prometheus is None:
         raise errors.InputError("--prometheus", "is missing; the rules query Prometheus")
     certificate_options = serving.CertificateOptions(
@@ -122,16 +113,6 @@ def metrics_api(
     return serving.exit_code(
         servers.run(_serve(chosen, listening, certificate_options, (kubeconfig, context)))
     )
-
-
-def _prometheus(
-    url: str | None, token: Path | None, authorities: Path | None
-) -> prometheus.PrometheusSettings | None:
-    from kubestow.sources import prometheus
-
-    if url is None:
-        return None
-    return prometheus.PrometheusSettings(url, bearer_token_file=token, ca_file=authorities)
 
 
 async def _serve(

@@ -25,6 +25,33 @@ def read_duration(option: str, text: str) -> float:
     return seconds
 
 
+def read_time(option: str, text: str) -> float:
+    """Return a time in seconds since the epoch; without a zone it is UTC.
+
+    >>> read_time("--end", "2026-01-01T00:00Z")
+    1767225600.0
+
+    Raises:
+        InputError: If the text is neither ISO 8601 nor seconds.
+    """
+    import datetime as dt
+    import math
+
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            stamp = dt.datetime.fromisoformat(text)
+        except ValueError:
+            seconds = math.nan
+        else:
+            seconds = (stamp if stamp.tzinfo else stamp.replace(tzinfo=dt.UTC)).timestamp()
+    if not 0.0 < seconds < math.inf:
+        expected = "expected a time such as 2026-01-31T12:00Z, or seconds since the epoch"
+        raise errors.InputError(option, f"{text!r}: {expected}")
+    return seconds
+
+
 def read_parameters(changes: Iterable[str]) -> dict[str, Any]:
     """Return the parameters of ``--set PATH=VALUE`` as a document, with a mapping for each step.
 

@@ -153,13 +153,14 @@ def _tracked(
     from rich import progress
 
     known = False
+    console = outputs.progress_console()
     for placement in progress.track(
         placements,
         description="placing",
         total=len(cluster.pending),
-        console=outputs.progress_console(),
+        console=console,
         transient=True,
-        disable=len(cluster.pending) < _MANY,
+        disable=len(cluster.pending) < _MANY or not console.is_terminal,
     ):
         if pod in (None, placement.pod.key):
             known = True

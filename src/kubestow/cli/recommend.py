@@ -6,12 +6,13 @@ import enum
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubestow.cli import names, options, outputs, serving
+from kubestow.cli import names, options, outputs, prometheus_options, serving
 from kubestow.model import errors
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kubestow.live import workloads
     from kubestow.model import usage
     from kubestow.model.limit_ranges import PodBounds
+    from kubestow.model.selectors import LabelSelector
     from kubestow.sources import prometheus
     from kubestow.sources.usage import UsageQuery
     from kubestow.workflows import recommending
@@ -28,6 +30,7 @@ app = outputs.make_app()
 
 _GIB = float(2**30)
 _LISTED = 40
+_NO_ACCESS = prometheus_options.PrometheusAccess()
 
 
 class RecommendFormat(enum.StrEnum):
@@ -40,6 +43,7 @@ class RecommendFormat(enum.StrEnum):
 
 
 @app.command()
+@prometheus_options.takes_prometheus
 def recommend(
     folder: Annotated[
         Path | None,
@@ -51,18 +55,13 @@ def recommend(
     ] = None,
     server: Annotated[
         str | None,
-        typer.Option("--prometheus", metavar="URL", help="Read usage from this Prometheus."),
-    ] = None,
-    token: Annotated[
-        Path | None,
-        typer.Option("--token-file", help="Read the bearer token for Prometheus from this file."),
-    ] = None,
-    authority: Annotated[
-        Path | None,
         typer.Option(
-            "--ca-file", help="Trust the certificate authorities in this file for Prometheus."
+            "--prometheus",
+            metavar="URL|auto",
+            help="Read usage from this Prometheus; auto: from the one found in the cluster.",
         ),
     ] = None,
+    access: prometheus_options.PrometheusAccess = _NO_ACCESS,
     cluster: Annotated[
         bool,
         typer.Option(
@@ -152,14 +151,24 @@ def recommend(
             help="Step between samples; default: 5m, of krr-simple 75s, or the file's usual step."
         ),
     ] = None,
+    end: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="End the history of --prometheus then (ISO 8601); default: now."
+        ),
+    ] = None,
     hold: Annotated[str, typer.Option(help="Recommend for this long.")] = "1d",
     namespaces: Annotated[
         list[str] | None,
-        typer.Option("--namespace", "-n", help="Include only this namespace. Repeatable."),
+        typer.Option(
+            "--namespace", "-n", help="Include only this namespace, or 'team-*'. Repeatable."
+        ),
     ] = None,
     selector: Annotated[
         str | None,
-        typer.Option("--selector", "-l", help="Include only pods with these labels, e.g. a=b,c=d."),
+        typer.Option(
+            "--selector", "-l", help="Include only pods with these labels: a=b,c in (d,e),!f."
+        ),
     ] = None,
     severity: Annotated[
         names.Severity, typer.Option(help="Show recommendations of this severity or higher.")
@@ -183,12 +192,12 @@ def recommend(
     Example:
       kubestow recommend --csv usage/ --out report
       kubestow recommend --prometheus http://localhost:9090 -n shop --severity medium
+      kubestow recommend --prometheus https://thanos.example.org --prometheus-label cluster=prod
       kubestow recommend --csv usage/ --strategy conformal --miss-probability 0.01 -o patch
       kubestow recommend --cluster --prometheus http://localhost:9090 -n shop --apply
       kubestow recommend --prometheus http://localhost:9090 --store sqlite:///kubestow.db
     """
     from kubestow.policies.sizing import registry
-    from kubestow.sources import prometheus
     from kubestow.sources import usage as sources
     from kubestow.workflows import recommending
 
@@ -205,27 +214,30 @@ def recommend(
     usual_s = sources.KRR_HISTORY_S if as_krr else sources.HISTORY_S
     history_s = usual_s if history is None else options.read_duration("--history", history)
     step_s = _step(step)
-    labels = _labels(selector)
+    labels = _read_selector(selector)
+    end_s = None if end is None else options.read_time("--end", end)
     if [folder is not None, server is not None or cluster].count(True) != 1:
         raise errors.InputError("recommend", "expected --csv DIR, --prometheus URL or --cluster")
     if apply and not cluster:
         raise errors.InputError("--apply", "needs --cluster")
+    if end_s is not None and server is None:
+        raise errors.InputError("--end", "needs --prometheus")
     only = tuple(namespaces or ())
     live = _Live((kubeconfig, context), only) if cluster else None
     asked = None
     if folder is not None:
         table, inventory = _read(folder, history_s, step_s)
     elif server is not None:
-        settings = prometheus.PrometheusSettings(server, bearer_token_file=token, ca_file=authority)
         question = sources.UsageQuery(
-            end_s=time.time(),
+            end_s=time.time() if end_s is None else end_s,
             history_s=history_s,
             step_s=step_s or (sources.KRR_STEP_S if as_krr else sources.USAGE_STEP_S),
             namespaces=only,
-            with_labels=bool(labels),
+            with_labels=not labels.empty,
             as_krr=as_krr,
+            origin=access.matchers(),
         )
-        table, inventory, asked = _ask(settings, question)
+        table, inventory, asked = _ask(access.settings(server), question, (kubeconfig, context))
     elif live is not None:
         table = live.sample(options.read_duration("--sample", sample), step_s)
     if live is not None:
@@ -241,7 +253,7 @@ def recommend(
     ]
     totals = recommending.add_up(result.recommendations, inventory, others)
     if out is not None:
-        _write(result, totals, out)
+        _write(result, totals, out, asked)
     _answer(result, totals, output, out, asked)
     wanted = result if unsuitable else recommending.only_suitable(result)
     if store is not None:
@@ -259,6 +271,7 @@ class _Live:
         from kubestow.cli import recommend_cluster
 
         self._module = recommend_cluster
+        namespaces = recommend_cluster.expand_namespaces(access, namespaces)
         self._access, self._namespaces = access, namespaces
         self.cluster_inventory: workloads.ClusterInventory = self._module.read_inventory(
             access, namespaces
@@ -294,16 +307,24 @@ def _share(value: float | None) -> float | None:
     return value
 
 
-def _labels(selector: str | None) -> dict[str, str]:
-    labels = {}
-    for pair in (selector or "").split(","):
-        if not pair:
-            continue
-        key, separator, value = pair.partition("=")
-        if not separator or not key:
-            raise errors.InputError("--selector", f"{pair!r}: expected key=value")
-        labels[key.strip()] = value.lstrip("=").strip()
-    return labels
+def _read_selector(text: str | None) -> LabelSelector:
+    from kubestow.model import decoding
+
+    try:
+        return decoding.parse_selector(text or "")
+    except ValueError as err:
+        raise errors.InputError("--selector", str(err)) from err
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a read from Prometheus took."""
+
+    queries: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.queries} queries to Prometheus in {self.seconds:.1f} s"
 
 
 def _read(
@@ -317,19 +338,25 @@ def _read(
 
 
 def _ask(
-    settings: prometheus.PrometheusSettings, question: UsageQuery
-) -> tuple[usage.Usage, usage.Inventory, int]:
-    from kubestow.sources import prometheus
+    settings: prometheus.PrometheusSettings,
+    question: UsageQuery,
+    access: tuple[str | None, str | None],
+) -> tuple[usage.Usage, usage.Inventory, _Asked]:
     from kubestow.sources.usage import read_prometheus_usage
 
-    with prometheus.PrometheusClient(settings) as client, outputs.progress_bar() as bar:
+    began_s = time.monotonic()
+    with (
+        prometheus_options.explaining_clusters(),
+        prometheus_options.connect(settings, *access) as client,
+        outputs.progress_bar() as bar,
+    ):
         task = bar.add_task("reading", total=1.0)
 
         def watch(what: str, done: float) -> None:
             bar.update(task, completed=done, description=f"reading {what}")
 
         table, inventory = read_prometheus_usage(client, question, watch)
-        return table, inventory, client.queries_sent
+        return table, inventory, _Asked(client.queries_sent, time.monotonic() - began_s)
 
 
 def _run(
@@ -351,14 +378,20 @@ def _run(
         )
 
 
-def _write(result: recommending.RecommendResult, totals: recommending.Totals, out: Path) -> None:
+def _write(
+    result: recommending.RecommendResult,
+    totals: recommending.Totals,
+    out: Path,
+    asked: _Asked | None,
+) -> None:
     import msgspec
 
     from kubestow.reports import recommendation_page
     from kubestow.workflows import files, recommending
 
     files.write_json(out / "results.json", recommending.recommendations_as_json(result))
-    files.write_json(out / "totals.json", recommending.totals_as_json(totals))
+    took = {} if asked is None else {"prometheus": asdict(asked)}
+    files.write_json(out / "totals.json", {**recommending.totals_as_json(totals), **took})
     lines = [msgspec.json.encode(record.as_json()).decode() for record in result.records]
     files.write_text(out / "decisions.jsonl", "\n".join([*lines, ""]))
     files.write_text(out / "report.html", recommendation_page.make_page(result, totals))
@@ -369,7 +402,7 @@ def _answer(
     totals: recommending.Totals,
     output: RecommendFormat,
     out: Path | None,
-    asked: int | None,
+    asked: _Asked | None,
 ) -> None:
     import yaml
 
@@ -386,7 +419,7 @@ def _answer(
         case RecommendFormat.TABLE:
             _print(result, totals, out)
     if asked is not None:
-        outputs.progress_console().print(f"{asked} queries to Prometheus")
+        outputs.progress_console().print(str(asked))
 
 
 def _print(

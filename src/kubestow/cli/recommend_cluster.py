@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fnmatch
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -33,6 +34,26 @@ def read_inventory(access: Access, namespaces: tuple[str, ...]) -> workloads.Clu
     with outputs.progress_bar() as bar:
         bar.add_task("reading the cluster", total=None)
         return _ask(access, lambda client: workloads.read_inventory(client, namespaces))
+
+
+def expand_namespaces(access: Access, namespaces: tuple[str, ...]) -> tuple[str, ...]:
+    """Replace patterns by the names of the namespaces that match.
+
+    Raises:
+        InputError: If a pattern matches none.
+    """
+    patterns = [name for name in namespaces if set(name) & set("*?")]
+    if not patterns:
+        return namespaces
+    listed = _ask(access, lambda client: api.read_list(client, "/api/v1/namespaces"))
+    known = sorted(each["metadata"]["name"] for each in listed.items)
+    chosen = dict.fromkeys(name for name in namespaces if name not in patterns)
+    for pattern in patterns:
+        matching = fnmatch.filter(known, pattern)
+        if not matching:
+            raise errors.InputError("--namespace", f"{pattern!r}: expected one of {known}")
+        chosen.update(dict.fromkeys(matching))
+    return tuple(chosen)
 
 
 def sample_usage(

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
+
+from kubestow.policies import compile_events
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -20,7 +23,7 @@ def compiled(function: Function) -> Function:
     Compiled functions release the interpreter lock, so threads run them in parallel.
     Division by zero gives NaN or infinity as in NumPy, never an exception.
     """
-    return cast("Function", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return cast("Function", _njit()(function))
 
 
 def inlined(function: Function) -> Function:
@@ -29,10 +32,7 @@ def inlined(function: Function) -> Function:
     For functions of the innermost loops: tuples of arrays are passed by value, which costs more
         than the few operations on them.
     """
-    return cast(
-        "Function",
-        numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function),
-    )
+    return cast("Function", _njit(forceinline=True)(function))
 
 
 def compiled_inner(function: Function) -> Function:
@@ -40,16 +40,7 @@ def compiled_inner(function: Function) -> Function:
 
     Omitting the Python wrapper shortens compilation considerably.
     """
-    # Numba's type stubs lack the last two options.
-    options: dict[str, Any] = {
-        "cache": True,
-        "nogil": True,
-        "error_model": "numpy",
-        "forceinline": True,
-        "no_cpython_wrapper": True,
-        "no_cfunc_wrapper": True,
-    }
-    return cast("Function", numba.njit(**options)(function))
+    return cast("Function", _njit(forceinline=True, no_cpython_wrapper=True)(function))
 
 
 def compiled_finite(function: Function) -> Function:
@@ -57,7 +48,31 @@ def compiled_finite(function: Function) -> Function:
 
     The compiler can then vectorize minima and maxima; no result changes.
     """
-    return cast(
-        "Function",
-        numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})(function),
-    )
+    return cast("Function", _njit(fastmath={"nnan", "nsz"})(function))
+
+
+def _njit(**further: Any) -> Callable[[Callable[..., object]], object]:
+    """Return numba's decorator with the options that all functions share.
+
+    Nobody calls these functions from C, and omitting the wrapper for it shortens compilation.
+    """
+    # Numba's type stubs lack some of the options.
+    options: dict[str, Any] = {"no_cfunc_wrapper": True, **further}
+    decorator: Any = numba.njit(cache=True, nogil=True, error_model="numpy", **options)
+    return cast("Callable[[Callable[..., object]], object]", decorator)
+
+
+class _Announcer(event.Listener):
+    """Passes numba's events on."""
+
+    def on_start(self, _: Any) -> None:
+        """Announce that a function is about to be compiled."""
+        compile_events.announce(starts=True)
+
+    def on_end(self, _: Any) -> None:
+        """Announce that it is compiled."""
+        compile_events.announce(starts=False)
+
+
+_register: Callable[[str, event.Listener], None] = event.register
+_register("numba:compile", _Announcer())

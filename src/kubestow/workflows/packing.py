@@ -28,6 +28,8 @@ from kubestow.policies.placing.packing import (
 from kubestow.sources import packing as packing_source
 
 EXACT = "exact"
+MANY_ITEMS = 30_000
+"""With more items, heuristics of quadratic time run only if they are named: they take minutes."""
 QUICK_BOUND_SECONDS = 2.0  # for the lower bound without --exact
 
 Watch = Callable[[str], None]
@@ -157,10 +159,16 @@ def compare(
         watch: Called with the name of the current step.
     """
     compile_heuristics()
+    chosen = list(heuristics)
+    kept = [name for name in chosen if not _is_too_slow(name, instance, chosen)]
     results = []
-    for name in heuristics:
+    for name in kept:
         watch(name)
         results.append(_timed(name, instance))
+    notes: tuple[str, ...] = ()
+    if len(kept) < len(chosen):
+        left = ", ".join(name for name in chosen if name not in kept)
+        notes = (f"skipped for more than {MANY_ITEMS} items; name them to run them: {left}",)
     best = min(results, key=lambda r: (r.unplaced, r.nodes)).packing if results else None
     if exact_seconds is not None:
         watch(EXACT)
@@ -171,8 +179,21 @@ def compare(
         bound, optimal = _bounded(instance, best)
     if any(relief):
         watch("lower bound")
-        return _relieved(PackingComparison(instance, tuple(results), 0, "none"), relief)
-    return PackingComparison(instance, tuple(results), bound.value, bound.method, optimal)
+        rough = PackingComparison(instance, tuple(results), 0, "none", notes=notes)
+        return _relieved(rough, relief)
+    return PackingComparison(instance, tuple(results), bound.value, bound.method, optimal, notes)
+
+
+def _is_too_slow(name: str, instance: Instance, chosen: list[str]) -> bool:
+    """Return whether a heuristic is skipped because it takes too long; never if it is alone."""
+    if len(instance.demands) <= MANY_ITEMS or name not in OFFLINE_HEURISTICS:
+        return False
+    others = any(not _is_slow(other) for other in chosen)
+    return _is_slow(name) and others
+
+
+def _is_slow(name: str) -> bool:
+    return name in OFFLINE_HEURISTICS and OFFLINE_HEURISTICS.get(name).slow
 
 
 def _bounded(instance: Instance, best: Packing | None) -> tuple[Bound, bool]:
@@ -206,7 +227,10 @@ def _relieved(comparison: PackingComparison, relief: Sequence[float]) -> Packing
         lower_bound=bound.value,
         method=bound.method,
         optimal=bool(comparison.results) and comparison.best.nodes == bound.value,
-        notes=("some sizes are negative; they were read as 0, and the bound allows for them",),
+        notes=(
+            *comparison.notes,
+            "some sizes are negative; they were read as 0, and the bound allows for them",
+        ),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from kubestow.model import errors
+from kubestow.model import decoding, errors
 from kubestow.model import usage as model_usage
 from kubestow.model.keys import ContainerKey
 from kubestow.policies.sizing.recommendations import Recommendation, SizingBacktest
@@ -153,19 +153,23 @@ LABELS = model_usage.Inventory(
 @pytest.mark.parametrize(
     ("namespaces", "labels", "expected"),
     [
-        ((), {}, ["db", "web"]),
-        (("shop", "other"), {}, ["db", "web"]),
-        ((), {"app.kubernetes.io/name": "web"}, ["web"]),
-        ((), {"app.kubernetes.io/name": "db"}, ["db"]),
-        (("shop",), {"app.kubernetes.io/name": "db"}, ["db"]),
+        ((), "", ["db", "web"]),
+        (("shop", "other"), "", ["db", "web"]),
+        (("sh*",), "", ["db", "web"]),
+        ((), "app.kubernetes.io/name=web", ["web"]),
+        ((), "app.kubernetes.io/name=db", ["db"]),
+        (("shop",), "app.kubernetes.io/name=db", ["db"]),
+        ((), "app.kubernetes.io/name in (db, web)", ["db", "web"]),
+        ((), "app.kubernetes.io/name notin (db)", ["web"]),
+        ((), "app.kubernetes.io/name,!old", ["db", "web"]),
     ],
-    ids=["all", "namespace", "label", "plain label", "both"],
+    ids=["all", "namespace", "pattern", "label", "plain label", "both", "in", "not in", "exists"],
 )
 def test_usage_is_chosen_by_namespace_and_label(
-    namespaces: tuple[str, ...], labels: dict[str, str], expected: list[str]
+    namespaces: tuple[str, ...], labels: str, expected: list[str]
 ) -> None:
     whole = table({key("web"): [steady(1), steady(1)], key("db"): [steady(1, cores=0.7)]})
-    actual = texts.select_usage(whole, LABELS, namespaces, labels)
+    actual = texts.select_usage(whole, LABELS, namespaces, decoding.parse_selector(labels))
     assert [one.workload for one in actual.keys] == expected
     rows = {"db": 1, "web": 2}
     assert len(actual.pods) == len(actual.cpu_cores) == sum(rows[name] for name in expected)
@@ -178,7 +182,9 @@ def test_usage_is_chosen_by_namespace_and_label(
 
 def test_a_choice_of_nothing_is_refused() -> None:
     with pytest.raises(errors.InputError, match="no container matches namespace x, label a=b"):
-        texts.select_usage(table({WEB: [steady(1)]}), LABELS, ("x",), {"a": "b"})
+        texts.select_usage(
+            table({WEB: [steady(1)]}), LABELS, ("x",), decoding.parse_selector("a=b")
+        )
 
 
 def test_severity_shortens_advice_and_what_goes_with_it() -> None:

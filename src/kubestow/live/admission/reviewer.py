@@ -163,21 +163,21 @@ class Reviewer:
         identity = self._identify(pod, document)
         if identity.key in self._policy.frozen:
             return _SharedVerdict(ReviewVerdict(UNCHANGED, "frozen"))
-        found = _select_learned(pod, identity, table)
+        selected = _select_learned(pod, identity, table)
         learned = {
             name: value
-            for name, value in found.items()
+            for name, value in selected.items()
             # Not known is not enough.
             if value.evidence is not None and value.evidence >= self._policy.min_evidence
         }
         unknown = "stale" if table is None else "unknown"
         missed = {
-            unknown: len(pod.spec.containers) - len(found),
-            THIN: len(found) - len(learned),
+            unknown: len(pod.spec.containers) - len(selected),
+            THIN: len(selected) - len(learned),
         }
         missed = {reason: count for reason, count in missed.items() if count}
         if not learned:
-            reason = THIN if found else unknown
+            reason = THIN if selected else unknown
             return _SharedVerdict(ReviewVerdict(UNCHANGED, reason, skipped=missed))
         mutation = admission_mutation.mutate(
             pod, learned, self._policy, bounds.allowed(request.namespace), bounds.node

@@ -106,7 +106,11 @@ class ApiClient:
 
     @contextlib.asynccontextmanager
     async def pieces(
-        self, path: str, params: Mapping[str, str], silence_s: float
+        self,
+        path: str,
+        params: Mapping[str, str],
+        silence_s: float,
+        headers: Mapping[str, str] | None = None,
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Yield the chunks of a streamed response, such as a watch, as they arrive.
 
@@ -114,12 +118,15 @@ class ApiClient:
             path: Path from the root of the server.
             params: Query parameters.
             silence_s: Fail when nothing arrives for this long, seconds.
+            headers: Further headers.
 
         Raises:
             ApiError: If there is no response, it is an error, or it is interrupted.
         """
         timeout = httpx.Timeout(sessions.TIMEOUT_S, read=silence_s)
-        async with self._calling("GET", path, params=params, timeout=timeout) as response:
+        async with self._calling(
+            "GET", path, params=params, timeout=timeout, headers=headers
+        ) as response:
             yield response.aiter_bytes()
 
     async def close(self) -> None:

@@ -11,7 +11,6 @@ import base64
 import binascii
 import importlib.util
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
@@ -46,16 +45,16 @@ _PLUGIN_KEYS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Entry(decoding.Field):
     """A value inside a kubeconfig; errors do not quote what may be a secret."""
+
+    __slots__ = ()
 
     def refuse(self, expectation: str) -> errors.InputError:
         """Return the error for this value; the caller raises it."""
         key = self.path.rpartition(".")[2]
         if key in _QUOTED and not isinstance(self.value, dict | list):
-            # Not super(): slots=True makes a copy of the class, which super() does not know.
-            return decoding.Field.refuse(self, expectation)
+            return super().refuse(expectation)
         return errors.InputError(self.where, expectation)
 
     def __repr__(self) -> str:

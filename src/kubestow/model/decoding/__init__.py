@@ -6,6 +6,7 @@ their JSON schema. ``sources`` reads the files.
 
 from kubestow.model.decoding.durations import duration_seconds, format_duration, parse_duration
 from kubestow.model.decoding.fields import Field
+from kubestow.model.decoding.selector_texts import parse_selector, selector_json
 from kubestow.model.decoding.structures import (
     OneOf,
     Seconds,
@@ -25,7 +26,9 @@ __all__ = [
     "format_duration",
     "key_of",
     "parse_duration",
+    "parse_selector",
     "read_structure",
+    "selector_json",
     "structure_schema",
     "write_structure",
 ]

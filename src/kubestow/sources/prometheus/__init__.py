@@ -3,8 +3,16 @@
 from kubestow.sources.prometheus.client import PrometheusClient
 from kubestow.sources.prometheus.errors import REFUSED, ReadError
 from kubestow.sources.prometheus.histories import RANGE_S, STEP_S, read_history
+from kubestow.sources.prometheus.origins import (
+    Chosen,
+    SeveralClustersError,
+    examine_origins,
+    merge_copies,
+    refuse_mixed_clusters,
+    refuse_several_clusters,
+)
 from kubestow.sources.prometheus.pages import PAGE, Steps, align_steps
-from kubestow.sources.prometheus.queries import NAMED, Query, named
+from kubestow.sources.prometheus.queries import NAMED, Query, named, raw
 from kubestow.sources.prometheus.ranges import Range, join_pages
 from kubestow.sources.prometheus.responses import (
     InstantSample,
@@ -27,6 +35,7 @@ __all__ = [
     "RANGE_S",
     "REFUSED",
     "STEP_S",
+    "Chosen",
     "InstantSample",
     "Labels",
     "Matcher",
@@ -35,14 +44,20 @@ __all__ = [
     "Query",
     "Range",
     "ReadError",
+    "SeveralClustersError",
     "Steps",
     "Vector",
     "align_steps",
     "check_label",
+    "examine_origins",
     "join_pages",
+    "merge_copies",
     "named",
     "parse_matcher",
+    "raw",
     "read_history",
+    "refuse_mixed_clusters",
+    "refuse_several_clusters",
     "select_series",
     "series_name",
     "shorten_response",

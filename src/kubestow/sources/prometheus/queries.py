@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from kubestow.model import errors
-from kubestow.sources.prometheus import selectors
+from kubestow.sources.prometheus import origins, selectors
 from kubestow.sources.prometheus.selectors import Matcher
 
 PERCENT, CORES, BYTES = "percent", "cores", "bytes"
@@ -34,6 +34,10 @@ _REAL_CONTAINERS = (Matcher("container", "!=", ""), Matcher("container", "!=", "
 _REAL_DISKS = (Matcher("device", "!~", "dm-.*|md.*|loop.*|ram.*|sr.*"),)
 # As printed: a bond counts the bytes of its members again, and loopback leaves no node.
 _REAL_LINKS = (Matcher("device", "!~", "bond.*?|lo"),)
+# What is the same in all copies of a series of cAdvisor, and differs where series add up.
+_CGROUP = ("id", "name", "cpu", "device", "interface")
+# What differs between the copies of any series that a pair of servers makes.
+_COPIES = ", ".join(origins.REPLICAS)
 
 Where = Sequence[Matcher]
 
@@ -48,6 +52,8 @@ class Query:
         unit: Unit of its values.
         labels: Labels that identify the series of the result.
         newest: PromQL for the time of the newest sample behind the result; empty if unknown.
+        metric: The metric behind it, whose labels tell clusters apart; empty if unknown.
+        where: Conditions on its labels.
     """
 
     name: str
@@ -55,6 +61,8 @@ class Query:
     unit: str
     labels: tuple[str, ...] = ()
     newest: str = ""
+    metric: str = ""
+    where: tuple[Matcher, ...] = ()
 
 
 def raw(promql: str, unit: str = "", newest: str = "") -> Query:
@@ -72,10 +80,12 @@ def node_cpu(where: Where = (), *, window_s: float = MINUTE_S, scrape_s: float =
     """CPU usage of each node, in percent of all its processors."""
     metric = "node_cpu_seconds_total"
     over = selectors.window(window_s, scrape_s)
-    idle = f"rate({selectors.select_series(metric, (Matcher('mode', '=', 'idle'), *where))}{over})"
-    every = f"rate({selectors.select_series(metric, where)}{over})"
+    idle = _once(
+        f"rate({selectors.select_series(metric, (Matcher('mode', '=', 'idle'), *where))}{over})"
+    )
+    every = _once(f"rate({selectors.select_series(metric, where)}{over})")
     promql = f"(1 - sum by (instance) ({idle}) / sum by (instance) ({every})) * 100"
-    return Query("node CPU", promql, PERCENT, ("instance",), _newest(metric, where))
+    return _query("node CPU", promql, PERCENT, ("instance",), metric, where)
 
 
 def node_disk(
@@ -85,10 +95,9 @@ def node_disk(
     pair = ("node_disk_read_bytes_total", "node_disk_written_bytes_total")
     over = selectors.window(window_s, scrape_s)
     rates = _both("rate", pair, (*_REAL_DISKS, *where), over)
-    return Query(
-        "node disk", f"sum by (instance) ({rates})", BYTES_PER_S, ("instance",),
-        _newest(pair[0], (*_REAL_DISKS, *where)),
-    )  # fmt: skip
+    promql = f"sum by (instance) ({_once(rates)})"
+    chosen = (*_REAL_DISKS, *where)
+    return _query("node disk", promql, BYTES_PER_S, ("instance",), pair[0], chosen)
 
 
 def node_disk_operations(
@@ -98,7 +107,8 @@ def node_disk_operations(
     pair = ("node_disk_reads_completed_total", "node_disk_writes_completed_total")
     rates = _both("rate", pair, where, selectors.window(window_s, scrape_s))
     labels = ("instance", "device")
-    return Query("node disk operations", rates, OPERATIONS_PER_S, labels, _newest(pair[0], where))
+    promql = f"{_by('max', labels)} ({rates})"
+    return _query("node disk operations", promql, OPERATIONS_PER_S, labels, pair[0], where)
 
 
 def node_network(
@@ -108,10 +118,9 @@ def node_network(
     pair = ("node_network_receive_bytes_total", "node_network_transmit_bytes_total")
     over = selectors.window(window_s, scrape_s)
     rates = _both("irate", pair, (*_REAL_LINKS, *where), over)
-    return Query(
-        "node network", f"sum by (instance) ({rates})", BYTES_PER_S, ("instance",),
-        _newest(pair[0], (*_REAL_LINKS, *where)),
-    )  # fmt: skip
+    promql = f"sum by (instance) ({_once(rates)})"
+    chosen = (*_REAL_LINKS, *where)
+    return _query("node network", promql, BYTES_PER_S, ("instance",), pair[0], chosen)
 
 
 def container_cpu(
@@ -120,15 +129,15 @@ def container_cpu(
     """CPU usage of each container, in cores."""
     metric, chosen = "container_cpu_usage_seconds_total", (*_REAL_CONTAINERS, *where)
     rate = f"rate({selectors.select_series(metric, chosen)}{selectors.window(window_s, scrape_s)})"
-    promql = f"{_by('sum', _CONTAINER)} ({rate})"
-    return Query("container CPU", promql, CORES, _CONTAINER, _newest(metric, chosen))
+    promql = _add(_CONTAINER, rate)
+    return _query("container CPU", promql, CORES, _CONTAINER, metric, chosen)
 
 
 def container_memory(where: Where = ()) -> Query:
     """Working set of each container; around a restart the larger one counts."""
     metric, chosen = "container_memory_working_set_bytes", (*_REAL_CONTAINERS, *where)
     promql = f"{_by('max', _CONTAINER)} ({selectors.select_series(metric, chosen)})"
-    return Query("container memory", promql, BYTES, _CONTAINER, _newest(metric, chosen))
+    return _query("container memory", promql, BYTES, _CONTAINER, metric, chosen)
 
 
 def pod_network(
@@ -138,8 +147,8 @@ def pod_network(
     pair = ("container_network_receive_bytes_total", "container_network_transmit_bytes_total")
     chosen = (Matcher("pod", "!=", ""), Matcher("interface", "!=", "lo"), *where)
     rates = _both("rate", pair, chosen, selectors.window(window_s, scrape_s))
-    promql = f"{_by('sum', _POD)} ({rates})"
-    return Query("pod network", promql, BYTES_PER_S, _POD, _newest(pair[0], chosen))
+    promql = _add(_POD, rates)
+    return _query("pod network", promql, BYTES_PER_S, _POD, pair[0], chosen)
 
 
 def container_disk(
@@ -149,8 +158,8 @@ def container_disk(
     pair = ("container_fs_reads_bytes_total", "container_fs_writes_bytes_total")
     chosen = (*_REAL_CONTAINERS, *where)
     rates = _both("rate", pair, chosen, selectors.window(window_s, scrape_s))
-    promql = f"{_by('sum', _CONTAINER)} ({rates})"
-    return Query("container disk", promql, BYTES_PER_S, _CONTAINER, _newest(pair[0], chosen))
+    promql = _add(_CONTAINER, rates)
+    return _query("container disk", promql, BYTES_PER_S, _CONTAINER, pair[0], chosen)
 
 
 def container_requests(resource: str, where: Where = ()) -> Query:
@@ -170,7 +179,7 @@ def container_requests(resource: str, where: Where = ()) -> Query:
     chosen = (Matcher("resource", "=", resource), *where)
     promql = f"{_by('max', _CONTAINER)} ({selectors.select_series(metric, chosen)})"
     name = f"container {resource} requests"
-    return Query(name, promql, units[resource], _CONTAINER, _newest(metric, chosen))
+    return _query(name, promql, units[resource], _CONTAINER, metric, chosen)
 
 
 def request_rate(
@@ -192,8 +201,9 @@ def request_rate(
     """
     rate = f"rate({selectors.select_series(metric, where)}{selectors.window(window_s, scrape_s)})"
     labels = tuple(selectors.check_label(label) for label in by)
-    promql = f"{_by('sum', labels)} ({rate})" if labels else f"sum({rate})"
-    return Query("request rate", promql, REQUESTS_PER_S, labels, _newest(metric, where))
+    once = _once(rate)
+    promql = f"{_by('sum', labels)} ({once})" if labels else f"sum({once})"
+    return _query("request rate", promql, REQUESTS_PER_S, labels, metric, where)
 
 
 NAMED: Mapping[str, Callable[[Where], Query]] = MappingProxyType(
@@ -218,8 +228,8 @@ _COUNTER = "_total"
 def named(name: str, where: Where = ()) -> Query:
     """Return a query by its name; the name of a counter means its rate, summed.
 
-    >>> named("http_requests_total", [Matcher("service", "=", "web")]).promql
-    'sum(rate(http_requests_total{service="web"}[60s]))'
+    >>> named("container-memory", [Matcher("pod", "=", "web-0")]).labels
+    ('namespace', 'pod', 'container')
 
     Raises:
         InputError: If the name is neither a query nor a counter.
@@ -234,6 +244,23 @@ def named(name: str, where: Where = ()) -> Query:
 
 def _both(function: str, pair: tuple[str, str], where: Where, over: str) -> str:
     return " + ".join(f"{function}({selectors.select_series(name, where)}{over})" for name in pair)
+
+
+def _add(labels: tuple[str, ...], rates: str) -> str:
+    """Add up the series of a pod or container, of which each copy counts once."""
+    return f"{_by('sum', labels)} ({_by('max', (*_CONTAINER, *_CGROUP))} ({rates}))"
+
+
+def _once(rates: str) -> str:
+    """Keep one of the series that a pair of servers has both."""
+    return f"max without ({_COPIES}) ({rates})"
+
+
+def _query(
+    name: str, promql: str, unit: str, labels: tuple[str, ...], metric: str, where: Where
+) -> Query:
+    newest = _newest(metric, where)
+    return Query(name, promql, unit, labels, newest, metric, tuple(where))
 
 
 def _by(aggregation: str, labels: tuple[str, ...]) -> str:

@@ -1,7 +1,8 @@
 """Settings of a Prometheus client: address, credentials, time-outs and limits.
 
-Secrets are given as files, as Kubernetes mounts them; an address may contain a user name and a
-password, which are removed from it at once. No message or ``repr`` contains a secret.
+Secrets are given as files, as Kubernetes mounts them, or as text from the environment; an address
+may contain a user name and a password, which are removed from it at once. No message or ``repr``
+contains a secret.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from kubestow.sources.prometheus import errors as prometheus_errors
 
 _EXPECTED = "expected http://HOST[:PORT][/PATH] or https://HOST[:PORT][/PATH]"
 _MOST_SECRET_BYTES = 64 * 1024
+_QUERY = ("query", "time", "start", "end", "step", "timeout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +30,18 @@ class PrometheusSettings:
         url: Address of the server, with the path before ``/api/v1`` if there is one.
         bearer_token_file: File with a token; read for each query, because Kubernetes rotates
             mounted tokens.
+        bearer_token: The token itself, if it is not in a file.
         username: User name for basic authentication.
         password_file: File with its password.
+        password: The password itself, if it is not in a file.
         ca_file: CA certificates to verify the server with, instead of the default ones.
         certificate_file: Client certificate.
         key_file: Its key, if it is not in the same file.
         insecure: Do not verify the server's certificate.
         headers: Further headers, such as a tenant's name.
+        parameters: Further parameters of every query, such as ``dedup`` of Thanos.
+        proxy: Address of a proxy; by default those of the environment (``HTTPS_PROXY``).
+        only_get: Whether to send queries by GET alone, where POST needs further rights.
         connect_s: Time-out of a connection.
         read_s: Time-out between two reads of a response; also the time-out of the query itself.
         total_s: Time-out of one query with all its attempts.
@@ -45,13 +52,18 @@ class PrometheusSettings:
 
     url: str = field(repr=False)
     bearer_token_file: Path | None = None
+    bearer_token: str = field(default="", repr=False)
     username: str = ""
     password_file: Path | None = None
+    password: str = field(default="", repr=False)
     ca_file: Path | None = None
     certificate_file: Path | None = None
     key_file: Path | None = None
     insecure: bool = False
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    proxy: str = field(default="", repr=False)
+    only_get: bool = False
     connect_s: float = 5.0
     read_s: float = 30.0
     total_s: float = 60.0
@@ -102,12 +114,17 @@ def check(settings: PrometheusSettings, address: Address) -> None:
         InputError: If a setting is invalid; names the setting.
     """
     named = bool(settings.username or address.username)
-    if named and settings.bearer_token_file is not None:
+    token = settings.bearer_token_file is not None or bool(settings.bearer_token)
+    if named and token:
         raise errors.InputError(
             "prometheus", "both a user name and a bearer token; expected one of them"
         )
-    if settings.password_file is not None and not named:
+    if (settings.password_file is not None or settings.password) and not named:
         raise errors.InputError("prometheus", "a password without a user name")
+    if not _is_sendable(settings.bearer_token):
+        raise errors.InputError("prometheus", "token must be one line of printable ASCII")
+    if settings.proxy:
+        _check_proxy(settings.proxy)
     if settings.key_file is not None and settings.certificate_file is None:
         raise errors.InputError("prometheus", "a key without a certificate")
     for name in ("connect_s", "read_s", "total_s", "most_bytes"):
@@ -116,7 +133,20 @@ def check(settings: PrometheusSettings, address: Address) -> None:
     if settings.retries < 0 or settings.backoff_s < 0:
         raise errors.InputError("prometheus: retries", "must be >= 0")
     for name, value in settings.headers.items():
-        _check_header(name, value, named or settings.bearer_token_file is not None)
+        _check_header(name, value, named or token)
+    for name in settings.parameters:
+        if name in _QUERY:
+            raise errors.InputError(f"prometheus: parameter {name!r}", "is part of the query")
+
+
+def _check_proxy(url: str) -> None:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        parsed = httpx.URL("")
+    if parsed.scheme not in ("http", "https", "socks5", "socks5h") or not parsed.host:
+        shown = "the address" if "@" in url else repr(url)
+        raise errors.InputError("prometheus: proxy", f"{shown}: expected http://HOST[:PORT]")
 
 
 def _check_header(name: str, value: str, authorized: bool) -> None:
@@ -141,10 +171,12 @@ def authorize(settings: PrometheusSettings, address: Address) -> httpx.Auth | No
     """
     if settings.bearer_token_file is not None:
         return _Bearer(_read_secret(settings.bearer_token_file))
+    if settings.bearer_token:
+        return _Bearer(settings.bearer_token)
     name = settings.username or address.username
     if not name:
         return None
-    password = address.password
+    password = settings.password or address.password
     if settings.password_file is not None:
         password = _read_secret(settings.password_file)
     return httpx.BasicAuth(name, password)

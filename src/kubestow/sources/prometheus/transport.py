@@ -61,6 +61,7 @@ class Transport:
             verify=settings_of.tls_context(settings),
             follow_redirects=False,  # credentials go only to the configured address
             transport=wire,
+            proxy=settings.proxy or None,
         )
 
     def close(self) -> None:
@@ -74,10 +75,12 @@ class Transport:
             ReadError: If there is no response, or it is too large.
         """
         until_s = self._clock() + self._settings.total_s
-        reply = self._ask("POST", path, form, until_s)
-        if reply.status in _NO_POST:
-            return self._ask("GET", path, form, until_s)
-        return reply
+        form = {**self._settings.parameters, **form}
+        if not self._settings.only_get:
+            reply = self._ask("POST", path, form, until_s)
+            if reply.status not in _NO_POST:
+                return reply
+        return self._ask("GET", path, form, until_s)
 
     def _ask(self, method: str, path: str, form: Mapping[str, str], until_s: float) -> HttpReply:
         settings = self._settings

@@ -45,9 +45,10 @@ class UsageQuery:
         end_s: End in seconds since the epoch.
         history_s: Length of the history in seconds.
         step_s: Seconds between two points.
-        namespaces: Namespaces to read; all if empty.
+        namespaces: Namespaces to read, or patterns with ``*`` and ``?``; all if empty.
         with_labels: Whether to read the labels of pods.
         as_krr: Whether to read what krr reads: instant values with their page cache.
+        origin: Conditions on external labels, such as the cluster.
     """
 
     end_s: float
@@ -56,13 +57,24 @@ class UsageQuery:
     namespaces: tuple[str, ...] = ()
     with_labels: bool = False
     as_krr: bool = False
+    origin: tuple[Matcher, ...] = ()
 
     @property
     def where(self) -> tuple[Matcher, ...]:
         """Conditions on labels."""
         if not self.namespaces:
-            return ()
-        return (Matcher("namespace", "=~", "|".join(re.escape(n) for n in self.namespaces)),)
+            return self.origin
+        names = "|".join(map(namespace_regex, self.namespaces))
+        return (*self.origin, Matcher("namespace", "=~", names))
+
+
+def namespace_regex(pattern: str) -> str:
+    r"""Return a name of a namespace, or a pattern of names, as regular expression.
+
+    >>> namespace_regex("team-*")
+    'team\\-.*'
+    """
+    return re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
 
 
 @dataclass(slots=True)
@@ -122,6 +134,7 @@ def read_prometheus_usage(
         InputError: If the server has no usage of any container, or does not respond.
     """
     reading = _Reading(client, query, watch)
+    _examine_origins(reading)
     cpu, memory = _usage(reading)
     series = sorted({*_names(cpu), *_names(memory)})
     if not series:
@@ -130,6 +143,18 @@ def read_prometheus_usage(
     table = _table(reading, series, workloads, cpu, memory)
     inventory = _inventory(reading, workloads)
     return replace(table, notes=(*table.notes, *reading.all_notes())), inventory
+
+
+def _examine_origins(reading: _Reading) -> None:
+    """Refuse usage of several clusters, and note copies of the same usage."""
+    reading.watch("origins", 0.0)
+    query = reading.query
+    chosen = prometheus.Chosen(usage_queries.USAGE, query.where)
+    reading.notes.extend(
+        prometheus.examine_origins(
+            reading.client, chosen, usage_queries.REAL, query.end_s, query.history_s
+        )
+    )
 
 
 def _why_empty(reading: _Reading) -> str:
@@ -142,7 +167,8 @@ def _why_empty(reading: _Reading) -> str:
     if not query.namespaces:
         return lacking
     asked = ", ".join(query.namespaces)
-    samples = reading.ask("namespaces", usage_queries.namespaces(query.history_s), 1.0)
+    promql = usage_queries.namespaces(query.origin, query.history_s)
+    samples = reading.ask("namespaces", promql, 1.0)
     known = sorted({dict(sample.labels).get("namespace", "") for sample in samples} - {""})
     if not known:
         return lacking
@@ -230,13 +256,13 @@ def _cache(reading: _Reading) -> dict[Name, float]:
     samples = reading.ask(
         "page cache", usage_queries.cache(query.where, query.history_s), 0.0, lost
     )
-    found = {_name(one.labels): one.value for one in samples if np.isfinite(one.value)}
-    if found:
+    caches = {_name(one.labels): one.value for one in samples if np.isfinite(one.value)}
+    if caches:
         reading.notes.append(
-            f"page cache: left out of the memory of {len(found)} containers of pods, "
-            f"at most {max(found.values()) / 2**20:.0f} MiB of one"
+            f"page cache: left out of the memory of {len(caches)} containers of pods, "
+            f"at most {max(caches.values()) / 2**20:.0f} MiB of one"
         )
-    return found
+    return caches
 
 
 Name = tuple[str, str, str]
@@ -446,7 +472,10 @@ def _quantities(amounts: Mapping[str, float]) -> dict[str, quantities.Quantity]:
 def _nodes(reading: _Reading) -> dict[str, resources.ResourceList]:
     nodes: dict[str, dict[str, quantities.Quantity]] = {}
     for sample in reading.ask(
-        "nodes", usage_queries.nodes(), 0.96, "pods are not capped to node sizes"
+        "nodes",
+        usage_queries.nodes(reading.query.origin),
+        0.96,
+        "pods are not capped to node sizes",
     ):
         label_values = dict(sample.labels)
         name, resource = label_values.get("node", ""), label_values.get("resource", "")

@@ -29,7 +29,11 @@ from kubestow.sources.prometheus import Matcher
 
 _BY: Final = "namespace, pod, container"
 # The sum over a pod's cgroup has no container, its sandbox is called POD (cAdvisor with Docker).
-_REAL: Final = (Matcher("container", "!=", ""), Matcher("container", "!=", "POD"))
+REAL: Final = (Matcher("container", "!=", ""), Matcher("container", "!=", "POD"))
+"""Conditions on the series of real containers."""
+
+USAGE: Final = "container_memory_working_set_bytes"
+"""The metric by which containers are counted."""
 
 CACHE: Final = "container_memory_total_active_file_bytes"
 """Active page cache by container (cAdvisor 0.50 and later)."""
@@ -38,26 +42,31 @@ Where = Sequence[Matcher]
 
 
 def cpu(where: Where, step_s: float) -> str:
-    """Query the CPU usage of each container in cores, as mean over a step."""
-    chosen = selectors.select_series("container_cpu_usage_seconds_total", (*_REAL, *where))
-    return f"sum by ({_BY}) (rate({chosen}{_over(step_s)}))"
+    """Query the CPU usage of each container in cores, as mean over a step.
+
+    A restarted container has two series in a step, which add up. Copies of a series, by a second
+    server or scrape job, have the same cgroup and container ID, and count once.
+    """
+    chosen = selectors.select_series("container_cpu_usage_seconds_total", (*REAL, *where))
+    once = f"max by ({_BY}, id, name, cpu) (rate({chosen}{_over(step_s)}))"
+    return f"sum by ({_BY}) ({once})"
 
 
 def krr_cpu(where: Where, step_s: float) -> str:
     """Query CPU usage as krr does: of several series of a container, the largest."""
-    chosen = selectors.select_series("container_cpu_usage_seconds_total", (*_REAL, *where))
+    chosen = selectors.select_series("container_cpu_usage_seconds_total", (*REAL, *where))
     return f"max by ({_BY}) (rate({chosen}{_over(step_s)}))"
 
 
 def krr_memory(where: Where) -> str:
     """Query the working set as krr does: its value at each step, not the largest of the step."""
-    chosen = selectors.select_series("container_memory_working_set_bytes", (*_REAL, *where))
+    chosen = selectors.select_series(USAGE, (*REAL, *where))
     return f"max by ({_BY}) ({chosen})"
 
 
 def memory(where: Where, step_s: float) -> str:
     """Query the largest working set of each container in a step."""
-    chosen = selectors.select_series("container_memory_working_set_bytes", (*_REAL, *where))
+    chosen = selectors.select_series(USAGE, (*REAL, *where))
     return f"max by ({_BY}) (max_over_time({chosen}{_over(step_s)}))"
 
 
@@ -68,7 +77,7 @@ def memory_without_cache(where: Where, step_s: float) -> str:
     cache of the step is subtracted, so that the result is never below what was in use. Containers
     without the metric keep their working set.
     """
-    chosen = selectors.select_series(CACHE, (*_REAL, *where))
+    chosen = selectors.select_series(CACHE, (*REAL, *where))
     whole = memory(where, step_s)
     cache = f"max by ({_BY}) (min_over_time({chosen}{_over(step_s)}))"
     return f"clamp_min({whole} - {cache}, 0) or {whole}"
@@ -76,19 +85,19 @@ def memory_without_cache(where: Where, step_s: float) -> str:
 
 def cache(where: Where, history_s: float) -> str:
     """Query the largest active page cache of each container."""
-    chosen = selectors.select_series(CACHE, (*_REAL, *where))
+    chosen = selectors.select_series(CACHE, (*REAL, *where))
     return f"max by ({_BY}) (max_over_time({chosen}{_over(history_s)}))"
 
 
 def count(where: Where, history_s: float) -> str:
     """Query the number of containers."""
-    chosen = selectors.select_series("container_memory_working_set_bytes", (*_REAL, *where))
+    chosen = selectors.select_series(USAGE, (*REAL, *where))
     return f"count(count by ({_BY}) (last_over_time({chosen}{_over(history_s)})))"
 
 
-def namespaces(history_s: float) -> str:
+def namespaces(where: Where, history_s: float) -> str:
     """Query the namespaces that have containers."""
-    chosen = selectors.select_series("container_memory_working_set_bytes", _REAL)
+    chosen = selectors.select_series(USAGE, (*REAL, *where))
     return f"count by (namespace) (last_over_time({chosen}{_over(history_s)}))"
 
 
@@ -131,7 +140,7 @@ def kills(where: Where, history_s: float) -> str:
 
 def kill_events(where: Where, history_s: float) -> str:
     """Query how often containers were OOM-killed, by cAdvisor."""
-    chosen = selectors.select_series("container_oom_events_total", (*_REAL, *where))
+    chosen = selectors.select_series("container_oom_events_total", (*REAL, *where))
     return f"max by ({_BY}) (increase({chosen}{_over(history_s)}))"
 
 
@@ -139,7 +148,7 @@ def throttling(where: Where, history_s: float) -> str:
     """Query the share of throttled periods of each container."""
     over = _over(history_s)
     parts = [
-        f"sum by ({_BY}) (increase({selectors.select_series(metric, (*_REAL, *where))}{over}))"
+        f"sum by ({_BY}) (increase({selectors.select_series(metric, (*REAL, *where))}{over}))"
         for metric in (
             "container_cpu_cfs_throttled_periods_total",
             "container_cpu_cfs_periods_total",
@@ -164,11 +173,12 @@ def autoscaled_objects(where: Where) -> str:
     return f"max by ({by}) ({chosen})"
 
 
-def nodes() -> str:
-    """Query the allocatable resources of schedulable nodes."""
+def nodes(where: Where = ()) -> str:
+    """Query the allocatable resources of schedulable nodes; they have no namespace."""
     allocatable = Matcher("resource", "=~", "cpu|memory|pods")
-    given = selectors.select_series("kube_node_status_allocatable", (allocatable,))
-    return f"max by (node, resource) ({given}) unless on (node) (kube_node_spec_unschedulable == 1)"
+    given = selectors.select_series("kube_node_status_allocatable", (allocatable, *where))
+    closed = selectors.select_series("kube_node_spec_unschedulable", where)
+    return f"max by (node, resource) ({given}) unless on (node) ({closed} == 1)"
 
 
 def labels(where: Where) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import itertools
 import shlex
 from collections.abc import Mapping
@@ -12,8 +13,9 @@ from typing import Any, Final
 import numpy as np
 import yaml
 
-from kubestow.model import errors, resources, usage
+from kubestow.model import errors, resources, selectors, usage
 from kubestow.model.keys import WorkloadKey
+from kubestow.model.selectors import LabelSelector, Requirement
 from kubestow.model.usage import Usage
 from kubestow.policies.sizing.recommendations import Recommendation, format_amounts
 from kubestow.workflows.recommending import pipeline, totals
@@ -36,24 +38,30 @@ def select_usage(
     table: Usage,
     inventory: usage.Inventory,
     namespaces: tuple[str, ...],
-    labels: Mapping[str, str],
+    selector: LabelSelector,
 ) -> Usage:
     """Return the usage of some namespaces and of pods with some labels.
+
+    Args:
+        table: Usage.
+        inventory: Inventory with the labels.
+        namespaces: Names, or patterns with ``*`` and ``?``; all if empty.
+        selector: Conditions on labels.
 
     Raises:
         InputError: If nothing is left.
     """
-    if not namespaces and not labels:
+    if not namespaces and selector.empty:
         return table
     selected = [
-        (not namespaces or key.namespace in namespaces)
-        and _has(inventory.labels.get(key.of, {}), labels)
+        (not namespaces or any(fnmatch.fnmatchcase(key.namespace, name) for name in namespaces))
+        and _has(inventory.labels.get(key.of, {}), selector)
         for key in table.keys
     ]
     kept = np.flatnonzero(selected)
     if not len(kept):
         conditions = [f"namespace {name}" for name in namespaces]
-        conditions += [f"label {key}={value}" for key, value in labels.items()]
+        conditions += [f"label {_describe(each)}" for each in selector.requirements]
         known = sorted({key.namespace for key in table.keys})
         raise errors.InputError(
             "recommend",
@@ -72,11 +80,20 @@ def _did_you_mean(namespaces: tuple[str, ...], known: list[str]) -> str:
     return f"there is usage of {', '.join(known[:_LISTED])}{more}"
 
 
-def _has(known: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+def _describe(requirement: Requirement) -> str:
+    key, values = requirement.key, requirement.values
+    if requirement.operator == selectors.IN and len(values) == 1:
+        return f"{key}={values[0]}"
+    return f"{key} {requirement.operator} {', '.join(values)}".rstrip()
+
+
+def _has(known: Mapping[str, str], selector: LabelSelector) -> bool:
     """Return whether labels match; kube-state-metrics replaces special characters by ``_``."""
-    return all(
-        value in (known.get(name), known.get(_plain(name))) for name, value in labels.items()
-    )
+    for each in selector.requirements:
+        key = each.key if each.key in known else _plain(each.key)
+        if not replace(each, key=key).matches(known):
+            return False
+    return True
 
 
 def _plain(name: str) -> str:

@@ -70,6 +70,38 @@ def test_values_of_objects_are_put_where_their_labels_say() -> None:
     assert (len(table), results) == (1, ["answered"])
 
 
+def test_a_pair_of_servers_counts_once_and_a_gap_of_one_does_not_matter() -> None:
+    table = MetricTable(telemetry.Telemetry("test"))
+    answer = [
+        scalar(value, namespace="shop", pod=pod, prometheus_replica=replica)
+        for pod, values in {"a": ("3", "4"), "b": ("5", "NaN"), "c": ("NaN", "6")}.items()
+        for replica, value in zip(("r0", "r1"), values, strict=True)
+    ]
+    made, results = poller(PODS, answering("vector", answer), table)
+    asyncio.run(made.poll())
+    found = [table.find(Subject("pods", "shop", pod, "rate"), ALL, NOW_S) for pod in "abc"]
+    assert [[(labels, str(one.value)) for labels, one in each] for each in found] == [
+        [((), "4")],
+        [((), "5")],
+        [((), "6")],
+    ]
+    assert results == ["answered"]
+
+
+def test_objects_of_several_clusters_are_refused_but_external_metrics_keep_the_label() -> None:
+    table = MetricTable(telemetry.Telemetry("test"))
+    answer = [
+        scalar("1", namespace="shop", pod="a", cluster=cluster) for cluster in ("prod", "staging")
+    ]
+    made, _ = poller(PODS, answering("vector", answer), table)
+    with pytest.raises(InputError, match="several clusters: cluster is prod or staging"):
+        asyncio.run(made.poll())
+    assert len(table) == 0
+    made, _ = poller(QUEUE, answering("vector", answer), table)
+    asyncio.run(made.poll())
+    assert len(table.find(Subject("", "shop", "", "depth"), ALL, NOW_S)) == 2
+
+
 def test_external_metrics_are_in_the_namespace_of_the_rule() -> None:
     table = MetricTable(telemetry.Telemetry("test"))
     made, _ = poller(QUEUE, answering("vector", [scalar("7", queue="a")]), table)

@@ -10,10 +10,11 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from kubestow.live.metrics_api import paths, selectors
+from kubestow.live.metrics_api import paths
 from kubestow.live.metrics_api.kinds import ResourceKind
 from kubestow.live.metrics_api.paths import CUSTOM, EXTERNAL, VERSIONS
 from kubestow.live.metrics_api.values import Labels, MetricValue, Subject
+from kubestow.model import decoding
 from kubestow.model.selectors import LabelSelector
 
 REASONS: Final = {
@@ -38,7 +39,7 @@ def custom_list(
     version: str, kind: ResourceKind, values: Iterable[Value], selector: LabelSelector
 ) -> dict[str, Any]:
     """Return a MetricValueList."""
-    chosen = selectors.as_json(selector)
+    chosen = decoding.selector_json(selector)
     write = _value_v1beta1 if version == "v1beta1" else _value_v1beta2
     items = [write(kind, each.subject, each.sample, chosen) for each in values]
     return _list("MetricValueList", f"{CUSTOM}/{version}", items)

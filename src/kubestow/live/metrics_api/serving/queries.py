@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kubestow.live.api import ApiError
-from kubestow.live.metrics_api import paths, selectors
+from kubestow.live.metrics_api import paths
 from kubestow.live.metrics_api.kinds import Mapper, ResourceKind
 from kubestow.live.metrics_api.paths import MetricQuery
 from kubestow.live.metrics_api.serving import documents
@@ -21,6 +21,7 @@ from kubestow.live.metrics_api.values import (
     Subject,
     WriteTarget,
 )
+from kubestow.model import decoding
 from kubestow.model.selectors import LabelSelector
 
 
@@ -150,6 +151,6 @@ class QueryService:
 
 def _selector(parameters: Mapping[str, str], name: str) -> LabelSelector:
     try:
-        return selectors.parse(parameters.get(name, ""))
+        return decoding.parse_selector(parameters.get(name, ""))
     except ValueError as err:
         raise QueryRefusedError(400, f"{name}: {err}") from None

@@ -9,8 +9,10 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
+
+import numpy as np
 
 from kubestow.live import servers
 from kubestow.live.api import ApiError
@@ -80,15 +82,14 @@ class Poller:
         """
         kind = await self._kind()
         result = await asyncio.to_thread(self._client.query, self._rule.query)
+        self._check_clusters(kind, [sample.labels for sample in result.samples])
         measured_s = await self._measured() if result.samples else {}
+        merged = prometheus.merge_copies(
+            ((sample.labels, (sample.value, sample.time_s)) for sample in result.samples), _larger
+        )
         kept = sum(
-            self._put(
-                kind,
-                sample.labels,
-                sample.value,
-                measured_s.get(_unnamed(sample.labels), sample.time_s),
-            )
-            for sample in result.samples
+            self._put(kind, labels, value, measured_s.get(_unnamed(labels), time_s))
+            for labels, (value, time_s) in merged.items()
         )
         self._count("answered" if kept else "empty")
 
@@ -110,8 +111,10 @@ class Poller:
             now_s,
             step_s,
         )
-        for row, labels in enumerate(history.labels):
-            for column, value in enumerate(history.values[row]):
+        self._check_clusters(kind, history.labels)
+        merged = prometheus.merge_copies(zip(history.labels, history.values, strict=True), np.fmax)
+        for labels, values in merged.items():
+            for column, value in enumerate(values):
                 time_s = history.steps.start_ms / 1000.0 + column * history.steps.step_ms / 1000.0
                 self._put(kind, labels, float(value), time_s)
             await asyncio.sleep(0.0)  # lets other requests run
@@ -121,11 +124,19 @@ class Poller:
         if not self._rule.newest:
             return {}
         result = await asyncio.to_thread(self._client.query, self._rule.newest)
-        return {
-            _unnamed(sample.labels): sample.value
+        known = (
+            (_unnamed(sample.labels), sample.value)
             for sample in result.samples
             if math.isfinite(sample.value) and sample.value <= sample.time_s
-        }
+        )
+        return prometheus.merge_copies(known, max)
+
+    def _check_clusters(
+        self, kind: ResourceKind | None, series: Iterable[prometheus.Labels]
+    ) -> None:
+        """Refuse objects of several clusters; labels of an external metric are its user's."""
+        if kind is not None:
+            prometheus.refuse_mixed_clusters(self._client.place, series)
 
     async def _kind(self) -> ResourceKind | None:
         if not self._rule.resource:
@@ -151,6 +162,11 @@ class Poller:
             _LOG.warning("metric %s: %s", self._rule.name, err)
             return False
         return True
+
+
+def _larger(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """Return the larger of two values with their times; one that is no number is the smaller."""
+    return max(one, other, key=lambda each: (math.isfinite(each[0]), each[0]))
 
 
 def _unnamed(labels: prometheus.Labels) -> Labels:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kubestow.live.metrics_api import paths, selectors
+from kubestow.live.metrics_api import paths
 from kubestow.live.metrics_api.values.table import Labels, MetricValue
 from kubestow.model import decoding, quantities
 from kubestow.model import selectors as model_selectors
@@ -126,7 +126,7 @@ def read_labels(text: str) -> Labels:
         ValueError: If they are malformed.
     """
     labels: dict[str, str] = {}
-    for each in selectors.parse(text).requirements:
+    for each in decoding.parse_selector(text).requirements:
         if each.operator != model_selectors.IN or len(each.values) != 1 or each.key in labels:
             raise ValueError(f"labels {text[:60]!r}: expected NAME=VALUE,NAME=VALUE")
         labels[each.key] = each.values[0]

@@ -246,7 +246,7 @@ class Tournament:
 
     def _combine(self, usage: Usage, points: int, asked: Sequence[Answers]) -> estimates.Estimates:
         first = asked[0][points]
-        found: dict[str, Floats] = {}
+        chosen_margins: dict[str, Floats] = {}
         choices = []
         for memory in (False, True):
             resource = _Resource(memory, self.stated)
@@ -256,17 +256,19 @@ class Tournament:
             used = _is_known(usage, resource, points, window)
             for place, part in enumerate(_PARTS):
                 own: Floats = getattr(first, part + resource.part)
-                found[part + resource.part] = own
+                chosen_margins[part + resource.part] = own
                 if choice.winner:
                     base: Floats = getattr(asked[choice.winner][points], resource.part)
                     other = resource.scale(base, choice.margins[place])
                     if memory:
                         floors = conformal.find_floors(usage.until(points), self.stated)
                         other = np.maximum(other, floors)
-                    found[part + resource.part] = np.where(used & ~np.isnan(base), other, own)
+                    chosen_margins[part + resource.part] = np.where(
+                        used & ~np.isnan(base), other, own
+                    )
         cpu, memory_choice = choices
         return estimates.Estimates(
-            **found,
+            **chosen_margins,
             reasons=_explain(first, cpu, memory_choice),
             numbers=_numbers(len(usage.containers), cpu, memory_choice),
         )

@@ -135,11 +135,11 @@ def _ask(
     auto = judging.Tournament(
         (alone, *others), judging.TournamentParameters(window_s=family.window_s), settings
     )
-    found = {}
+    cells = {}
     for estimator in (auto, alone):
         cpu, memory = walks.stack([estimator.estimate(past) for past in pasts])
-        found[estimator.name] = {CPU: cpu, MEMORY: memory}
-    return found
+        cells[estimator.name] = {CPU: cpu, MEMORY: memory}
+    return cells
 
 
 def _row(

@@ -42,9 +42,9 @@ def make_table(batch: Usage, family: Family, resource: str) -> Floats:
         for end in np.unique(ends).tolist():
             last = some.points - (windows - end) * window
             cut = some.between(last - (length + 1) * window, last)
-            found = conformal.score_last_windows(cut, settings, memory=resource == MEMORY)
-            classes.append(found[0])
-            scores.append(found[1])
+            rows = conformal.score_last_windows(cut, settings, memory=resource == MEMORY)
+            classes.append(rows[0])
+            scores.append(rows[1])
     return _quantiles(np.concatenate(classes), np.concatenate(scores, axis=1))
 
 

@@ -31,6 +31,7 @@ class OfflineHeuristic:
         pack: The heuristic itself.
         rule: The list heuristic, if it only sorts the items for one.
         measure: What it sorts by, largest first.
+        slow: Whether its time grows with the square of the number of items.
     """
 
     name: str
@@ -38,6 +39,7 @@ class OfflineHeuristic:
     pack: Callable[[instances.Instance], instances.Packing]
     rule: heuristics.Heuristic | None = None
     measure: item_sizes.ItemSize | None = None
+    slow: bool = False
 
 
 BEST_FIT = heuristics.Heuristic(
@@ -102,17 +104,20 @@ def _list_all() -> Iterator[OfflineHeuristic]:
                 f"{name}-node{suffix}",
                 f"Node by node, the item of the best {name} score, {weights} weights.",
                 partial(greedy.pack_nodes, rule=rule, weights_name=weights, dynamic=False),
+                slow=True,
             )
             if weights != "unit":
                 yield OfflineHeuristic(
                     f"{name}-node{suffix}-dynamic",
                     f"As {name}-node{suffix}, weights renewed from the items that wait.",
                     partial(greedy.pack_nodes, rule=rule, weights_name=weights, dynamic=True),
+                    slow=True,
                 )
     yield OfflineHeuristic(
         "completion",
         "Node by node, the hardest item and the best company for it (bin completion).",
         pack_completely,
+        slow=True,
     )
 
 

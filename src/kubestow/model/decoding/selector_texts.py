@@ -19,10 +19,10 @@ _SET = re.compile(rf"\s*{_KEY}\s+(?P<sign>in|notin)\s*\((?P<values>[^()]*)\)\s*"
 _EXISTS = re.compile(rf"\s*(?P<sign>!?)\s*{_KEY}\s*")
 
 
-def parse(text: str) -> LabelSelector:
+def parse_selector(text: str) -> LabelSelector:
     """Return the selector; an empty text matches everything.
 
-    >>> parse("app=web,tier notin (a, b)").matches({"app": "web"})
+    >>> parse_selector("app=web,tier notin (a, b)").matches({"app": "web"})
     True
 
     Raises:
@@ -64,7 +64,7 @@ def _syntax_error(text: str) -> ValueError:
     return ValueError(f"{text[:60]!r}: expected a label selector such as app=web,tier in (a,b)")
 
 
-def as_json(selector: LabelSelector) -> dict[str, Any] | None:
+def selector_json(selector: LabelSelector) -> dict[str, Any] | None:
     """Return a LabelSelector as ``metav1.ParseToLabelSelector`` makes it; ``None`` if empty."""
     if selector.empty:
         return None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubestow.live.metrics_api import selectors
+from kubestow.model.decoding import selector_texts as selectors
 
 LABELS = {"app": "web", "tier": "a", "example.com/x": ""}
 
@@ -33,7 +33,7 @@ LABELS = {"app": "web", "tier": "a", "example.com/x": ""}
     ],
 )
 def test_selectors_match(text: str, matches: bool) -> None:
-    assert selectors.parse(text).matches(LABELS) is matches
+    assert selectors.parse_selector(text).matches(LABELS) is matches
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_selectors_match(text: str, matches: bool) -> None:
 )
 def test_what_is_no_selector_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="label selector"):
-        selectors.parse(text)
+        selectors.parse_selector(text)
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_what_is_no_selector_is_refused(text: str) -> None:
     ],
 )
 def test_selectors_are_repeated_in_the_response(text: str, expected: Any) -> None:
-    assert selectors.as_json(selectors.parse(text)) == expected
+    assert selectors.selector_json(selectors.parse_selector(text)) == expected
