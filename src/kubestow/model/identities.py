@@ -48,6 +48,22 @@ _JENKINS_LABEL, _JENKINS_RUN = "jenkins/label", "runUrl"
 _JENKINS_PATH = re.compile(r"^(?:job/[^/]+/)+\d+/?$")
 
 
+def restore_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return labels with the names that kube-state-metrics replaces, as far as they matter here.
+
+    It writes every character that a label of Prometheus cannot have as an underscore.
+
+    >>> restore_labels({"tekton_dev_pipeline": "build"})["tekton.dev/pipeline"]
+    'build'
+    """
+    keys = (
+        pods.ID_LABEL, _TEKTON_PIPELINE, _TEKTON_STEP, _TEKTON_TASK, _ARGO_RUN, _ARGO_NODE,
+        *_ARGO_TEMPLATES, _GITLAB_PROJECT, _GITLAB_JOB, _JENKINS_LABEL,
+    )  # fmt: skip
+    written = {re.sub(r"[^A-Za-z0-9_]", "_", key): key for key in keys}
+    return {**labels, **{written[name]: labels[name] for name in written if name in labels}}
+
+
 class How(enum.Enum):
     """The evidence of an identity, most reliable first."""
 

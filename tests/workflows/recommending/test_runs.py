@@ -71,3 +71,13 @@ def test_a_run_is_back_tested_with_the_runs_before_it_only() -> None:
     table.memory_bytes[29] *= 3.0  # nobody could know
     one = recommend(table, usage.Inventory(), RecommendRequest()).recommendations[0]
     assert (one.backtest.misses or 0) >= 1
+
+
+def test_labels_of_kube_state_metrics_name_the_pipeline() -> None:
+    key = WorkloadKey("ci", "TaskRun", "build-x7k2p")
+    labels = {"tekton_dev_pipeline": "build", "tekton_dev_pipelineTask": "compile"}
+    named = runs.name_workload(key, labels)
+    assert named.kind == "Tekton"
+    assert named == runs.name_workload(
+        key, {"tekton.dev/pipeline": "build", "tekton.dev/pipelineTask": "compile"}
+    )

@@ -1,6 +1,6 @@
 """Which usage consists of runs: every finished pod of a Job or a pipeline is one run.
 
-Days say nothing about a pod that ends after ten minutes. Runs of one workload are found by its
+Days say nothing about a pod that ends after ten minutes. Runs of one workload are known by its
 kind; generated names of Jobs and runs of pipelines are cut to what they have in common, and the
 labels of pipelines decide where they are known. A workload with the label ``kubestow.io/id`` may be
 anything, so its pods must have ended. A pod that was measured in the last step may still run, and
@@ -56,11 +56,12 @@ def name_workload(key: WorkloadKey, labels: Mapping[str, str]) -> WorkloadKey:
     if kind not in KINDS and not labels:
         return key
     owner = OwnerReference("", kind, name)
-    pod = pods.Pod("", pods.PodSpec(()), namespace=key.namespace, labels=labels, owner=owner)
-    found = identities.identify(pod)
-    if kind not in KINDS and found.how is not identities.How.PIPELINE:
+    known = identities.restore_labels(labels)
+    pod = pods.Pod("", pods.PodSpec(()), namespace=key.namespace, labels=known, owner=owner)
+    identity = identities.identify(pod)
+    if kind not in KINDS and identity.how is not identities.How.PIPELINE:
         return key
-    return WorkloadKey(key.namespace, found.kind, found.name)
+    return WorkloadKey(key.namespace, identity.kind, identity.name)
 
 
 def group(table: Usage, inventory: usage.Inventory) -> tuple[Usage, usage.Inventory]:
