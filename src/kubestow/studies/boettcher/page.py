@@ -288,13 +288,19 @@ def _signed(tested: Mapping[str, Any]) -> str:
     return f"{text} ({100 * tested['low']:+.2f} to {100 * tested['high']:+.2f})"
 
 
+def _with_interval(measured: Mapping[str, Any]) -> str:
+    """Return a mean with its half-width, which one seed does not have."""
+    half = measured["half_width"]
+    return f"{measured['mean']:.1f}" + ("" if half is None else f" ({half:.1f})")
+
+
 def loop_table(loop: Mapping[str, Any]) -> pages.PageTable:
     """Return the recommenders in the simulator: kills, finished pods, reservations."""
     paths = list(loop["measures"])
     shown = [
         [
             row["recommender"],
-            *(f"{row[path]['mean']:.1f} ({row[path]['half_width']:.1f})" for path in paths),
+            *(_with_interval(row[path]) for path in paths),
         ]
         for row in loop["rows"]
     ]
