@@ -82,7 +82,7 @@ def test_nothing_known_leaves_with_1(store: str, capsys: pytest.CaptureFixture[s
     [
         ("web", "KIND/NAME: 'web': expected KIND/NAME, e.g. pod/web-0"),
         ("pod/", "KIND/NAME: 'pod/': expected KIND/NAME, e.g. pod/web-0"),
-        ("secret/x", "'secret': expected pod, node, workload or a kind such as deployment"),
+        ("secret/x", "'secret': expected pod, node, workload, id or a kind such as deployment"),
     ],
 )
 def test_subjects_that_are_none_are_refused(

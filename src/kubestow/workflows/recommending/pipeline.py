@@ -247,7 +247,7 @@ def _estimate_runs(
 ) -> tuple[estimates.Estimates, judging.BacktestScores]:
     """Return estimates from all runs, and the back-test run by run."""
     if request.strategy == keep.NAME:
-        fixed = runs.Fixed(_kept(table, inventory))
+        fixed = runs.FixedAmounts(_kept(table, inventory))
         return fixed.amounts, runs.backtest(table, fixed)
     estimator = make_estimator(request)
     return estimator.estimate(table), runs.backtest(table, estimator)

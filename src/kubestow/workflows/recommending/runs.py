@@ -32,7 +32,7 @@ _DAY_S: Final = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fixed:
+class FixedAmounts:
     """An estimator that always gives the same, such as the current requests."""
 
     amounts: estimates.Estimates
