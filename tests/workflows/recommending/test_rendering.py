@@ -53,7 +53,7 @@ def test_json_is_as_the_contract_says() -> None:
         },
         "backtest": {
             "windows": 4, "miss_rate": 0.25, "cpu_over": 0.01, "slack": 0.5, "cpu_slack": 0.4,
-            "misses": None, "miss_rate_upper": None, "window_s": 86400.0,
+            "misses": None, "miss_rate_upper": None, "window_s": 86400.0, "runs": False,
         },
     }  # fmt: skip
 
