@@ -165,7 +165,7 @@ class Poller:
 
 
 def _larger(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    """Return the larger of two values with their times; one that is no number is the smaller."""
+    """Return the larger of two values with their times; a missing one counts as the smaller."""
     return max(one, other, key=lambda each: (math.isfinite(each[0]), each[0]))
 
 
