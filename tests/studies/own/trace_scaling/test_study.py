@@ -67,6 +67,37 @@ def test_overloaded_requests_of_blocks_add_up_to_the_share_in_the_whole() -> Non
     assert share.mean() == pytest.approx((120.0 - 60.0 * capacity) / 120.0)
 
 
+def test_requests_answered_late_or_never_are_a_share_of_all() -> None:
+    # Blocks of 30 s with 28 requests a second. First block: 7 late, then 7 dropped; second: none.
+    run = scaling_scenes.make_run(
+        {
+            "time_s": [15.0, 30.0, 45.0, 60.0],
+            "existing": [4.0, 6.0, 8.0, 8.0],
+            "late": [7.0, 0.0, 0.0, 0.0],
+            "dropped": [0.0, 7.0, 0.0, 0.0],
+        }
+    )
+    cost, share = trace_scaling.measure_late(make_trace([28.0] * 60), run)
+    assert share == pytest.approx([0.25, 0.0])
+    assert cost.tolist() == [5.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict", "text"),
+    [
+        ([0.009, 0.09], "beaten", "x 0.90 of `hpa`'s at equal cost (0.90 to 0.90)"),
+        ([0.01, 0.1], "no difference", "x 1.00 of `hpa`'s at equal cost (1.00 to 1.00)"),
+        ([0.012, 0.12], "not reproduced", "x 1.20 of `hpa`'s at equal cost (1.20 to 1.20)"),
+    ],
+)
+def test_late_requests_have_a_verdict_of_their_own(
+    ours: list[float], verdict: str, text: str
+) -> None:
+    curves = {"hpa": make_curve([0.01, 0.1]), "auto": make_curve(ours)}
+    row = trace_scaling.make_late_row(make_trace([28.0] * 60), curves)
+    assert (row["verdict"], row["found"]) == (verdict, text)
+
+
 def test_runs_from_several_starts_are_averaged_block_by_block() -> None:
     traces = [
         make_trace([28.0] * 90),
@@ -84,7 +115,7 @@ def test_runs_from_several_starts_are_averaged_block_by_block() -> None:
         place: [(scaling_runs.ScalingTask({}, place, ScalingVariant("hpa", "hpa"), 0.6, 1), run)]
         for place, run in runs.items()
     }
-    curves = trace_scaling.make_all_curves(traces, by_place)
+    curves = trace_scaling.make_all_curves(traces, by_place, trace_scaling.measure)
     # Blocks of 30 s: pods 10 and 30, 20 and 30; the third block is in one of the two only.
     assert curves["hand"]["hpa"].cost.tolist() == [[20.0, 25.0]]
 
@@ -321,9 +352,10 @@ def test_a_browser_draws_the_page(tmp_path: Path) -> None:
             "auto": make_curve([0.006, 0.06]),
         }
     }
-    report = trace_scaling.make_report([make_trace([28.0] * 60)], curves)
+    report = trace_scaling.make_report([make_trace([28.0] * 60)], curves, curves)
     page = tmp_path / "report.html"
     page.write_text(trace_scaling_page.make_page(report), encoding="utf-8")
     drawn = browsers.open_page(page, tmp_path / "profile")
     assert "<svg" in drawn
     assert "overloaded requests (%)" in drawn
+    assert "late or dropped requests (%)" in drawn

@@ -1,4 +1,4 @@
-"""The report on real request traces: curves of overloaded requests over cost, verdicts."""
+"""The report on real request traces: overloaded and late requests over cost, verdicts."""
 
 from __future__ import annotations
 
@@ -30,20 +30,26 @@ def make_page(report: dict[str, Any]) -> str:
             "lower left is better. `perfect` knows the coming minutes."
         ),
         pages.make_figure(
-            curve_chart(report["points"]), "Overloaded requests over mean pods, by trace."
+            curve_chart(report["points"], "overloaded requests (%)"),
+            "Overloaded requests over mean pods, by trace.",
+        ),
+        pages.make_figure(
+            curve_chart(report["late_points"], "late or dropped requests (%)"),
+            "Late or dropped requests over mean pods, by trace.",
         ),
         verdicts.make(report["rows"], "blocks", thesis=False),
-        points_table(report["points"]),
+        points_table(report["points"], "overloaded"),
+        points_table(report["late_points"], "late or dropped"),
     ]
     return pages.render("Scaling on real request traces", blocks)
 
 
-def curve_chart(points: Sequence[Row]) -> alt.TopLevelMixin:
-    """Return the curves of all traces."""
+def curve_chart(points: Sequence[Row], title: str) -> alt.TopLevelMixin:
+    """Return the curves of all traces; the title is that of the vertical axis."""
     shown = [{**p, "share": max(100.0 * p["badness"], 100.0 * _LEAST)} for p in points]
     base = alt.Chart(alt.InlineData(shown)).encode(
         x=alt.X("cost:Q", title="mean pods", scale=alt.Scale(zero=False)),
-        y=alt.Y("share:Q", title="overloaded requests (%)", scale=alt.Scale(type="log")),
+        y=alt.Y("share:Q", title=title, scale=alt.Scale(type="log")),
         color=alt.Color("way:N", title=None, scale=alt.Scale(range=list(figures.PALETTE))),
         order=alt.Order("target:Q"),
         tooltip=[alt.Tooltip("way:N", title="scaler"), "target:Q", "cost:Q", "share:Q", "ratio:Q"],
@@ -56,7 +62,7 @@ def curve_chart(points: Sequence[Row]) -> alt.TopLevelMixin:
     return chart
 
 
-def points_table(points: Sequence[Row]) -> pages.PageTable:
+def points_table(points: Sequence[Row], measure: str) -> pages.PageTable:
     """Return every point with its ratio to the reactive curve."""
     shown = [
         [
@@ -70,5 +76,5 @@ def points_table(points: Sequence[Row]) -> pages.PageTable:
         ]
         for p in points
     ]
-    head = ["trace", "scaler", "target", "pods", "overloaded", "ratio to hpa", "95 %"]
-    return pages.PageTable(head, shown, caption="All points.", folded=True)
+    head = ["trace", "scaler", "target", "pods", measure, "ratio to hpa", "95 %"]
+    return pages.PageTable(head, shown, caption=f"All points: {measure} requests.", folded=True)

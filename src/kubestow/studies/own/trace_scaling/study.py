@@ -1,8 +1,10 @@
-"""Scaling on real request traces: overloaded requests and cost.
+"""Scaling on real request traces: overloaded requests, late or dropped ones, and cost.
 
 Each trace is replayed in the simulator. One replica serves 1/28 of the 99th percentile of the
 trace, a pod takes 60 s to start, metrics are one-minute means with a lag of 15 s. A request is
-overloaded if it arrives in a second in which arrivals exceed the capacity of ready pods. Every
+overloaded if it arrives in a second in which arrivals exceed the capacity of ready pods; it is late
+or dropped if the simulator's queue answers it after the objective, or never. The simulator gets
+arrivals as means of its step of 15 s, so bursts within a step overload but hardly delay. Every
 scaler is a curve over target utilisations; ``perfect`` knows the future demand as one-minute means,
 the best any short-term forecast could know. The first day is warm-up; curves cover the rest. Their
 intervals come from resampling blocks of time (four hours; ten minutes for the trace of one hour).
@@ -13,7 +15,7 @@ single decision matters as much as the scaler. The data is not part of this repo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -65,6 +67,8 @@ RULES: Final = {
     "that hour",
     "never": "beaten: at no target is the ratio to the curve of `hpa` above 1.02, where more than "
     f"{100 * FLOOR:g} % of requests are overloaded",
+    "late": "beaten: the geometric mean over targets of late or dropped requests, at equal cost, "
+    "is below that of `hpa`, and so is its whole interval; no difference: 1 lies in the interval",
 }
 
 
@@ -194,6 +198,10 @@ def scenario(trace: DemandTrace, path: Path) -> dict[str, Any]:
     }
 
 
+AllCurves = Mapping[str, Mapping[str, tradeoffs.TradeoffCurve]]
+Measuring = Callable[[DemandTrace, scaling_runs.ScalingRun], tuple[Floats, Floats]]
+
+
 def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     """Run the study; write results.json and report.html."""
     days = options.sample(2, 1)
@@ -212,8 +220,11 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
     by_place: dict[str, list[tuple[scaling_runs.ScalingTask, scaling_runs.ScalingRun]]] = {}
     for task, run in zip(tasks, runs, strict=True):
         by_place.setdefault(task.place, []).append((task, run))
-    curves = make_all_curves(traces, by_place)
-    report = make_report([trace for trace in traces if not trace.start_s], curves)
+    report = make_report(
+        [trace for trace in traces if not trace.start_s],
+        make_all_curves(traces, by_place, measure),
+        make_all_curves(traces, by_place, measure_late),
+    )
     files.write_json(options.out / "results.json", report)
     files.write_text(options.out / "report.html", page.make_page(report))
     return report
@@ -222,11 +233,14 @@ def run(options: StudyOptions, watch: Progress) -> dict[str, Any]:
 def make_all_curves(
     traces: Sequence[DemandTrace],
     by_place: Mapping[str, Sequence[tuple[scaling_runs.ScalingTask, scaling_runs.ScalingRun]]],
+    measured: Measuring,
 ) -> dict[str, dict[str, tradeoffs.TradeoffCurve]]:
     """Return the curves of every trace; those from several starts are averaged block by block."""
     by_trace: dict[str, list[dict[str, tradeoffs.TradeoffCurve]]] = {}
     for trace in traces:
-        by_trace.setdefault(trace.name, []).append(make_curves(trace, by_place[trace.place]))
+        by_trace.setdefault(trace.name, []).append(
+            make_curves(trace, by_place[trace.place], measured)
+        )
     return {
         name: {variant: _average([curves[variant] for curves in parts]) for variant in parts[0]}
         for name, parts in by_trace.items()
@@ -243,14 +257,16 @@ def _average(curves: Sequence[tradeoffs.TradeoffCurve]) -> tradeoffs.TradeoffCur
 
 
 def make_curves(
-    trace: DemandTrace, mine: Sequence[tuple[scaling_runs.ScalingTask, scaling_runs.ScalingRun]]
+    trace: DemandTrace,
+    mine: Sequence[tuple[scaling_runs.ScalingTask, scaling_runs.ScalingRun]],
+    measured: Measuring,
 ) -> dict[str, tradeoffs.TradeoffCurve]:
     """Return the curve of every scaler, block by block."""
     names = dict.fromkeys(task.variant.name for task, _ in mine)
     curves = {}
     for name in names:
         here = [
-            (task.target, measure(trace, run)) for task, run in mine if task.variant.name == name
+            (task.target, measured(trace, run)) for task, run in mine if task.variant.name == name
         ]
         curves[name] = tradeoffs.TradeoffCurve(
             targets=[target for target, _ in here],
@@ -266,43 +282,73 @@ def measure(trace: DemandTrace, run: scaling_runs.ScalingRun) -> tuple[Floats, F
     Overloaded requests are relative to the requests of the mean block, so that their mean is the
     overall share.
     """
-    ready, existing = run.column("ready"), run.column("existing")
+    ready = run.column("ready")
     # Pods ready at the end of the previous step serve this step.
     before = np.concatenate([ready[:1], ready[:-1]])
     capacity = np.repeat(before, STEP_S) * trace.capacity
     demand = trace.rates[: len(capacity)]
     over = np.maximum(demand - capacity, 0.0)
-    begins = range(trace.warm_s, len(capacity) - trace.block_s + 1, trace.block_s)
-    cost, missed, totals = [], [], []
-    for begin in begins:
-        span = slice(begin, begin + trace.block_s)
-        steps = slice(begin // STEP_S, (begin + trace.block_s) // STEP_S)
-        cost.append(float(existing[steps].mean()))
-        missed.append(float(over[span].sum()))
-        totals.append(float(demand[span].sum()))
-    return np.array(cost), np.array(missed) / np.mean(totals)
+    return _by_block(trace, run, over.reshape(-1, STEP_S).mean(axis=1))
+
+
+def measure_late(trace: DemandTrace, run: scaling_runs.ScalingRun) -> tuple[Floats, Floats]:
+    """Return mean pods and requests answered late or never, by block, as :func:`measure` does."""
+    return _by_block(trace, run, run.column("late") + run.column("dropped"))
+
+
+def _by_block(
+    trace: DemandTrace, run: scaling_runs.ScalingRun, missed: Floats
+) -> tuple[Floats, Floats]:
+    """Return mean pods and missed requests of every block; the latter by those of the mean block.
+
+    Args:
+        trace: The trace.
+        run: Its run.
+        missed: Missed requests per second, by step.
+    """
+    steps, block = len(missed), trace.block_s // STEP_S
+    demand = trace.rates[: steps * STEP_S].reshape(-1, STEP_S).mean(axis=1)
+    first = trace.warm_s // STEP_S
+    last = first + (steps - first) // block * block
+    costs, totals, misses = (
+        column[first:last].reshape(-1, block).mean(axis=1)
+        for column in (run.column("existing"), demand, missed)
+    )
+    return costs, misses / totals.mean()
 
 
 def make_report(
-    traces: Sequence[DemandTrace], curves: Mapping[str, Mapping[str, tradeoffs.TradeoffCurve]]
+    traces: Sequence[DemandTrace], curves: AllCurves, late_curves: AllCurves
 ) -> dict[str, Any]:
-    """Return the content of results.json."""
+    """Return the content of results.json.
+
+    Args:
+        traces: The traces.
+        curves: Curves of overloaded requests, by trace and scaler.
+        late_curves: Those of late or dropped requests.
+    """
     rows: list[dict[str, Any]] = []
     for trace in traces:
         rows += make_rows(trace, curves[trace.name])
-    points = [
-        {"trace": name, "way": variant, **page.describe(point)}
-        for name, by_variant in curves.items()
-        for variant, curve in by_variant.items()
-        for point in pooled_tradeoffs.compare(curve, by_variant[REACTIVE], FLOOR)
-    ]
+        rows.append(make_late_row(trace, late_curves[trace.name]))
     return {
         "study": "trace-scaling",
         "rules": RULES,
         "statements": verdicts.state(rows),
         "rows": rows,
-        "points": points,
+        "points": make_points(curves),
+        "late_points": make_points(late_curves),
     }
+
+
+def make_points(curves: AllCurves) -> list[dict[str, Any]]:
+    """Return every target of every scaler with its ratio to the reactive curve."""
+    return [
+        {"trace": name, "way": variant, **page.describe(point)}
+        for name, by_variant in curves.items()
+        for variant, curve in by_variant.items()
+        for point in pooled_tradeoffs.compare(curve, by_variant[REACTIVE], FLOOR)
+    ]
 
 
 def make_rows(
@@ -336,6 +382,10 @@ def make_rows(
             **shared,
             "statement": f"overloaded requests on {trace.name}",
             "found": gap,
+            "ratio": ratio,
+            "low": low,
+            "high": high,
+            "perfect": best,
             "closed": closed,
             "verdict": "beaten" if good else "not reproduced",
             "rule": RULES["gap"],
@@ -344,7 +394,33 @@ def make_rows(
             **shared,
             "statement": f"never above `{REACTIVE}` on {trace.name}",
             "found": f"largest ratio {worst:.2f}" if known else "nothing overloaded",
+            "ratio": worst,
             "verdict": "beaten" if worst <= 1.02 else "not reproduced",
             "rule": RULES["never"],
         },
     ]
+
+
+def make_late_row(
+    trace: DemandTrace, curves: Mapping[str, tradeoffs.TradeoffCurve]
+) -> dict[str, Any]:
+    """Return the statement about late or dropped requests on one trace."""
+    ratio, low, high = pooled_tradeoffs.overall(curves[OURS], curves[REACTIVE], FLOOR)
+    text, verdict = "no common cost", "not reproduced"
+    if ratio is not None:
+        text = f"x {ratio:.2f} of `{REACTIVE}`'s at equal cost"
+    if low is not None and high is not None:
+        text += f" ({low:.2f} to {high:.2f})"
+        verdict = "beaten" if high < 1.0 else "no difference" if low <= 1.0 else "not reproduced"
+    return {
+        "trace": trace.name,
+        "fine": trace.fine,
+        "n": curves[OURS].cost.shape[1],
+        "statement": f"late or dropped requests on {trace.name}",
+        "found": text,
+        "ratio": ratio,
+        "low": low,
+        "high": high,
+        "verdict": verdict,
+        "rule": RULES["late"],
+    }
