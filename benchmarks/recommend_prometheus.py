@@ -51,15 +51,15 @@ class Scene:
     memory_bytes: Floats
 
 
-def make_scene(now_s: int) -> Scene:
+def make_scene(now_s: int, workloads: int = WORKLOADS) -> Scene:
     """Return usage of every pod with a daily cycle and noise, until some time after now."""
     rng = np.random.default_rng(11)
     begin_s = (now_s - DAYS * 86400) // STEP_S * STEP_S - 2 * STEP_S + OFFSET_S
     times_s = np.arange(begin_s, now_s + AHEAD_S, SCRAPE_S)
-    shape = (WORKLOADS * PODS, len(times_s))
+    shape = (workloads * PODS, len(times_s))
     day = 1.0 + 0.4 * np.sin(2.0 * np.pi * times_s / 86400.0)
-    level = np.repeat(rng.lognormal(-2.0, 1.0, WORKLOADS), PODS)[:, np.newaxis]
-    size = np.repeat(rng.lognormal(19.5, 0.8, WORKLOADS), PODS)[:, np.newaxis]
+    level = np.repeat(rng.lognormal(-2.0, 1.0, workloads), PODS)[:, np.newaxis]
+    size = np.repeat(rng.lognormal(19.5, 0.8, workloads), PODS)[:, np.newaxis]
     cores = level * day * rng.lognormal(0.0, 0.2, shape)
     memory = np.rint(size * day**0.2 * rng.lognormal(0.0, 0.03, shape))
     return Scene(times_s, cores, memory)
@@ -93,10 +93,10 @@ def parts(scene: Scene) -> Iterator[str]:
         yield "".join(lines)
 
 
-def facts(now_s: int) -> str:
+def facts(now_s: int, workloads: int = WORKLOADS) -> str:
     """Return the metrics of kube-state-metrics around now."""
     stated = []
-    for row in range(WORKLOADS * PODS):
+    for row in range(workloads * PODS):
         tags, number = labels(row), row // PODS
         space = f'namespace="team-{number % 9}"'
         pod = tags.rpartition(",")[0]

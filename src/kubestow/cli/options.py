@@ -61,7 +61,7 @@ def read_parameters(changes: Iterable[str]) -> dict[str, Any]:
     Raises:
         InputError: If one is not ``PATH=VALUE``, its value is not YAML, or paths contradict.
     """
-    from kubestow.workflows import scenario_files
+    from kubestow.workflows import parameter_values
 
     parameters: dict[str, Any] = {}
     for change in changes:
@@ -75,7 +75,7 @@ def read_parameters(changes: Iterable[str]) -> dict[str, Any]:
             if not isinstance(here, dict):
                 raise errors.InputError(f"--set {path}", f"{step!r} is not a mapping")
         try:
-            here[last] = scenario_files.parse_value(text, path)
+            here[last] = parameter_values.parse_value(text, path)
         except errors.InputError as err:
             raise errors.InputError(f"--set {path}", err.problem) from err
     return parameters

@@ -57,9 +57,38 @@ def _njit(**further: Any) -> Callable[[Callable[..., object]], object]:
     Nobody calls these functions from C, and omitting the wrapper for it shortens compilation.
     """
     # Numba's type stubs lack some of the options.
-    options: dict[str, Any] = {"no_cfunc_wrapper": True, **further}
-    decorator: Any = numba.njit(cache=True, nogil=True, error_model="numpy", **options)
-    return cast("Callable[[Callable[..., object]], object]", decorator)
+    options: dict[str, Any] = {
+        "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **further,
+    }  # fmt: skip
+
+    def decorate(function: Callable[..., object]) -> object:
+        decorator: Any = numba.njit(cache=True, **options)
+        dispatcher = decorator(function)
+        if not options.get("no_cpython_wrapper"):
+            _share_with_callers(dispatcher, function, options)
+        return dispatcher
+
+    return decorate
+
+
+def _share_with_callers(
+    dispatcher: Any, function: Callable[..., object], options: dict[str, Any]
+) -> None:
+    """Give compiled callers a variant of a function without the wrapper for calls from Python.
+
+    Most compiled functions are called by others only; the wrapper would be a quarter of their
+    compilation. The variant is not cached: the cached code of its callers contains it.
+    """
+    variant: list[Any] = []
+
+    def inner() -> Any:
+        if not variant:
+            decorator: Any = numba.njit(**{**options, "no_cpython_wrapper": True})
+            variant.append(decorator(function))
+        return variant[0]
+
+    dispatcher.get_call_template = lambda args, kws: inner().get_call_template(args, kws)
+    dispatcher.get_overload = lambda signature: inner().get_overload(signature)
 
 
 class _Announcer(event.Listener):

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from kubestow.model import decoding, errors
 from kubestow.policies.placing import profiles
 from kubestow.simulation import checks, run, scenarios
 from kubestow.sources import manifests as files
 from kubestow.sources import traces
+from kubestow.workflows import parameter_values
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
@@ -50,7 +49,7 @@ def load(source: str | Mapping[str, Any], changes: Iterable[str] = ()) -> Loaded
     value = copy.deepcopy(document)
     for change in changes:
         path, text = split_change(change)
-        set_value(value, path, parse_value(text, path), f"changes {change}")
+        set_value(value, path, parameter_values.parse_value(text, path), f"changes {change}")
     return read(value, place, folder)
 
 
@@ -96,14 +95,6 @@ def split_change(change: str) -> tuple[str, str]:
     if not sign or not path:
         raise errors.InputError("changes", f"{change!r}: expected path=value")
     return path, text
-
-
-def parse_value(text: str, path: str) -> Any:
-    """Read a value as YAML would."""
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as err:
-        raise errors.InputError(f"changes {path}", f"{text!r}: expected a YAML value") from err
 
 
 def set_value(value: Any, path: str, new: Any, place: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kubestow.model import time_series
-from kubestow.sources import traces
+from kubestow.sources import gaps
 from kubestow.sources.prometheus import errors as faults
 from kubestow.sources.prometheus import pages, responses
 
@@ -84,7 +84,7 @@ class Range:
             InputError: If a series has no number at all.
         """
         first = int(np.argmax(~np.isnan(self.values).all(axis=0)))
-        values, mended = traces.fill_grid(place, self.names(unnamed), self.values[:, first:])
+        values, mended = gaps.fill_grid(place, self.names(unnamed), self.values[:, first:])
         step_s = self.steps.step_ms / 1000.0
         start_s = self.steps.start_ms / 1000.0 + first * step_s
         return time_series.TimeGrid(self.names(unnamed), start_s, step_s, values, mended)

@@ -1,7 +1,6 @@
 """Time series and public traces from files, resampled to equal steps."""
 
 from kubestow.sources.traces.alibaba import ALIBABA_COLUMNS, clean_alibaba_usage
-from kubestow.sources.traces.grids import fill_grid
 from kubestow.sources.traces.public import (
     read_arrivals,
     read_counts,
@@ -24,7 +23,6 @@ __all__ = [
     "clean_alibaba_usage",
     "column_numbers",
     "column_seconds",
-    "fill_grid",
     "first_column",
     "read_arrivals",
     "read_counts",

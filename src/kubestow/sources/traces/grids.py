@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kubestow.model import errors, time_series
 from kubestow.model.arrays import Floats
+from kubestow.sources import gaps
 
 _MOST_STRETCH = 100
 """Most steps per row: times further apart were misread."""
@@ -54,7 +55,7 @@ def make(
             f"{len(stamped)} rows make {count} steps of {width_s:g} s; "
             f"expected at most {_MOST_STRETCH} steps per row",
         )
-    values, mended = fill_grid(place, names, _average(bins, columns[:, known], count))
+    values, mended = gaps.fill_grid(place, names, _average(bins, columns[:, known], count))
     merged = len(stamped) - len(np.unique(bins))
     return time_series.TimeGrid(
         names,
@@ -81,24 +82,3 @@ def _average(bins: NDArray[np.int64], columns: Floats, count: int) -> Floats:
         sums = np.bincount(bins[known], column[known], minlength=count)
         np.divide(sums, counts, out=mean, where=counts > 0)
     return means
-
-
-def fill_grid(
-    place: str, names: tuple[str, ...], means: Floats
-) -> tuple[Floats, time_series.Mended]:
-    """Repeat the last known value in empty steps (``nan``), and count the filled ones.
-
-    Raises:
-        InputError: If a series has no value at all.
-    """
-    empty = ~np.isfinite(means)
-    for name, hollow in zip(names, empty, strict=True):
-        if hollow.all():
-            raise errors.InputError(f"{place}: {name}", "has no values")
-    first = np.argmin(empty, axis=1)
-    steps = np.arange(means.shape[1])
-    source = np.maximum.accumulate(np.where(empty, 0, steps), axis=1)
-    source = np.maximum(source, first[:, None])
-    begins = empty & ~np.concatenate((np.zeros((len(means), 1), bool), empty[:, :-1]), axis=1)
-    mended = time_series.Mended(int(begins.sum()), int(empty.sum()))
-    return np.take_along_axis(means, source, axis=1), mended

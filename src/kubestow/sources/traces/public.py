@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from kubestow.model import errors, time_series
 from kubestow.model.arrays import Floats
+from kubestow.sources import gaps
 from kubestow.sources.traces import grids, series
 
 _HEADER = re.compile(r"# start=(\S+) step_s=(\d+(?:\.\d+)?) n=(\d+)\s*")
@@ -114,7 +115,7 @@ def _hold(table: Floats) -> tuple[Floats, time_series.Mended]:
     """Fill gaps as ``grids`` does; a series without any value is zero throughout."""
     hollow = ~np.isfinite(table).any(axis=1, keepdims=True)
     names = tuple(str(number) for number in range(len(table)))
-    return grids.fill_grid("", names, np.where(hollow, 0.0, table))
+    return gaps.fill_grid("", names, np.where(hollow, 0.0, table))
 
 
 def _rows(day: str, table: NDArray[np.generic], step_s: float) -> time_series.TimeGrid:

@@ -1,7 +1,13 @@
-"""Usage and inventory of containers, from files or from Prometheus."""
+"""Usage and inventory of containers, from files or from Prometheus.
 
-from kubestow.sources.usage.files import read_usage_files
-from kubestow.sources.usage.inventory import read_inventory
+The readers of files are loaded on first use: they bring Polars along.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from kubestow.sources.usage.prometheus import (
     HISTORY_S,
     KRR_HISTORY_S,
@@ -10,6 +16,10 @@ from kubestow.sources.usage.prometheus import (
     UsageQuery,
     read_prometheus_usage,
 )
+
+if TYPE_CHECKING:
+    from kubestow.sources.usage.files import read_usage_files
+    from kubestow.sources.usage.inventory import read_inventory
 
 __all__ = [
     "HISTORY_S",
@@ -21,3 +31,13 @@ __all__ = [
     "read_prometheus_usage",
     "read_usage_files",
 ]
+
+
+_FILES = {"read_usage_files": "files", "read_inventory": "inventory"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a reader of files."""
+    if name not in _FILES:
+        raise AttributeError(name)
+    return getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)

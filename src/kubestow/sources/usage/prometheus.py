@@ -32,8 +32,8 @@ HISTORY_S: Final = 8 * 86400.0
 # Defaults of krr: ``--timeframe_duration 1.25`` minutes, ``--history_duration 336`` hours.
 KRR_STEP_S: Final = 75.0
 KRR_HISTORY_S: Final = 14 * 86400.0
-# Points of all series in one response: about 25 bytes each, so some 20 MB.
-_PAGE_POINTS: Final = 800_000
+# Points of all series in one response: about 25 bytes each, so some 5 MB.
+_PAGE_POINTS: Final = 200_000
 _UNITS: Final = {"cpu": resources.CPU, "memory": resources.MEMORY}
 
 
@@ -135,12 +135,12 @@ def read_prometheus_usage(
     """
     reading = _Reading(client, query, watch)
     _examine_origins(reading)
-    cpu, memory = _usage(reading)
-    series = sorted({*_names(cpu), *_names(memory)})
+    measured = _usage(reading)
+    series = sorted({name for one in measured for name in _names(one)})
     if not series:
         raise errors.InputError(client.place, _why_empty(reading))
     workloads = _workloads(reading, {(name[0], name[1]) for name in series})
-    table = _table(reading, series, workloads, cpu, memory)
+    table = _table(reading, series, workloads, measured)
     inventory = _inventory(reading, workloads)
     return replace(table, notes=(*table.notes, *reading.all_notes())), inventory
 
@@ -177,7 +177,8 @@ def _why_empty(reading: _Reading) -> str:
     return f"has no usage of namespace {asked} in that time; {hint}"
 
 
-def _usage(reading: _Reading) -> tuple[prometheus.Range, prometheus.Range]:
+def _usage(reading: _Reading) -> list[prometheus.Range]:
+    """Return CPU and memory."""
     query = reading.query
     lost = "there is no container_memory_working_set_bytes"
     reading.cache = _cache(reading)
@@ -203,7 +204,7 @@ def _usage(reading: _Reading) -> tuple[prometheus.Range, prometheus.Range]:
             f"interrupted: only the last {decoding.format_duration(known_s)} of usage count"
         )
     cpu, memory = zip(*reversed(read), strict=True)
-    return prometheus.join_pages(cpu), prometheus.join_pages(memory)
+    return [prometheus.join_pages(cpu), prometheus.join_pages(memory)]
 
 
 def _part(
@@ -338,9 +339,9 @@ def _table(
     reading: _Reading,
     series: Sequence[Name],
     workloads: Mapping[tuple[str, str], WorkloadKey],
-    cpu: prometheus.Range,
-    memory: prometheus.Range,
+    measured: list[prometheus.Range],
 ) -> Usage:
+    """Return the usage of all containers; the ranges are consumed, since they are large."""
     keys = [
         ContainerKey(*workloads[namespace, pod], container) for namespace, pod, container in series
     ]
@@ -348,12 +349,13 @@ def _table(
     containers = tuple(dict.fromkeys(keys[place] for place in order))
     places = {key: place for place, key in enumerate(containers)}
     rows = {series[place]: row for row, place in enumerate(order)}
-    points = cpu.values.shape[1]
+    steps = measured[0].steps
+    warnings = tuple(warning for one in measured for warning in one.warnings)
     grids = []
-    for measured in (cpu, memory):
-        grid = np.full((len(series), points), np.nan)
-        for name, values in zip(_names(measured), measured.values, strict=True):
-            grid[rows[name]] = values
+    while measured:
+        part = measured.pop(0)
+        grid = np.full((len(series), steps.count), np.nan)
+        grid[[rows[name] for name in _names(part)]] = part.values
         grids.append(grid)
     owners = np.array([places[keys[place]] for place in order], dtype=np.int64)
     throttled, kills = _shortages(reading, rows, owners, len(containers))
@@ -367,13 +369,13 @@ def _table(
         pods=tuple(series[place][1] for place in order),
         owners=owners,
         step_s=reading.query.step_s,
-        end_s=cpu.steps.start_ms / 1000.0 + (points - 1) * cpu.steps.step_ms / 1000.0,
+        end_s=(steps.start_ms + (steps.count - 1) * steps.step_ms) / 1000.0,
         cpu_cores=grids[0],
         memory_bytes=grids[1],
         throttled=throttled,
         oom_kills=kills,
         oom_killed_bytes=np.zeros(len(containers)),
-        notes=(*cpu.warnings, *memory.warnings),
+        notes=warnings,
         cache_bytes=cache if reading.cache else None,
     )
 

@@ -1,4 +1,12 @@
-"""From usage to recommendations: estimates, back-tests, guards, totals, patches."""
+"""From usage to recommendations: estimates, back-tests, guards, totals, patches.
+
+The writer to a store is loaded on first use: it brings a database layer along.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from kubestow.workflows.recommending.pipeline import (
     RecommendRequest,
@@ -18,7 +26,6 @@ from kubestow.workflows.recommending.rendering import (
     totals_as_json,
 )
 from kubestow.workflows.recommending.safety import make_guards
-from kubestow.workflows.recommending.storing import store_recommendations
 from kubestow.workflows.recommending.totals import (
     CPU,
     MEMORY,
@@ -28,6 +35,9 @@ from kubestow.workflows.recommending.totals import (
     add_up,
     severity,
 )
+
+if TYPE_CHECKING:
+    from kubestow.workflows.recommending.storing import store_recommendations
 
 __all__ = [
     "CPU",
@@ -53,3 +63,10 @@ __all__ = [
     "store_recommendations",
     "totals_as_json",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the writer to a store."""
+    if name == "store_recommendations":
+        return importlib.import_module(f"{__name__}.storing").store_recommendations
+    raise AttributeError(name)

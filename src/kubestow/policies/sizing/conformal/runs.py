@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from kubestow.model.arrays import Floats, Ints
 
@@ -116,7 +116,7 @@ def reach(sample: RunPeaks, spread: PeakSpread, missed: float) -> Floats:
     freedom = own + spread.freedom
     variance = (spread.freedom * spread.deviation**2 + own * sample.variances) / freedom
     deviation = np.sqrt(np.maximum(variance, _LEAST_SPREAD**2))
-    quantile = stats.t.ppf(1.0 - missed, freedom)
+    quantile: Floats = special.stdtrit(freedom, 1.0 - missed).astype(np.float64)
     widening = np.sqrt(1.0 + 1.0 / np.maximum(sample.counts, 1))
     margin: Floats = quantile * deviation * widening
     return margin
