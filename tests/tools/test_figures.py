@@ -198,8 +198,8 @@ def test_numbers_other_than_those_listed_are_a_problem(evidence: Path, page: str
 
 @pytest.mark.parametrize(
     "entry",
-    ["2 = demo rows[way=vpa].cost", "2 ? demo rows.1.cost", "2 : recorded", "2 : guess"],
-    ids=["unknown path", "not confirmed", "recorded elsewhere", "no such kind"],
+    ["2 = demo rows[way=vpa].cost", "2 ? demo rows.1.cost", "2 : recorded", "2 : guess", "2"],
+    ids=["unknown path", "not confirmed", "recorded elsewhere", "no such kind", "nothing"],
 )
 def test_a_number_without_a_source_is_a_problem(evidence: Path, entry: str) -> None:
     (problem,) = found("It costs 2.", entry)
@@ -226,6 +226,11 @@ def test_an_update_gives_a_number_that_changed_with_its_results_its_source(evide
     old = ["1.7 = demo rows[way=auto].cost", "4 = demo count(seeds.*)"]
     updated = proposals.update(PAGE, "It costs 2.0 with 4 seeds.", old)
     assert updated == ["2.0 = demo rows[way=auto].cost", "4 = demo count(seeds.*)"]
+
+
+def test_an_update_does_not_call_a_new_number_a_setting(evidence: Path) -> None:
+    (entry,) = proposals.update(PAGE, "It costs 3.25.", ["1.7 : setting"])
+    assert entry == "3.25 ? unknown"
 
 
 def test_an_update_does_not_keep_a_source_that_says_otherwise(evidence: Path) -> None:

@@ -31,11 +31,11 @@ def problems(name: str, text: str, entries: list[str]) -> Iterator[str]:
 
 def problem_of(name: str, entry: str) -> str:
     """Return what is wrong with a number and its source; an empty text if nothing is."""
-    text, kind, source = entry.split(" ", 2)
+    text, kind, source = [*entry.split(" ", 2), "", ""][:3]
     if kind == ":" and source in constants(name):
         return ""
     if kind != "=":
-        return f"{text} has no source: {source}"
+        return f"{text} has no source: {source or 'nothing'}"
     try:
         value = evaluate(source)
     except ValueError as error:

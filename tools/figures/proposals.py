@@ -36,14 +36,20 @@ def update(name: str, text: str, entries: list[str]) -> list[str]:
 
 
 def _aligned(entries: list[str], texts: list[str]) -> list[str]:
-    """Return the old entry of each number; where numbers were replaced, with the new number."""
+    """Return the old entry of each number.
+
+    A number that replaces another takes over its field, which then has to say the new number.
+    Constants are not taken over: nothing would check them.
+    """
     result = [""] * len(texts)
     before = [entry.split(" ")[0] for entry in entries]
     matcher = difflib.SequenceMatcher(None, before, texts, autojunk=False)
     for tag, start, end, new_start, new_end in matcher.get_opcodes():
         if tag == "equal" or (tag == "replace" and end - start == new_end - new_start):
             for old, new in zip(range(start, end), range(new_start, new_end), strict=True):
-                result[new] = f"{texts[new]} {entries[old].partition(' ')[2]}"
+                source = entries[old].partition(" ")[2]
+                if tag == "equal" or source.startswith("= "):
+                    result[new] = f"{texts[new]} {source}"
     return result
 
 
