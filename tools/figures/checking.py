@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tools.figures.pages import figures
+from tools.figures.pages import Figure, figures
 from tools.figures.sources import EVIDENCE, evaluate, is_printed_as
 
 LIST: Final = EVIDENCE / "figures.json"
@@ -21,12 +21,19 @@ def problems(name: str, text: str, entries: list[str]) -> Iterator[str]:
     """Yield what is wrong with a page: numbers without a source, and sources that say otherwise."""
     present = figures(text)
     if [entry.split(" ")[0] for entry in entries] != [one.text for one in present]:
-        yield f"{name}: the list of its numbers is out of date; run 'python -m tools.figures'"
+        yield f"{name}{_first_difference(present, entries)}; run 'python -m tools.figures'"
         return
     for one, entry in zip(present, entries, strict=True):
         problem = problem_of(name, entry)
         if problem:
             yield f"{name}:{one.line}: {problem}"
+
+
+def _first_difference(present: list[Figure], entries: list[str]) -> str:
+    for one, entry in zip(present, entries, strict=False):
+        if one.text != entry.split(" ")[0]:
+            return f":{one.line}: {one.text}, but the list has {entry!r}"
+    return f": {len(present)} numbers, but the list has {len(entries)}"
 
 
 def problem_of(name: str, entry: str) -> str:

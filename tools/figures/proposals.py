@@ -29,10 +29,14 @@ def update(name: str, text: str, entries: list[str]) -> list[str]:
     """Return the list of a page: entries that still hold, and proposals for new numbers."""
     present = figures(text)
     known = _aligned(entries, [one.text for one in present])
-    return [
-        entry if entry and not problem_of(name, entry) else f"{one.text} ? {propose(name, one)}"
-        for one, entry in zip(present, known, strict=True)
-    ]
+    return [_entry(name, one, entry) for one, entry in zip(present, known, strict=True)]
+
+
+def _entry(name: str, figure: Figure, known: str) -> str:
+    if known and not problem_of(name, known):
+        return known
+    source = propose(name, figure) or known.partition(" = ")[2] or "unknown"
+    return f"{figure.text} ? {source}"
 
 
 def _aligned(entries: list[str], texts: list[str]) -> list[str]:
@@ -54,7 +58,11 @@ def _aligned(entries: list[str], texts: list[str]) -> list[str]:
 
 
 def propose(name: str, figure: Figure) -> str:
-    """Return a likely source: of the fields with this value, that with most words in common."""
+    """Return a likely source: of the fields with this value, that with most words in common.
+
+    Returns:
+        An empty text if no field has this value.
+    """
     words = _words(figure.context)
     found = [
         (len(words & leaf.words), -len(leaf.words), f"{leaf.source}{suffix}")
@@ -62,7 +70,7 @@ def propose(name: str, figure: Figure) -> str:
         for key, digits, suffix in _keys(Decimal(figure.text.replace(",", "")))
         for leaf in _index(label, digits).get(key, [])
     ]
-    return max(found, default=(0, 0, "unknown"))[2]
+    return max(found, default=(0, 0, ""))[2]
 
 
 def _labels(name: str, figure: Figure) -> Iterator[str]:
