@@ -19,10 +19,11 @@ UPSTREAM: Final = "origin/main"
 _SOURCES: Final = ("src", "kubestow")
 # Files whose tests do not follow from their names.
 _OTHERS: Final = {
-    "docs": "tests/test_docs.py",
-    "requirements": "tests/test_locks.py",
-    "pyproject.toml": "tests/test_locks.py",
-    "deploy": "tests/test_chart.py",
+    "docs": ("tests/test_docs.py", "tests/test_figures.py"),
+    "README.md": ("tests/test_figures.py",),
+    "requirements": ("tests/test_locks.py",),
+    "pyproject.toml": ("tests/test_locks.py",),
+    "deploy": ("tests/test_chart.py",),
 }
 
 
@@ -42,7 +43,7 @@ def find_tests(changed: Iterable[str], root: Path = ROOT) -> list[str]:
 def _candidates(path: PurePosixPath, root: Path) -> list[PurePosixPath]:
     parts = path.parts
     if parts[0] in _OTHERS:
-        return [PurePosixPath(_OTHERS[parts[0]])]
+        return [PurePosixPath(test) for test in _OTHERS[parts[0]]]
     if path.suffix != ".py":
         return []
     if parts[:2] == _SOURCES:

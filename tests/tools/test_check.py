@@ -27,15 +27,17 @@ def write(root: Path, *names: str) -> None:
         ("tests/cli/test_place.py", ["tests/cli/test_place.py"]),
         ("tests/cli/conftest.py", []),
         ("tests/e2e/test_scheduler.py", []),
-        ("docs/how-to/pack.md", ["tests/test_docs.py"]),
+        ("docs/how-to/pack.md", ["tests/test_docs.py", "tests/test_figures.py"]),
+        ("README.md", ["tests/test_figures.py"]),
         ("requirements/dev.txt", ["tests/test_locks.py"]),
-        ("README.md", []),
+        ("CHANGELOG.md", []),
     ],
 )
 def test_changed_files_lead_to_their_tests(changed: str, tests: list[str], tmp_path: Path) -> None:
     write(
         tmp_path, "tests/cli/test_pack.py", "tests/cli/test_place.py", "tests/tools/test_check.py",
-        "tests/e2e/test_scheduler.py", "tests/test_docs.py", "tests/test_locks.py",
+        "tests/e2e/test_scheduler.py", "tests/test_docs.py", "tests/test_figures.py",
+        "tests/test_locks.py",
     )  # fmt: skip
     assert check.find_tests([changed], tmp_path) == tests
 
