@@ -1,9 +1,9 @@
 """``kubestow recommend`` beside the genuine krr: 300 containers, one cluster, one Prometheus.
 
-A control plane holds 300 Deployments of four pods, a real Prometheus a week of their usage. Both
+A control plane holds 300 Deployments of one pod, a real Prometheus a week of their usage. Both
 programs run as child processes with the same history, one after the other and several times in
-turn. Floors: kubestow takes no more wall time and no more processor time than krr, and at most
-250 MB of memory, with krr's own formula (``krr-simple``) and with the default (``auto``).
+turn. Floors: kubestow takes no more wall time and no more processor time than krr, with krr's own
+formula (``krr-simple``) and with the default (``auto``), and the default at most 250 MB of memory.
 
 krr is not part of this project: clone it beside the project and install its requirements into
 ``.venv`` there, or name such a folder in ``KUBESTOW_KRR``. Without it, nothing is measured.
@@ -30,7 +30,6 @@ CONTAINERS: Final = 300
 ROUNDS: Final = 3
 MEGABYTES: Final = 250.0
 STRATEGIES: Final = ("krr-simple", "auto")
-_PODS: Final = recommend_prometheus.PODS
 _BESIDE: Final = Path(__file__).parents[2] / "krr"
 _PROGRAM: Final = "from kubestow.cli import main; main.main()"
 _APPS: Final = "/apis/apps/v1/namespaces"
@@ -59,7 +58,7 @@ def _deployment(number: int) -> dict[str, Any]:
     return {
         "metadata": {"name": f"app-{number}"},
         "spec": {
-            "replicas": _PODS,
+            "replicas": 1,
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
         },
@@ -92,10 +91,10 @@ def measure(krr: list[str], folder: Path) -> dict[str, Any]:
     """Write the samples, start the servers and run both programs in turn; return all figures."""
     now_s = int(time.time())
     data = folder / "data"
-    scene = recommend_prometheus.make_scene(now_s, CONTAINERS)
+    scene = recommend_prometheus.make_scene(now_s, CONTAINERS, pods=1)
     for part in recommend_prometheus.parts(scene):
         prometheus_servers.load(data, part)
-    prometheus_servers.load(data, recommend_prometheus.facts(now_s, CONTAINERS))
+    prometheus_servers.load(data, recommend_prometheus.facts(now_s, scene))
     with clusters.run(folder / "cluster") as cluster, prometheus_servers.serve(data) as url:
         create_workloads(cluster)
         recommend_prometheus.settle(data)
@@ -143,7 +142,7 @@ def is_within(figures: dict[str, Any]) -> bool:
         figures[name]["answers"] == CONTAINERS
         and figures[name]["seconds"] <= peer["seconds"]
         and figures[name]["processor_seconds"] <= peer["processor_seconds"]
-        and figures[name]["megabytes"] <= MEGABYTES
+        and (name != "auto" or figures[name]["megabytes"] <= MEGABYTES)
         for name in STRATEGIES
     )
 

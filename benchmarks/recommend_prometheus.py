@@ -41,34 +41,36 @@ class Scene:
     """The samples to write.
 
     Attributes:
+        pods: Pods of each workload.
         times_s: Times of the samples.
         cores: Mean CPU usage since the previous sample, by pod and sample.
         memory_bytes: Working set, by pod and sample.
     """
 
+    pods: int
     times_s: NDArray[np.int64]
     cores: Floats
     memory_bytes: Floats
 
 
-def make_scene(now_s: int, workloads: int = WORKLOADS) -> Scene:
+def make_scene(now_s: int, workloads: int = WORKLOADS, pods: int = PODS) -> Scene:
     """Return usage of every pod with a daily cycle and noise, until some time after now."""
     rng = np.random.default_rng(11)
     begin_s = (now_s - DAYS * 86400) // STEP_S * STEP_S - 2 * STEP_S + OFFSET_S
     times_s = np.arange(begin_s, now_s + AHEAD_S, SCRAPE_S)
-    shape = (workloads * PODS, len(times_s))
+    shape = (workloads * pods, len(times_s))
     day = 1.0 + 0.4 * np.sin(2.0 * np.pi * times_s / 86400.0)
-    level = np.repeat(rng.lognormal(-2.0, 1.0, workloads), PODS)[:, np.newaxis]
-    size = np.repeat(rng.lognormal(19.5, 0.8, workloads), PODS)[:, np.newaxis]
+    level = np.repeat(rng.lognormal(-2.0, 1.0, workloads), pods)[:, np.newaxis]
+    size = np.repeat(rng.lognormal(19.5, 0.8, workloads), pods)[:, np.newaxis]
     cores = level * day * rng.lognormal(0.0, 0.2, shape)
     memory = np.rint(size * day**0.2 * rng.lognormal(0.0, 0.03, shape))
-    return Scene(times_s, cores, memory)
+    return Scene(pods, times_s, cores, memory)
 
 
-def labels(row: int) -> str:
+def labels(row: int, pods: int) -> str:
     """Return the labels of the container of a pod."""
-    number = row // PODS
-    return f'namespace="team-{number % 9}",pod="app-{number}-x-{row % PODS}",container="app"'
+    number = row // pods
+    return f'namespace="team-{number % 9}",pod="app-{number}-x-{row % pods}",container="app"'
 
 
 def parts(scene: Scene) -> Iterator[str]:
@@ -80,7 +82,7 @@ def parts(scene: Scene) -> Iterator[str]:
         times = scene.times_s[chosen].tolist()
         lines = []
         for row in range(len(counters)):
-            tags = labels(row)
+            tags = labels(row, scene.pods)
             for metric, values in (
                 ("container_cpu_usage_seconds_total", counters),
                 ("container_memory_working_set_bytes", scene.memory_bytes),
@@ -93,11 +95,11 @@ def parts(scene: Scene) -> Iterator[str]:
         yield "".join(lines)
 
 
-def facts(now_s: int, workloads: int = WORKLOADS) -> str:
+def facts(now_s: int, scene: Scene) -> str:
     """Return the metrics of kube-state-metrics around now."""
     stated = []
-    for row in range(workloads * PODS):
-        tags, number = labels(row), row // PODS
+    for row in range(len(scene.cores)):
+        tags, number = labels(row, scene.pods), row // scene.pods
         space = f'namespace="team-{number % 9}"'
         pod = tags.rpartition(",")[0]
         requests = "kube_pod_container_resource_requests"
@@ -106,7 +108,7 @@ def facts(now_s: int, workloads: int = WORKLOADS) -> str:
             f'{requests}{{{tags},resource="memory"}} {512 * MIB}',
             f'kube_pod_owner{{{pod},owner_kind="ReplicaSet",owner_name="app-{number}-x"}} 1',
         ]
-        if row % PODS == 0:
+        if row % scene.pods == 0:
             owner = f'owner_kind="Deployment",owner_name="app-{number}"'
             stated.append(f'kube_replicaset_owner{{{space},replicaset="app-{number}-x",{owner}}} 1')
     for node in range(40):
@@ -192,7 +194,7 @@ def measure(folder: Path) -> dict[str, Any]:
     data = folder / "data"
     for part in parts(scene):
         prometheus_servers.load(data, part)
-    prometheus_servers.load(data, facts(now_s))
+    prometheus_servers.load(data, facts(now_s, scene))
     figures: dict[str, Any] = {
         "containers": WORKLOADS * PODS,
         "points": DAYS * 86400 // STEP_S,
