@@ -14,7 +14,8 @@ def read(errors: list[float], levels: tuple[float, ...]) -> list[float]:
     latest = np.zeros((1, 1, recent_errors.LATEST))
     latest[0, 0, : len(errors)] = errors
     recent_errors.read_all(latest, np.array([[len(errors)]]), np.array(levels), reach)
-    return reach[0, 0].tolist()
+    result: list[float] = reach[0, 0].tolist()
+    return result
 
 
 def test_the_reach_by_hand() -> None:

@@ -32,6 +32,7 @@ from kubestow.policies.forecasting import (
     interval_scales,
     protocols,
     recent_errors,
+    seasons,
 )
 
 HELD_OUT = 0.3
@@ -80,8 +81,9 @@ class Intervals:
     def fit(self, values: arrays.Floats) -> Interval:
         """Fit the model and collect its errors."""
         rows = histories.check(values, self.point.least_points, self.name)
-        fitted = self.point.fit(rows)
-        earlier, begin = self._start(fitted, rows)
+        model = seasons.detect(self.point, rows)
+        fitted = model.fit(rows)
+        earlier, begin = self._start(model, fitted, rows)
         count = len(rows)
         fresh = Interval(
             point=earlier,
@@ -98,7 +100,7 @@ class Intervals:
         return replace(fresh.update(rows[:, begin:]), point=fitted)
 
     def _start(
-        self, fitted: protocols.PointFitted, rows: arrays.Floats
+        self, model: protocols.PointForecaster, fitted: protocols.PointFitted, rows: arrays.Floats
     ) -> tuple[protocols.PointFitted, int]:
         """Return a model at some point of the history, and the number of points before it."""
         least, count = max(1, self.point.least_points), rows.shape[1]
@@ -108,7 +110,7 @@ class Intervals:
             begin = min(max(earliest, int(_BEGUN * count)), count)
             return fitted.restart(rows[:, :begin]), begin
         begin = min(max(earliest, int((1.0 - HELD_OUT) * count)), count)
-        return (fitted if begin == count else self.point.fit(rows[:, :begin])), begin
+        return (fitted if begin == count else model.fit(rows[:, :begin])), begin
 
 
 @dataclass(frozen=True, slots=True, eq=False)
