@@ -82,7 +82,7 @@ class Machines:
 
     Attributes:
         nodes: Pools of nodes.
-        from_: Manifests or a snapshot to read nodes and pods from.
+        from_: Reserved for manifests or a snapshot; refused, because it cannot be simulated yet.
         storage_classes: Classes of volumes that pods can have.
     """
 
