@@ -68,24 +68,12 @@ def _read_document(source: str | Mapping[str, Any]) -> tuple[str, Path, Any]:
 def read(value: Any, place: str, folder: Path) -> Loaded:
     """Read a decoded scenario and the files it refers to, relative to a folder."""
     scenario = scenarios.read_scenario(value, place)
-    if scenario.spec.cluster.from_ is not None:
-        raise _refuse_cluster(scenario.spec.cluster.from_, place, folder)
     _check_failures(scenario.spec, place)
     inputs = run.Inputs(
         profile=_profile(scenario.spec, place, folder), traces=_traces(scenario.spec, folder)
     )
     checks.check(scenario.spec, place)
     return Loaded(scenario, inputs, value)
-
-
-def _refuse_cluster(source: str, place: str, folder: Path) -> errors.InputError:
-    missing = "" if (folder / source).exists() else "no such file or folder; and "
-    return errors.InputError(
-        f"{place}: spec.cluster.from",
-        f"{source!r}: {missing}kubestow cannot simulate manifests or snapshots yet; expected "
-        "spec.cluster.nodes instead, e.g. "
-        "nodes: [{name: n, count: 3, allocatable: {cpu: '8', memory: 32Gi, pods: '110'}}]",
-    )
 
 
 def _check_failures(spec: scenarios.ScenarioSpec, place: str) -> None:
