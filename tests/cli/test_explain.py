@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from kubestow import testing
 from kubestow.cli import main
 from kubestow.live.stores import decisions, engines
 from kubestow.model.decisions import Candidate, DecisionRecord
@@ -90,3 +92,55 @@ def test_subjects_that_are_none_are_refused(
 ) -> None:
     assert main.run(["explain", subject, "--store", store]) == 2
     assert problem in capsys.readouterr().err
+
+
+@pytest.fixture(name="pipelines")
+def store_pipelines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return a store that the command itself has filled: with pods of two pipelines."""
+    folder = tmp_path / "usage"
+    folder.mkdir()
+    frame = testing.usage_frame(containers=2, days=3)
+    kinds = frame.select("workload").unique().sort("workload")["workload"].to_list()
+    names = dict(zip(kinds, ("nightly-tests", "build.compile"), strict=True))
+    frame.with_columns(
+        namespace=pl.lit("ci"),
+        kind=pl.col("workload").replace({kinds[0]: "id", kinds[1]: "Tekton"}),
+        workload=pl.col("workload").replace(names),
+    ).write_csv(folder / "usage.csv")
+    url = f"sqlite:///{tmp_path}/pipelines.db"
+    command = ["recommend", "--csv", str(folder), "--strategy", "percentile", "--store", url]
+    assert main.run([*command, "--unsuitable"]) == 0
+    capsys.readouterr()
+    return url
+
+
+@pytest.mark.parametrize(
+    ("asked", "subject"),
+    [("id/nightly-tests", "ci/id/nightly-tests"), ("tekton/build.compile", "ci/Tekton/build.comp")],
+)
+def test_pipelines_are_found_by_their_identity(
+    asked: str, subject: str, pipelines: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["explain", asked, "-n", "ci", "--store", pipelines]) == 0
+    assert f"sizing of container/{subject}" in capsys.readouterr().out
+
+
+def test_a_misspelt_identity_is_answered_with_the_nearest(
+    pipelines: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["explain", "id/nightly-test", "-n", "ci", "--store", pipelines]) == 1
+    shown = capsys.readouterr()
+    assert "no decision about workload/ci/id/nightly-test\n" in shown.out
+    assert shown.err == "did you mean workload/ci/id/nightly-tests?\n"
+    assert main.run(["explain", "id/x", "-n", "y", "--store", pipelines, "-o", "json"]) == 1
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == []
+    assert shown.err == "the store has decisions on 2 other objects\n"
+
+
+def test_another_kind_of_decision_is_named(
+    pipelines: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["id/nightly-tests", "-n", "ci", "--kind", "moving", "--store", pipelines]
+    assert main.run(["explain", *arguments]) == 1
+    assert "there are decisions of another kind than moving" in capsys.readouterr().err

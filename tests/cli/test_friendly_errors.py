@@ -78,6 +78,16 @@ def test_the_store_may_come_from_the_environment(
     assert "none.db: no such file" in capsys.readouterr().err
 
 
+def test_every_store_may_come_from_the_environment() -> None:
+    taking = []
+    for name in main.COMMANDS:
+        for parameter in main.load_command(name).params:
+            if "--store" in parameter.opts:
+                taking.append(name)
+                assert parameter.envvar == "KUBESTOW_STORE", name
+    assert {"admission", "explain", "extender", "recommend"} <= set(taking)
+
+
 @pytest.mark.parametrize(
     ("arguments", "missing"),
     [

@@ -35,6 +35,7 @@ class ApiServer(http.server.ThreadingHTTPServer):
         self.asked: list[tuple[str, str]] = []
         self.tenants: set[str | None] = set()
         self.tokens: set[str | None] = set()
+        self.namespaces: tuple[int, list[str]] = (404, [])
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -47,6 +48,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path == "/api/v1/services":
             listed = {"kind": "ServiceList", "metadata": {}, "items": self.server.services}
             self.reply(200, json.dumps(listed).encode())
+        elif path == "/api/v1/namespaces":
+            status, names = self.server.namespaces
+            items = [{"metadata": {"name": name}} for name in names]
+            found: dict[str, Any] = {"kind": "NamespaceList", "metadata": {}, "items": items}
+            self.reply(status, json.dumps(found).encode())
         elif path.startswith(PROXY):
             self.server.tenants.add(self.headers["X-Scope-OrgID"])
             given = httpx.get(self.server.behind + self.path[len(PROXY) :], trust_env=False)
@@ -128,3 +134,34 @@ def test_other_credentials_are_refused_because_the_api_server_keeps_its_own(
         assert run(config, "--prometheus-user", "me") == 2
     assert "uses the credentials of the kubeconfig; expected no others" in capsys.readouterr().err
     assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("shpo", "--namespace: 'shpo': the cluster has none; did you mean shop?"),
+        ("x", "--namespace: 'x': the cluster has none; expected one of default, shop"),
+        ("team-*", "--namespace: 'team-*': the cluster has none; expected one of default, shop"),
+    ],
+)
+def test_a_namespace_that_does_not_exist_is_named_before_metrics_are_read(
+    asked: str, answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with cluster(tmp_path, []) as (server, config):
+        server.namespaces = (200, ["shop", "default"])
+        assert main.run(["recommend", "--cluster", "--kubeconfig", config, "-n", asked]) == 2
+    assert answer in capsys.readouterr().err
+    assert [path for _, path in server.asked] == ["/api/v1/namespaces"]
+
+
+def test_names_are_taken_as_they_are_where_namespaces_may_not_be_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with cluster(tmp_path, []) as (server, config):
+        server.namespaces = (403, [])
+        arguments = ["recommend", "--cluster", "--kubeconfig", config, "-n"]
+        assert main.run([*arguments, "s*"]) == 2
+        problem = "'s*': a pattern needs the right to list namespaces; expected names"
+        assert problem in capsys.readouterr().err
+        assert main.run([*arguments, "shop"]) == 2
+    assert ("GET", "/api/v1/namespaces/shop/pods") in server.asked

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import pytest
 
-from kubestow.model import errors, time_series
-from kubestow.policies import registries
-from kubestow.policies.forecasting import registry
+from kubestow.model import arrays, errors, time_series
+from kubestow.policies import compile_events, registries
+from kubestow.policies.forecasting import baselines, registry
 from kubestow.reports import forecast_page
 from kubestow.workflows import forecasting
 
@@ -189,3 +191,41 @@ def test_a_series_that_never_changed_has_no_mase() -> None:
     row = actual.rows[0].as_json()
     assert (row["mae"], row["mase"], row["coverage"]["0.9"]) == (0.0, None, 1.0)
     assert "-" in [cell for cells in forecast_page.make_table(actual).rows for cell in cells]
+
+
+class _Clock:
+    now_s = 0.0
+
+
+@dataclass(frozen=True)
+class _Compiling:
+    """The last value, by a model that compiles on its first use and for each length of a series."""
+
+    clock: _Clock
+    lengths: set[int] = field(default_factory=set)
+    name: str = "compiling"
+    least_points: int = 1
+
+    def fit(self, values: arrays.Floats) -> baselines.Repeated:
+        if not self.lengths:
+            self.clock.now_s += 100.0
+        if values.shape[1] not in self.lengths:
+            self.lengths.add(values.shape[1])
+            self.clock.now_s += 20.0
+            compile_events.durations_s.append(20.0)
+        self.clock.now_s += 1.0
+        return baselines.Persistence().fit(values)
+
+
+def test_compiling_is_not_part_of_the_time_to_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock()
+    model = _Compiling(clock)
+    entry = registry.ForecasterEntry("compiling", "x", lambda _: model, few=True)
+    monkeypatch.setattr(compile_events, "durations_s", [])
+    monkeypatch.setattr(registry.FORECASTERS, "get", lambda _: entry)
+    request = forecasting.ForecastRequest("compiling", horizon_s=600.0, backtest=True)
+    result = forecasting.run(make_grid(), request, clock=lambda: clock.now_s)
+    assert result.rows[-1].fit_s == pytest.approx(1.0)
+    # Without a clock nothing is measured, and nothing is negative.
+    model.lengths.clear()
+    assert forecasting.run(make_grid(), request).rows[-1].fit_s == 0.0

@@ -101,7 +101,7 @@ MISTAKES: list[Mistake] = [
     (
         "spec.cluster.from",
         "snapshot.yaml",
-        "spec.cluster.from: snapshots cannot be simulated yet; expected nodes",
+        "spec.cluster.from: 'snapshot.yaml': kubestow cannot simulate manifests or snapshots ye...",
         False,
     ),
     ("spec.workloads[0].replicas", -3, "spec.workloads[0].replicas: -3: must be >= 0", True),
@@ -446,3 +446,13 @@ def test_a_scheduler_configuration_replaces_the_profile(tmp_path: Path) -> None:
     document = good()
     document["spec"]["policies"]["placing"] = {"config": "config.yaml"}
     assert scenario_files.load(write(tmp_path, document)).inputs.profile.scores == ()
+
+
+@pytest.mark.parametrize("source", ["nodes.yaml", ".", "typo.yaml", "shop.stow"])
+def test_a_cluster_from_elsewhere_is_refused_plainly(source: str, tmp_path: Path) -> None:
+    (tmp_path / "nodes.yaml").write_text("kind: Node\n", encoding="utf-8")
+    file = write(tmp_path, broken("spec.cluster", {"from": source}))
+    with pytest.raises(errors.InputError, match=r"spec\.cluster\.from: ") as caught:
+        scenario_files.load(file)
+    assert f"{source!r}: kubestow cannot simulate manifests or snapshots yet" in str(caught.value)
+    assert "expected nodes instead, e.g. nodes: [{name: n, count: 3" in str(caught.value)

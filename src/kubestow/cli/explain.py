@@ -82,6 +82,7 @@ def explain(
         decisions = [
             record for each in subjects for record in _decisions(opened, each, limit, kind)
         ]
+        known = () if decisions else stores.subjects(opened)
     finally:
         opened.close()
     if output is outputs.Output.JSON:
@@ -90,8 +91,30 @@ def explain(
         for record in decisions:
             _show(outputs.console(), record)
     else:
-        outputs.console().print(f"no decision about {' or '.join(subjects)}")
+        outputs.console().print(f"no decision about {' or '.join(subjects)}", markup=False)
+    if not decisions:
+        _suggest(subjects[0], known, kind)
     return 0 if decisions else 1
+
+
+def _suggest(subject: str, known: Sequence[str], kind: str | None) -> None:
+    """Say which subjects of the store are similar, or that there are none."""
+    import difflib
+
+    # Decisions on containers are found by their workload.
+    parts = (one.split("/") for one in known)
+    names = dict.fromkeys(
+        "/".join(("workload", *one[1:-1])) if one[0] == "container" else "/".join(one)
+        for one in parts
+    )
+    near = difflib.get_close_matches(subject, names, n=3, cutoff=0.75)
+    if subject in names:
+        hint = f"there are decisions of another kind than {kind}"
+    elif near:
+        hint = f"did you mean {' or '.join(near)}?"
+    else:
+        hint = f"the store has decisions on {len(names)} other objects"
+    outputs.progress_console().print(hint, markup=False, soft_wrap=True)
 
 
 def _decisions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import fnmatch
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,7 +16,7 @@ from rich.table import Table
 
 from kubestow.cli import outputs
 from kubestow.live import api, workloads
-from kubestow.live.api import ApiError
+from kubestow.live.api import FORBIDDEN, NOT_FOUND, ApiError
 from kubestow.model import errors
 from kubestow.model.usage import Usage
 from kubestow.policies.sizing.recommendations import Recommendation
@@ -40,20 +41,37 @@ def expand_namespaces(access: Access, namespaces: tuple[str, ...]) -> tuple[str,
     """Replace patterns by the names of the namespaces that match.
 
     Raises:
-        InputError: If a pattern matches none.
+        InputError: If a namespace does not exist, or a pattern matches none.
     """
-    patterns = [name for name in namespaces if set(name) & set("*?")]
-    if not patterns:
+    if not namespaces:
         return namespaces
-    listed = _ask(access, lambda client: api.read_list(client, "/api/v1/namespaces"))
-    known = sorted(each["metadata"]["name"] for each in listed.items)
-    chosen = dict.fromkeys(name for name in namespaces if name not in patterns)
-    for pattern in patterns:
-        matching = fnmatch.filter(known, pattern)
+    known = _ask(access, _list_namespaces)
+    patterns = [name for name in namespaces if set(name) & set("*?")]
+    if known is None:
+        if patterns:
+            problem = "a pattern needs the right to list namespaces; expected names"
+            raise errors.InputError("--namespace", f"{patterns[0]!r}: {problem}")
+        return namespaces
+    chosen: dict[str, None] = {}
+    for name in namespaces:
+        matching = fnmatch.filter(known, name)
         if not matching:
-            raise errors.InputError("--namespace", f"{pattern!r}: expected one of {known}")
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
+            raise errors.InputError("--namespace", f"{name!r}: the cluster has none; {hint}")
         chosen.update(dict.fromkeys(matching))
     return tuple(chosen)
+
+
+async def _list_namespaces(client: api.ApiClient) -> list[str] | None:
+    """Return the names of all namespaces; ``None`` if they may not be listed."""
+    try:
+        listed = await api.read_list(client, "/api/v1/namespaces")
+    except ApiError as err:
+        if err.status in (FORBIDDEN, NOT_FOUND):
+            return None
+        raise
+    return sorted(each["metadata"]["name"] for each in listed.items)
 
 
 def sample_usage(

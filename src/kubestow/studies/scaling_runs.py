@@ -22,7 +22,7 @@ from kubestow.model.progress import Progress
 from kubestow.simulation import outcomes, run
 from kubestow.workflows import comparing, scenario_files
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Raise it when the simulator or a scaler computes something else: stored runs are not reused."""
 
 

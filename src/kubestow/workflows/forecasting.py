@@ -7,15 +7,17 @@ chosen model is fitted to the whole series and forecasts.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from kubestow.model import arrays, decoding, errors, time_series
+from kubestow.policies import compile_events
 from kubestow.policies.forecasting import (
     accuracy,
     arima,
@@ -26,6 +28,7 @@ from kubestow.policies.forecasting import (
     protocols,
     registry,
 )
+from kubestow.workflows import magnitudes
 
 ALL = "all"
 BASELINE = "persistence"
@@ -37,6 +40,10 @@ COVERED = (0.8, 0.9)
 TESTED = 0.3
 """Share of the points that a back-test rolls over."""
 
+_SIZED = ("mae", "rmse", "mae_at_horizon", "pinball")
+"""Measures in the unit of the series."""
+
+_WARM_UP = 150
 _MOST_STEPS = 2000
 _LEAST_POINTS = 8
 # Times before 1973 are seconds since some start, not dates.
@@ -72,7 +79,7 @@ class BacktestRow:
         model: Its name.
         measures: Errors by name, over all steps up to the horizon.
         coverage: Share of values inside the central interval, by its width.
-        fit_s: Seconds to fit, intervals included.
+        fit_s: Seconds to fit, intervals included and compiling excluded.
         predict_s: Seconds to update and forecast.
     """
 
@@ -172,22 +179,23 @@ def run(
         watch: Called with the name of the current model and the share of its work that is done.
 
     Raises:
-        InputError: If the model is unknown, the horizon is invalid, or there are too few points.
+        InputError: If the model is unknown, the horizon is invalid, there are too few points, or
+            the forecast is too large a number.
     """
     steps = count_steps(request.horizon_s, grid.step_s)
     names = _choose_names(request)
-    values = grid.values[:1]
+    values, exponent = magnitudes.rescale(grid.values[:1])
     if values.shape[1] < _LEAST_POINTS:
         raise errors.InputError(
             grid.names[0], f"{values.shape[1]} points; expected at least {_LEAST_POINTS}"
         )
     task = make_task(grid.step_s, steps, request)
-    tried, skipped = _try(names, task, values, request, clock, watch)
+    tried, skipped = _try(names, task, values, request, _without_compiling(clock), watch)
     best = _find_best(request, tried)
     watch(best, 1.0)
     fitted = registry.FORECASTERS.get(best).make_intervals(task).fit(values)
     chosen, weights = _describe(best, fitted)
-    return ForecastResult(
+    result = ForecastResult(
         grid=grid,
         request=request,
         steps=steps,
@@ -198,6 +206,41 @@ def run(
         weights=weights,
         tried=tried[best][1] if best in tried else None,
         residuals=_diagnose(fitted.point, values),
+    )
+    return result if exponent == 0 else _restore(result, exponent)
+
+
+def _restore(result: ForecastResult, exponent: int) -> ForecastResult:
+    """Return the result in the unit of the series.
+
+    Raises:
+        InputError: If a number is too large to be represented.
+    """
+
+    def restore(values: arrays.Floats) -> arrays.Floats:
+        return magnitudes.restore(values, exponent, result.grid.names[0])
+
+    def restore_row(row: BacktestRow) -> BacktestRow:
+        sized = {name: row.measures[name] for name in _SIZED}
+        known = {name: value for name, value in sized.items() if value is not None}
+        numbers = restore(np.array(list(known.values())))
+        return replace(
+            row, measures={**row.measures, **dict(zip(known, numbers.tolist(), strict=True))}
+        )
+
+    ahead, tried = result.ahead, result.tried
+    if tried is not None:
+        means = replace(
+            tried.means,
+            actual=restore(tried.means.actual),
+            predicted=restore(tried.means.predicted),
+        )
+        tried = replace(tried, means=means, quantiles=restore(tried.quantiles))
+    return replace(
+        result,
+        rows=tuple(map(restore_row, result.rows)),
+        ahead=replace(ahead, mean=restore(ahead.mean), quantiles=restore(ahead.quantiles)),
+        tried=tried,
     )
 
 
@@ -302,6 +345,7 @@ def _try_one(
     watch: Watch,
 ) -> tuple[BacktestRow, backtests.IntervalBacktest]:
     model = registry.FORECASTERS.get(name).make_intervals(task)
+    _warm_up(model, values[:, :begin], task.steps)
     count = values.shape[1] - begin
     backtest = backtests.run_with_intervals(
         model,
@@ -314,6 +358,22 @@ def _try_one(
     )
     scale = accuracy.scale(values[:, :begin])
     return _measure(name, backtest, scale), backtest
+
+
+def _without_compiling(clock: backtests.Clock) -> backtests.Clock:
+    """Return a clock that stands still while JAX compiles."""
+    return lambda: clock() - sum(compile_events.durations_s)
+
+
+def _warm_up(model: intervals.Intervals, values: arrays.Floats, steps: int) -> None:
+    """Try a model on a short part, so that no time is measured that compiling and loading take."""
+    part = values[:, : _WARM_UP + 2 * steps]
+    begin = part.shape[1] * 3 // 4
+    # A model that needs more points says so in the back-test itself.
+    with contextlib.suppress(errors.InputError):
+        fitted = model.fit(part[:, :begin])
+        fitted.roll(part[:, begin:], steps, LEVELS)
+        fitted.update(part[:, begin:]).predict(steps, LEVELS)
 
 
 def _measure(name: str, backtest: backtests.IntervalBacktest, scale: arrays.Floats) -> BacktestRow:
@@ -332,7 +392,8 @@ def _measure(name: str, backtest: backtests.IntervalBacktest, scale: arrays.Floa
         f"{width:g}": _number(accuracy.coverage(means.actual, backtest.quantiles, LEVELS, width))
         for width in COVERED
     }
-    return BacktestRow(name, measures, covered, means.fit_s, means.predict_s)
+    times_s = (max(spent_s, 0.0) for spent_s in (means.fit_s, means.predict_s))
+    return BacktestRow(name, measures, covered, *times_s)
 
 
 def _find_best(request: ForecastRequest, tried: _Tried) -> str:

@@ -235,6 +235,8 @@ def _relieved(comparison: PackingComparison, relief: Sequence[float]) -> Packing
 
 
 def _timed(name: str, instance: Instance) -> PackingResult:
+    # Compiling and loading compiled code are not the heuristic's time.
+    pack_by(name, replace(instance, demands=instance.demands[:3], items=instance.items[:3]))
     start = time.perf_counter()
     packing = pack_by(name, instance)
     spent = time.perf_counter() - start

@@ -67,10 +67,6 @@ def _read_document(source: str | Mapping[str, Any]) -> tuple[str, Path, Any]:
 def read(value: Any, place: str, folder: Path) -> Loaded:
     """Read a decoded scenario and the files it refers to, relative to a folder."""
     scenario = scenarios.read_scenario(value, place)
-    if scenario.spec.cluster.from_ is not None:
-        raise errors.InputError(
-            f"{place}: spec.cluster.from", "snapshots cannot be simulated yet; expected nodes"
-        )
     _check_failures(scenario.spec, place)
     inputs = run.Inputs(
         profile=_profile(scenario.spec, place, folder), traces=_traces(scenario.spec, folder)

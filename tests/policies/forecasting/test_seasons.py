@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kubestow.policies.forecasting import seasons
+from kubestow.policies.forecasting import baselines, registry, seasons
 from kubestow.policies.forecasting.smoothing import theta
 
 
@@ -59,6 +59,64 @@ def test_fewer_than_three_seasons_are_no_evidence() -> None:
 def test_a_hint_needs_less_evidence_but_some() -> None:
     rows = np.stack((wave(400, 100, 0.5, 1), np.random.default_rng(1).normal(size=400)))
     assert seasons.find(rows, (100,)).tolist() == [100, seasons.NONE]
+
+
+DAY = 288
+
+
+def stationary(rng: np.random.Generator, share: float) -> np.ndarray:
+    noise = rng.normal(size=(300, 4 * DAY))
+    rows = np.zeros(noise.shape)
+    for t in range(1, noise.shape[1]):
+        rows[:, t] = share * rows[:, t - 1] + noise[:, t]
+    return rows
+
+
+def test_a_day_is_found_behind_noise_and_bursts() -> None:
+    # The day explains a sixth of the variance, 0.5 of 0.5 + 2.25, so that the correlation
+    # after a day is about 0.18. One burst of a hundred times the amplitude adds 100^2 / 1152 = 8.7
+    # to a variance of 0.75.
+    rng = np.random.default_rng(5)
+    noisy = np.stack([wave(4 * DAY, DAY, 1.5, seed) for seed in range(20)])
+    bursts = np.stack([wave(4 * DAY, DAY, 0.5, seed) for seed in range(20)])
+    bursts[np.arange(20), rng.integers(0, 4 * DAY, 20)] += 100.0
+    for rows in (noisy, bursts):
+        assert (seasons.find(rows) == DAY).sum() == 0
+        assert (seasons.find(rows, (DAY, 7 * DAY, 12)) == DAY).sum() >= 18
+
+
+@pytest.mark.parametrize(
+    ("share", "most"), [(0.0, 0.03), (0.9, 0.08), (0.99, 0.08), (1.0, 0.06)], ids=str
+)
+def test_hints_are_rarely_found_where_there_is_no_season(share: float, most: float) -> None:
+    rows = stationary(np.random.default_rng(6), share)
+    detected = seasons.find(rows, (DAY, 7 * DAY, 12))
+    assert (detected == DAY).mean() <= 0.05
+    assert (detected != seasons.NONE).mean() <= most
+
+
+def test_a_hint_that_is_a_trend_or_constant_is_none() -> None:
+    rows = np.stack((np.arange(900.0), np.full(900, 2.0), np.repeat([0.0, 5.0], 450)))
+    assert seasons.find(rows, (DAY, 12)).tolist() == [seasons.NONE] * 3
+
+
+def test_parts_of_a_history_are_fitted_with_the_season_of_the_whole() -> None:
+    # Four days: the first 0.7 have 2.8 days, too few to show a day on their own.
+    row = wave(4 * DAY, DAY, 0.3)[None, :]
+    model = baselines.SeasonalNaive(hints=(DAY,))
+    detected = seasons.detect(model, row)
+    part = row[:, : int(0.7 * row.shape[1])]
+    assert model.fit(part).means(1)[0, 0] == part[0, -1]
+    assert detected.fit(part).means(1)[0, 0] == part[0, -DAY]
+    assert seasons.detect(baselines.Persistence(), row) == baselines.Persistence()
+
+
+def test_auto_weights_its_candidates_with_the_season_of_the_whole_history() -> None:
+    row = 10.0 + 5.0 * wave(int(3.5 * DAY), DAY, 0.1)[None, :]
+    task = registry.ForecastTask(300.0, 12)
+    fitted = registry.make_auto(task).fit(row)
+    weights = dict(zip(fitted.names, fitted.weights()[0, :, -1], strict=True))
+    assert weights["holt-winters"] > weights["holt"]
 
 
 def test_the_likeliest_hint_wins() -> None:

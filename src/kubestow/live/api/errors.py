@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-NOT_FOUND, CONFLICT, GONE, UNAUTHORIZED = 404, 409, 410, 401
+FORBIDDEN, NOT_FOUND, CONFLICT, GONE, UNAUTHORIZED = 403, 404, 409, 410, 401
 
 
 class ApiError(Exception):

@@ -1,7 +1,12 @@
 """The store: histories, learned states, recommendations and decisions in a database."""
 
 from kubestow.live.stores.containers import CONTAINER_COLUMNS, container_numbers
-from kubestow.live.stores.decisions import newest_decisions, newest_decisions_below, put_decisions
+from kubestow.live.stores.decisions import (
+    newest_decisions,
+    newest_decisions_below,
+    put_decisions,
+    subjects,
+)
 from kubestow.live.stores.deferred import DeferredStore, try_opening
 from kubestow.live.stores.engines import Store, open_store
 from kubestow.live.stores.faults import StoreUnavailableError
@@ -33,5 +38,6 @@ __all__ = [
     "put_decisions",
     "put_recommendations",
     "recommendations_table",
+    "subjects",
     "try_opening",
 ]

@@ -79,6 +79,13 @@ def newest_decisions_below(
     return _newest(store, _TABLE.c.subject.startswith(prefix, autoescape=True), limit, kind)
 
 
+def subjects(store: Store, limit: int = 10_000) -> tuple[str, ...]:
+    """Return the subjects of all decisions, in the order of their names."""
+    query = sa.select(_TABLE.c.subject).distinct().order_by(_TABLE.c.subject).limit(limit)
+    with store.reading() as connection:
+        return tuple(connection.scalars(query))
+
+
 def _newest(
     store: Store, chosen: sa.ColumnElement[bool], limit: int, kind: str | None
 ) -> tuple[DecisionRecord, ...]:

@@ -8,7 +8,7 @@ the seasonal model the same as persistence.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -35,11 +35,11 @@ class SeasonalNaive:
     """The value one season ago.
 
     Attributes:
-        season: Steps of a season; ``None`` to detect it in the history of each series.
+        season: Steps of a season, of all or of each series; ``None`` to detect it in the history.
         hints: Seasons that the calendar suggests, in steps, tried before others.
     """
 
-    season: int | None = None
+    season: int | arrays.Ints | None = None
     hints: Sequence[int] = ()
 
     name: ClassVar[str] = "seasonal-naive"
@@ -50,6 +50,10 @@ class SeasonalNaive:
         rows = histories.check(values, self.least_points, self.name)
         lengths = seasons.choose(rows, self.season, self.hints)
         return Repeated(histories.take_tail(rows, int(lengths.max(initial=1))), lengths)
+
+    def detect_seasons(self, values: arrays.Floats) -> SeasonalNaive:
+        """Return the model with the seasons of a history."""
+        return replace(self, season=seasons.choose(values, self.season, self.hints))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

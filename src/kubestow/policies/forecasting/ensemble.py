@@ -23,7 +23,7 @@ import numpy as np
 from kubestow.model import arrays
 from kubestow.model.arrays import Floats, Ints
 from kubestow.policies import compiling
-from kubestow.policies.forecasting import backtests, histories, protocols
+from kubestow.policies.forecasting import backtests, histories, protocols, seasons
 
 PRIOR = 5.0
 """Weight of the candidates' common mean error as a prior, in observations."""
@@ -171,7 +171,8 @@ class Ensemble:
         steps = tuple(sorted(set(self.horizons)))
         tail = min(int(TAIL * rows.shape[1]), _LONGEST_TAIL)
         begin = rows.shape[1] - tail
-        members = [one for one in self.candidates if one.least_points <= begin]
+        usable = [one for one in self.candidates if one.least_points <= begin]
+        members = [seasons.detect(one, rows) for one in usable]
         if tail < _LEAST_TAIL + steps[0] or len(members) < 2:
             members, begin = list(self.candidates[:1]), rows.shape[1]
         expected = _forecast_tail(members, rows, begin, steps)
@@ -187,6 +188,10 @@ class Ensemble:
             lowest=np.where(rows.min(axis=1) >= 0.0, 0.0, -np.inf),
         )
         return fresh.learn(expected[:, : rows.shape[1] - begin], rows[:, begin:], expected)
+
+    def detect_seasons(self, values: arrays.Floats) -> Ensemble:
+        """Return the ensemble with the seasons of a history."""
+        return replace(self, candidates=[seasons.detect(one, values) for one in self.candidates])
 
 
 def _forecast_tail(

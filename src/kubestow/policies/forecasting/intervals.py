@@ -9,6 +9,10 @@ of the history, rolled over the rest, and then fitted again to all of it.
 Errors can be divided by a *scale* that varies with the series: its level, or its recent change.
 Intervals then widen and narrow at once, not only after the ring has filled.
 
+A ring forgets slowly. Two rules widen intervals, never narrow them, when a series goes flat or its
+model goes wrong: an interval reaches as far as the last errors demand (``recent_errors``), and it
+contains the value that a series keeps repeating (``flat_stretches``). It also contains the mean.
+
 If the history was never negative, neither are means and quantiles.
 """
 
@@ -21,112 +25,20 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from kubestow.model import arrays
-from kubestow.model.arrays import Floats, Ints
-from kubestow.policies import compiling
-from kubestow.policies.forecasting import histories, interval_scales, protocols
-
-
-@compiling.compiled
-def _place(ordered: Floats, count: int, value: float) -> int:
-    """Return the insertion position of a value in the first ``count`` sorted numbers."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        if ordered[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiling.compiled
-def _insert(ordered: Floats, count: int, value: float) -> None:
-    position = _place(ordered, count, value)
-    for i in range(count, position, -1):
-        ordered[i] = ordered[i - 1]
-    ordered[position] = value
-
-
-@compiling.compiled
-def _remove(ordered: Floats, count: int, value: float) -> None:
-    for i in range(_place(ordered, count, value), count - 1):
-        ordered[i] = ordered[i + 1]
-
-
-@compiling.compiled
-def _read(ordered: Floats, count: int, levels: Floats, quantiles: Floats) -> None:
-    """Fill in the quantiles of sorted errors; 0 without errors."""
-    for i in range(len(levels)):
-        quantiles[i] = 0.0
-        if count > 0:
-            position = min(max(levels[i] * (count + 1) - 1.0, 0.0), count - 1.0)
-            below = int(position)
-            above = min(below + 1, count - 1)
-            quantiles[i] = ordered[below] + (position - below) * (ordered[above] - ordered[below])
-
-
-@compiling.compiled
-def read_all(rings: Floats, counts: Ints, levels: Floats, quantiles: Floats) -> None:
-    """Fill in quantiles of the rings: by series, step and level."""
-    for s in range(rings.shape[0]):
-        for h in range(rings.shape[1]):
-            count = min(counts[s, h], rings.shape[2])
-            _read(np.sort(rings[s, h, :count]), count, levels, quantiles[s, h])
-
-
-@compiling.compiled
-def push(rings: Floats, counts: Ints, errors: Floats) -> None:
-    """Add errors to the rings, in place; the oldest are overwritten.
-
-    Args:
-        rings: By series, step and position.
-        counts: Number of errors ever added, by series and step.
-        errors: By series, step and point, oldest first; ``nan`` is skipped.
-    """
-    size = rings.shape[2]
-    for s in range(errors.shape[0]):
-        for h in range(errors.shape[1]):
-            for t in range(errors.shape[2]):
-                if np.isfinite(errors[s, h, t]):
-                    rings[s, h, counts[s, h] % size] = errors[s, h, t]
-                    counts[s, h] += 1
-
-
-@compiling.compiled
-def roll_errors(
-    rings: Floats, counts: Ints, errors: Floats, levels: Floats, quantiles: Floats
-) -> None:
-    """Add errors one by one, in place, and fill in the quantiles after each.
-
-    Args:
-        rings: By series, step and position.
-        counts: Number of errors ever added, by series and step.
-        errors: By series, step and point.
-        levels: Levels of the quantiles.
-        quantiles: Filled, by series, point, step and level.
-    """
-    size = rings.shape[2]
-    for s in range(errors.shape[0]):
-        for h in range(errors.shape[1]):
-            ring = rings[s, h]
-            count = min(counts[s, h], size)
-            ordered = np.empty(size + 1)
-            ordered[:count] = np.sort(ring[:count])
-            for t in range(errors.shape[2]):
-                error = errors[s, h, t]
-                if np.isfinite(error):
-                    if count == size:
-                        _remove(ordered, count, ring[counts[s, h] % size])
-                        count -= 1
-                    _insert(ordered, count, error)
-                    count += 1
-                    ring[counts[s, h] % size] = error
-                    counts[s, h] += 1
-                _read(ordered, count, levels, quantiles[s, t, h])
-
+from kubestow.policies.forecasting import (
+    error_rings,
+    flat_stretches,
+    histories,
+    interval_scales,
+    protocols,
+    recent_errors,
+    seasons,
+)
 
 HELD_OUT = 0.3
 """Share of the history whose errors fill the rings of models with many parameters."""
+
+_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 
 _BEGUN = 0.25
 """Share of the history before the first error of models with few parameters."""
@@ -169,22 +81,26 @@ class Intervals:
     def fit(self, values: arrays.Floats) -> Interval:
         """Fit the model and collect its errors."""
         rows = histories.check(values, self.point.least_points, self.name)
-        fitted = self.point.fit(rows)
-        earlier, begin = self._start(fitted, rows)
+        model = seasons.detect(self.point, rows)
+        fitted = model.fit(rows)
+        earlier, begin = self._start(model, fitted, rows)
         count = len(rows)
         fresh = Interval(
             point=earlier,
             scale=interval_scales.begin(self.scaling, rows[:, : max(begin, 1)]),
             rings=np.zeros((count, self.steps, self.ring)),
             counts=np.zeros((count, self.steps), dtype=np.int64),
+            latest=np.zeros((count, self.steps, recent_errors.LATEST)),
             pending=np.full((count, self.steps, self.steps), np.nan),
+            tail=flat_stretches.take_tail(rows[:, :begin], self.steps),
+            close=flat_stretches.measure_width(rows),
             sizes=np.ones((count, self.steps)),
             lowest=np.where(rows.min(axis=1) >= 0.0, 0.0, -np.inf),
         ).stand()
         return replace(fresh.update(rows[:, begin:]), point=fitted)
 
     def _start(
-        self, fitted: protocols.PointFitted, rows: arrays.Floats
+        self, model: protocols.PointForecaster, fitted: protocols.PointFitted, rows: arrays.Floats
     ) -> tuple[protocols.PointFitted, int]:
         """Return a model at some point of the history, and the number of points before it."""
         least, count = max(1, self.point.least_points), rows.shape[1]
@@ -194,7 +110,7 @@ class Intervals:
             begin = min(max(earliest, int(_BEGUN * count)), count)
             return fitted.restart(rows[:, :begin]), begin
         begin = min(max(earliest, int((1.0 - HELD_OUT) * count)), count)
-        return (fitted if begin == count else self.point.fit(rows[:, :begin])), begin
+        return (fitted if begin == count else model.fit(rows[:, :begin])), begin
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,7 +131,10 @@ class Interval:
         scale: Scale of the errors at the last point.
         rings: Scaled errors, by series, step and position.
         counts: Number of errors ever added, by series and step.
+        latest: The newest errors, not scaled, by series, step and position.
         pending: Means forecast from the last origins, oldest first, by series, origin and step.
+        tail: The last points, ``nan`` before the first.
+        close: How far apart values may be that count as repeated, by series.
         sizes: The scale at these origins.
         lowest: Lower bound of the forecasts of each series.
     """
@@ -224,7 +143,10 @@ class Interval:
     scale: interval_scales.Scale
     rings: arrays.Floats
     counts: arrays.Ints
+    latest: arrays.Floats
     pending: arrays.Floats
+    tail: arrays.Floats
+    close: arrays.Floats
     sizes: arrays.Floats
     lowest: arrays.Floats
 
@@ -248,14 +170,19 @@ class Interval:
         forecasts = self.point.roll(rows, self.steps)
         sizes = self.scale.roll(rows)
         rings, counts = self.rings.copy(), self.counts.copy()
-        push(rings, counts, self._errors(rows, forecasts, sizes))
+        latest = self.latest.copy()
+        errors, scaled = self._errors(rows, forecasts, sizes)
+        error_rings.push(latest, counts.copy(), errors)
+        error_rings.push(rings, counts, scaled)
         return replace(
             self,
             point=self.point.update(rows),
             scale=self.scale.update(rows),
             rings=rings,
             counts=counts,
+            latest=latest,
             pending=_shift(self.pending, forecasts),
+            tail=_shift(self.tail, rows),
             sizes=_shift(self.sizes, sizes),
         )
 
@@ -263,41 +190,60 @@ class Interval:
         """Return means and quantiles of the next steps."""
         rising = check_levels(levels)
         means = np.maximum(self.point.means(steps), self.lowest[:, None])
-        offsets = np.empty((*self.counts.shape, len(rising)))
-        read_all(self.rings, self.counts, np.array(rising), offsets)
-        wide = self._widen(offsets, steps) * self.scale.size()[:, None, None]
-        lowest = self.lowest[:, None, None]
-        return protocols.Forecast(means, rising, np.maximum(means[:, :, None] + wide, lowest))
+        offsets, reach = (np.empty((*self.counts.shape, len(rising))) for _ in range(2))
+        error_rings.read_all(self.rings, self.counts, np.array(rising), offsets)
+        recent_errors.read_all(self.latest, self.counts, np.array(rising), reach)
+        offsets = _stretch(offsets * self.scale.size()[:, None, None], rising, reach, reach)
+        low, high = self._bands(self.tail, 1, steps)
+        quantiles = self._add(means, offsets, rising)
+        return protocols.Forecast(means, rising, _stretch(quantiles, rising, low[:, 0], high[:, 0]))
 
     def roll(self, points: arrays.Floats, steps: int, levels: Sequence[float] = ()) -> Rolled:
         """Return means and quantiles after each point, updating the errors along the points."""
         rows, rising = histories.as_rows(points), check_levels(levels)
         forecasts = self.point.roll(rows, max(steps, self.steps))
         sizes = self.scale.roll(rows)
-        offsets = np.empty((*rows.shape, self.steps, len(rising)))
-        roll_errors(
-            self.rings.copy(),
-            self.counts.copy(),
-            self._errors(rows, forecasts[..., : self.steps], sizes),
-            np.array(rising),
-            offsets,
-        )
+        errors, scaled = self._errors(rows, forecasts[..., : self.steps], sizes)
+        offsets, reach = (np.empty((*rows.shape, self.steps, len(rising))) for _ in range(2))
+        rings, latest, at = self.rings.copy(), self.latest.copy(), np.array(rising)
+        error_rings.roll_errors(rings, self.counts.copy(), scaled, at, offsets)
+        recent_errors.roll_errors(latest, self.counts.copy(), errors, at, reach)
+        offsets = _stretch(offsets * sizes[:, :, None, None], rising, reach, reach)
         means = np.maximum(forecasts[..., :steps], self.lowest[:, None, None])
-        wide = self._widen(offsets, steps) * sizes[:, :, None, None]
-        quantiles = np.maximum(means[..., None] + wide, self.lowest[:, None, None, None])
-        return Rolled(means, rising, quantiles)
+        low, high = self._bands(_join(self.tail, rows), rows.shape[1], steps)
+        quantiles = self._add(means, offsets, rising)
+        return Rolled(means, rising, _stretch(quantiles, rising, low, high))
 
     def _errors(
         self, rows: arrays.Floats, forecasts: arrays.Floats, sizes: arrays.Floats
-    ) -> arrays.Floats:
-        """Return scaled forecast errors of points, by series, step and point."""
-        expected = np.concatenate((self.pending, forecasts), axis=1)
-        scale = np.concatenate((self.sizes, sizes), axis=1)
-        errors = np.empty((len(rows), self.steps, rows.shape[1]))
+    ) -> tuple[arrays.Floats, arrays.Floats]:
+        """Return forecast errors of points, plain and scaled, by series, step and point."""
+        expected, scale = _join(self.pending, forecasts), _join(self.sizes, sizes)
+        errors, scaled = (np.empty((len(rows), self.steps, rows.shape[1])) for _ in range(2))
         for h in range(1, self.steps + 1):
             origins = slice(self.steps - h, self.steps - h + rows.shape[1])
-            errors[:, h - 1] = (rows - expected[:, origins, h - 1]) / scale[:, origins]
-        return errors
+            errors[:, h - 1] = rows - expected[:, origins, h - 1]
+            scaled[:, h - 1] = errors[:, h - 1] / scale[:, origins]
+        return errors, scaled
+
+    def _bands(
+        self, values: arrays.Floats, points: int, steps: int
+    ) -> tuple[arrays.Floats, arrays.Floats]:
+        """Return the range of repeated values after each of the last points, at each step."""
+        low, high = (np.empty((len(values), points, self.steps)) for _ in range(2))
+        flat_stretches.find_bands(values, self.close, low, high)
+        at = np.minimum(np.arange(steps), self.steps - 1)
+        return low[:, :, at, None], high[:, :, at, None]
+
+    def _add(
+        self, means: arrays.Floats, offsets: arrays.Floats, levels: tuple[float, ...]
+    ) -> arrays.Floats:
+        """Return the quantiles; the mean is between those below and above the median."""
+        wide = _stretch(self._widen(offsets, means.shape[-1]), levels, 0.0, 0.0)
+        # Rounded outwards, so that a value that repeats itself to the last digit is not outside.
+        rounding = _ROUNDING * (np.abs(means)[..., None] + np.abs(wide)) * _sides(levels)
+        quantiles = means[..., None] + wide + np.where(wide != 0.0, rounding, 0.0)
+        return np.maximum(quantiles, self.lowest.reshape(-1, *(1,) * means.ndim))
 
     def _widen(self, offsets: arrays.Floats, steps: int) -> arrays.Floats:
         """Return offsets for ``steps`` steps; beyond the tracked ones they grow with the root."""
@@ -320,6 +266,29 @@ def check_levels(levels: Sequence[float]) -> tuple[float, ...]:
     return tuple(sorted(levels))
 
 
+def _sides(levels: tuple[float, ...]) -> arrays.Floats:
+    """Return 1 for levels above the median, -1 below it and 0 for the median."""
+    distances = np.array(levels) - 0.5
+    sides: arrays.Floats = np.where(np.abs(distances) < 1e-9, 0.0, np.sign(distances))
+    return sides
+
+
+def _stretch(
+    quantiles: arrays.Floats,
+    levels: tuple[float, ...],
+    low: arrays.Floats | float,
+    high: arrays.Floats | float,
+) -> arrays.Floats:
+    """Return quantiles that reach down to ``low`` below the median and up to ``high`` above it."""
+    sides = _sides(levels)
+    lower = np.where(sides < 0.0, np.minimum(quantiles, low), quantiles)
+    return np.where(sides > 0.0, np.maximum(quantiles, high), lower)
+
+
+def _join(kept: arrays.Floats, new: arrays.Floats) -> arrays.Floats:
+    return np.concatenate((kept, new), axis=1)
+
+
 def _shift(kept: arrays.Floats, new: arrays.Floats) -> arrays.Floats:
     """Return the last of the kept and new entries, as many as were kept."""
-    return np.concatenate((kept, new), axis=1)[:, -kept.shape[1] :]
+    return _join(kept, new)[:, -kept.shape[1] :]

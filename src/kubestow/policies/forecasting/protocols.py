@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kubestow.model.arrays import Floats
 
@@ -72,6 +72,15 @@ class PointForecaster(Protocol):
 
     def fit(self, values: Floats) -> PointFitted:
         """Fit to a history: one row per series, one column per point, oldest first."""
+        ...
+
+
+@runtime_checkable
+class SeasonalForecaster(Protocol):
+    """A point model that detects seasons, unless they are given."""
+
+    def detect_seasons(self, values: Floats) -> PointForecaster:
+        """Return the model with the seasons of a history, which later fits then use."""
         ...
 
 

@@ -6,7 +6,8 @@ values are only the slow decay of a smooth series), significant by the seasonali
 competition's benchmarks (one-sided 90 %, Bartlett's variance), and if the history holds at least
 ``CYCLES`` such seasons. Of several peaks nearly as high as the highest, the shortest is chosen,
 because all multiples of a season are peaks too. Seasons that the calendar suggests (a day, a week)
-need not be peaks nor significant: height and trough are enough.
+need not be peaks nor significant: height and trough are enough. If there is still none, they are
+looked for behind noise and bursts: in the ranks of means over a 24th of a season.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from scipy import fft
 
 from kubestow.model import arrays
 from kubestow.model.arrays import Ints
+from kubestow.policies.forecasting import protocols
 
 NONE = 1
 """The season length of a series without a season."""
@@ -39,17 +41,31 @@ _CHANCE = 1.645
 _HINTED = 0.98
 _NEARBY = 0.05
 _SHORTEST = 2
+_PARTS = 24
 
 
-def choose(values: arrays.Floats, season: int | None, hints: Sequence[int] = ()) -> Ints:
-    """Return the given season, or the one detected for each series.
+def choose(values: arrays.Floats, season: int | Ints | None, hints: Sequence[int] = ()) -> Ints:
+    """Return the given seasons, or the one detected for each series.
 
     A given season that is longer than the history counts as none.
     """
     if season is None:
         return find(values, hints)
-    usable = season if _SHORTEST <= season <= values.shape[1] else NONE
-    return np.full(len(values), usable, dtype=np.int64)
+    given = np.broadcast_to(np.asarray(season, dtype=np.int64), len(values))
+    return np.where((given >= _SHORTEST) & (given <= values.shape[1]), given, np.int64(NONE))
+
+
+def detect(
+    forecaster: protocols.PointForecaster, values: arrays.Floats
+) -> protocols.PointForecaster:
+    """Return a model with the seasons of a whole history, for fits to a part of it.
+
+    A model whose errors are measured on the end of a history is fitted to the part before, which
+    may be too short to show a season.
+    """
+    if isinstance(forecaster, protocols.SeasonalForecaster):
+        return forecaster.detect_seasons(values)
+    return forecaster
 
 
 def find(values: arrays.Floats, hints: Sequence[int] = ()) -> Ints:
@@ -71,7 +87,8 @@ def find(values: arrays.Floats, hints: Sequence[int] = ()) -> Ints:
     near = (lags >= first[:, None]) & (lags <= 1.25 * first[:, None])
     top = np.argmax(np.where(near, heights, -1.0), axis=1)
     lengths = np.where(best > 0.0, top, NONE).astype(np.int64)
-    return _prefer(lengths, correlations, hints)
+    preferred = _prefer(lengths, correlations, hints)
+    return _recover(preferred, values, [hint for hint in hints if _SHORTEST <= hint <= longest])
 
 
 def _prefer(lengths: Ints, correlations: arrays.Floats, hints: Sequence[int]) -> Ints:
@@ -87,6 +104,46 @@ def _prefer(lengths: Ints, correlations: arrays.Floats, hints: Sequence[int]) ->
         lacking = (lengths == NONE) | (here >= np.where(nearby, NEARLY, _HINTED) * height)
         lengths = np.where(passes & lacking, np.int64(hint), lengths)
     return lengths
+
+
+def _recover(lengths: Ints, values: arrays.Floats, hints: Sequence[int]) -> Ints:
+    """Return the first hint that stands out of noise and bursts, where no season was detected."""
+    for hint in hints:
+        lacking = lengths == NONE
+        if lacking.any():
+            lengths = lengths.copy()
+            lengths[lacking] = np.where(_stands_out(values[lacking], hint), hint, NONE)
+    return lengths
+
+
+def _stands_out(values: arrays.Floats, season: int) -> NDArray[np.bool_]:
+    """Return where ranks of means over a 24th of a season repeat after one season.
+
+    Means remove noise and ranks remove bursts, which both hide a season. The correlation after
+    one season must be high, and clearly above those after a half and after one and a half.
+    """
+    width = max(1, season // _PARTS)
+    count, length = values.shape[1] // width, season / width
+    last = values[:, values.shape[1] - count * width :]
+    ranks = _rank(last.reshape(len(values), count, width).mean(axis=2))
+    correlations = correlate(_level(ranks), min(count - 1, round(1.5 * length) + 1))
+    half, whole, beyond = (
+        correlations[:, max(round(share * length) - 1, 1) : round(share * length) + 2]
+        for share in (0.5, 1.0, 1.5)
+    )
+    height = whole.max(axis=1) if width > 1 else correlations[:, season]
+    trough = np.maximum(half.mean(axis=1), beyond.mean(axis=1))
+    stands: NDArray[np.bool_] = (height >= HEIGHT) & (height - trough >= 2.0 * RISE)
+    return stands
+
+
+def _rank(values: arrays.Floats) -> arrays.Floats:
+    """Return the rank of each value in its row; equal values share the mean of their ranks."""
+    ranks = np.empty(values.shape)
+    for row, ranked in zip(values, ranks, strict=True):
+        ordered = np.sort(row)
+        ranked[:] = np.searchsorted(ordered, row, "left") + np.searchsorted(ordered, row, "right")
+    return ranks / 2.0
 
 
 def correlate(values: arrays.Floats, most: int) -> arrays.Floats:

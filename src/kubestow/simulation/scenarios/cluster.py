@@ -82,7 +82,7 @@ class Machines:
 
     Attributes:
         nodes: Pools of nodes.
-        from_: Manifests or a snapshot to read nodes and pods from.
+        from_: Reserved for manifests or a snapshot; refused, because it cannot be simulated yet.
         storage_classes: Classes of volumes that pods can have.
     """
 
@@ -92,7 +92,12 @@ class Machines:
 
     def check(self, place: decoding.Field) -> None:
         """Refuse a cluster without nodes, and duplicate names of pools or nodes."""
-        if not self.nodes and self.from_ is None:
+        if self.from_ is not None:
+            raise place["from"].refuse(
+                "kubestow cannot simulate manifests or snapshots yet; expected nodes instead, e.g. "
+                "nodes: [{name: n, count: 3, allocatable: {cpu: '8', memory: 32Gi, pods: '110'}}]"
+            )
+        if not self.nodes:
             raise place["nodes"].refuse("a cluster needs nodes")
         names: set[str] = set()
         taken: set[str] = set()

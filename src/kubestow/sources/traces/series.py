@@ -151,11 +151,30 @@ def _first_lost(before: pl.Series, after: pl.Series) -> object:
 
 
 def column_numbers(path: Path, column: pl.Series) -> NDArray[np.float64]:
-    """Return a column as numbers, ``nan`` where there is none."""
-    if column.null_count() != len(column) and not column.dtype.is_numeric():
-        offender = _first_lost(column, column.cast(pl.Float64, strict=False))
-        raise errors.InputError(f"{path}: {column.name}", f"{offender!r}: expected numbers")
-    return column.cast(pl.Float64).to_numpy().astype(np.float64)
+    """Return a column as numbers, ``nan`` where there is none.
+
+    Raises:
+        InputError: If a value is not a number, or infinite.
+    """
+    place = f"{path}: {column.name}"
+    if column.dtype == pl.String:
+        numbers = column.cast(pl.Float64, strict=False)
+        _refuse_first(place, column, column.is_not_null() & numbers.is_null(), "a number")
+    elif column.dtype.is_numeric() or column.null_count() == len(column):
+        numbers = column.cast(pl.Float64)
+    else:
+        raise errors.InputError(place, f"{_first_lost(column, column)!r}: expected numbers")
+    _refuse_first(place, column, numbers.is_infinite(), "a finite number, or nothing for a gap")
+    return numbers.to_numpy().astype(np.float64)
+
+
+def _refuse_first(place: str, column: pl.Series, wrong: pl.Series, expected: str) -> None:
+    row = wrong.fill_null(value=False).arg_true()
+    if len(row):
+        value = column[int(row[0])]
+        raise errors.InputError(
+            f"{place}: row {int(row[0]) + 1}", f"{value!r}: expected {expected}"
+        )
 
 
 def _series(

@@ -23,7 +23,7 @@ from kubestow.simulation import outcomes, run, timelines
 from kubestow.workflows import scenario_files
 from kubestow.workflows.comparing import engines, grid, resumable
 
-FORMAT = 9
+FORMAT = 10
 """Raise it when simulator or policies change, so that kept cells are not reused."""
 
 MINUTE_S = 60.0

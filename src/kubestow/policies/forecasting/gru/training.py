@@ -17,7 +17,18 @@ import numpy as np
 import optax
 
 from kubestow.model.arrays import Floats
+from kubestow.policies import compile_events
 from kubestow.policies.forecasting.gru import cells, options
+
+_COMPILING = ("/jax/core/compile/jaxpr_to_mlir_module", "/jax/core/compile/backend_compile")
+
+
+def _listen(event: str, duration_secs: float, **_: str | int) -> None:
+    if event.startswith(_COMPILING):
+        compile_events.durations_s.append(duration_secs)
+
+
+jax.monitoring.register_event_duration_secs_listener(_listen)
 
 
 class GruCell(eqx.Module):

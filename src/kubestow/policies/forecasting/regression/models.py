@@ -13,7 +13,7 @@ multiply the level become additive. A series with negative values keeps the plai
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Regression:
 
     Attributes:
         horizons: Steps ahead at which coefficients are fitted.
-        season: Steps of a season; ``None`` to detect it in the history of each series.
+        season: Steps of a season, of all or of each series; ``None`` to detect it in the history.
         hints: Seasons that the calendar suggests, in steps; the first one is the day.
         strength: Shrinkage of coefficients towards persistence, in observations.
         logarithmic: Whether to use logarithms.
@@ -50,7 +50,7 @@ class Regression:
     """
 
     horizons: Sequence[int] = (1,)
-    season: int | None = None
+    season: int | arrays.Ints | None = None
     hints: Sequence[int] = ()
     strength: float = 10.0
     logarithmic: bool = False
@@ -109,11 +109,16 @@ class Regression:
         )
         return Regressed(shape, scaled[:, -reach:])
 
+    def detect_seasons(self, values: arrays.Floats) -> Regression:
+        """Return the model with the seasons of a history."""
+        return replace(self, season=seasons.choose(values, self.season, self.hints))
+
     def _seasons(self, rows: arrays.Floats) -> arrays.Ints:
         """Return two seasons per series: the detected one, and the day if that is another."""
         detected = seasons.choose(rows, self.season, self.hints)
         second = np.full(len(rows), seasons.NONE, dtype=np.int64)
-        day = self.hints[0] if self.hints and self.season is None else seasons.NONE
+        given = isinstance(self.season, int) or not self.hints
+        day = seasons.NONE if given else self.hints[0]
         if day * seasons.CYCLES <= rows.shape[1]:
             second[(detected > 1) & (detected != day)] = day
         return np.stack((detected, second), axis=1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -78,12 +78,12 @@ class HoltWinters:
     """Level, damped trend and additive season; without a season, Holt's damped method.
 
     Attributes:
-        season: Steps of a season; ``None`` to detect it in the history of each series.
+        season: Steps of a season, of all or of each series; ``None`` to detect it in the history.
         hints: Seasons that the calendar suggests, in steps.
         horizons: Steps ahead to optimise for.
     """
 
-    season: int | None = None
+    season: int | arrays.Ints | None = None
     hints: Sequence[int] = ()
     horizons: Sequence[int] = (1,)
 
@@ -104,6 +104,10 @@ class HoltWinters:
             ]
         )
         return _fit(rows, lengths, grid, (_WIDTH, 0.05, 0.05, 0.05), self.horizons)
+
+    def detect_seasons(self, values: arrays.Floats) -> HoltWinters:
+        """Return the model with the seasons of a history."""
+        return replace(self, season=seasons.choose(values, self.season, self.hints))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ every day.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -74,12 +74,12 @@ class Theta:
     """The theta method with additive seasons.
 
     Attributes:
-        season: Steps of a season; ``None`` to detect it in the history of each series.
+        season: Steps of a season, of all or of each series; ``None`` to detect it in the history.
         hints: Seasons that the calendar suggests, in steps.
         horizons: Steps ahead to optimise for.
     """
 
-    season: int | None = None
+    season: int | arrays.Ints | None = None
     hints: Sequence[int] = ()
     horizons: Sequence[int] = (1,)
 
@@ -97,6 +97,10 @@ class Theta:
         slopes = plain @ (times / (times @ times))
         level = models.Ses(self.horizons).fit(plain)
         return FittedTheta(level, slopes / 2, profile, lengths, rows.shape[1])
+
+    def detect_seasons(self, values: arrays.Floats) -> Theta:
+        """Return the model with the seasons of a history."""
+        return replace(self, season=seasons.choose(values, self.season, self.hints))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,95 @@
+"""Accuracy of ``auto`` on spans of public web logs, and coverage on series that have gone flat.
+
+``python -m benchmarks.forecast_quality DATA`` prints two tables. The first has six spans of each
+web log below DATA, in steps of five minutes: mean absolute error over the next hour, fitted to the
+first 70 %, without a season, with the detected one, and with a day. The second has the coverage of
+90 % intervals where noise of 300 points is followed by a flat stretch.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from kubestow.model.arrays import Floats
+from kubestow.policies.forecasting import accuracy, backtests, registry, seasons
+
+LOGS = (("req_nasa/requests_per_sec.txt.gz", 1), ("req_worldcup98/requests_per_min.txt.gz", 60))
+STEP_S, STEPS, SPANS, DAY = 300, 12, 6, 288
+LEVELS = (0.05, 0.1, 0.5, 0.9, 0.95)
+FLAT = ("constant", "step", "tiny noise", "3 % peaks", "level shifts", "counts of 0", "few counts")
+
+
+def read_counts(path: Path, step_s: int) -> Floats:
+    """Return the counts of a log in steps of five minutes."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        next(lines)
+        counts = np.array([float(line) for line in lines])
+    width = STEP_S // step_s
+    whole = counts[: len(counts) // width * width]
+    sums: Floats = whole.reshape(-1, width).sum(axis=1)
+    return sums
+
+
+def measure_error(values: Floats, season: int | None) -> float:
+    """Return the mean absolute error of ``auto`` over the next hour."""
+    model = registry.make_auto(registry.ForecastTask(STEP_S, STEPS, season=season))
+    horizons = range(1, STEPS + 1)
+    test = backtests.run(model, values[None, :], len(values) * 7 // 10, horizons)
+    return float(np.nanmean(np.abs(test.actual - test.predicted)))
+
+
+def show_spans(data: Path) -> None:
+    """Print the errors on the spans of each log."""
+    print("log,span,detected_hours,no_season,auto,season_24h")
+    hints = registry.ForecastTask(STEP_S).hints()
+    for name, step_s in LOGS:
+        counts = read_counts(data / name, step_s)
+        for number, values in enumerate(np.array_split(counts, SPANS)):
+            training = values[None, : len(values) * 7 // 10]
+            hours = int(seasons.find(training, hints)[0]) * STEP_S / 3600
+            found = [measure_error(values, season) for season in (seasons.NONE, None, DAY)]
+            numbers = ",".join(f"{error:.5g}" for error in found)
+            print(f"{name.split('/')[0]},{number + 1},{hours:g},{numbers}", flush=True)
+
+
+def make_flat(kind: str, seed: int) -> Floats:
+    """Return 300 points of noise, then 600 that are flat."""
+    rng = np.random.default_rng(seed)
+    lively = rng.poisson(4.0, 300) if "counts" in kind else 5.0 + rng.normal(size=300)
+    jumps = rng.random(600) < 0.03
+    flat = {
+        "constant": np.full(600, 1.55),
+        "step": np.full(600, 20.0),
+        "tiny noise": 1.55 + 1e-3 * rng.normal(size=600),
+        "3 % peaks": 1.55 + np.where(jumps, rng.exponential(1.0, 600), 0.0),
+        "level shifts": 1.55 + np.cumsum(np.where(jumps, rng.normal(size=600), 0.0)),
+        "counts of 0": np.zeros(600),
+        "few counts": rng.poisson(0.05, 600),
+    }[kind]
+    return np.concatenate((lively, flat))
+
+
+def show_flat() -> None:
+    """Print the coverage of each model, from 30 points after the series went flat."""
+    print("model," + ",".join(FLAT))
+    for name in registry.FORECASTERS.names():
+        if "gru" in name:  # its training takes minutes
+            continue
+        covered = []
+        for kind in FLAT:
+            rows = np.stack([make_flat(kind, seed) for seed in range(8)])
+            entry = registry.FORECASTERS.get(name)
+            model = entry.make_intervals(registry.ForecastTask(STEP_S, STEPS))
+            test = backtests.run_with_intervals(model, rows, 330, range(1, STEPS + 1), LEVELS)
+            shares = accuracy.coverage(test.means.actual, test.quantiles, LEVELS, 0.9)
+            covered.append(f"{shares.mean():.2f}")
+        print(",".join((name, *covered)), flush=True)
+
+
+if __name__ == "__main__":
+    show_spans(Path(sys.argv[1]))
+    show_flat()
