@@ -48,19 +48,31 @@ _JENKINS_LABEL, _JENKINS_RUN = "jenkins/label", "runUrl"
 _JENKINS_PATH = re.compile(r"^(?:job/[^/]+/)+\d+/?$")
 
 
-def restore_labels(labels: Mapping[str, str]) -> dict[str, str]:
-    """Return labels with the names that kube-state-metrics replaces, as far as they matter here.
+IDENTITY_LABELS = (
+    pods.ID_LABEL, _TEKTON_PIPELINE, _TEKTON_STEP, _TEKTON_TASK, _ARGO_RUN, _ARGO_NODE,
+    *_ARGO_TEMPLATES, _GITLAB_PROJECT, _GITLAB_JOB, _JENKINS_LABEL,
+)  # fmt: skip
+"""Labels that name the workload of a pod whose own name and owner are generated."""
+
+
+def exported_name(label: str) -> str:
+    """Return the name under which kube-state-metrics exports a label.
 
     It writes every character that a label of Prometheus cannot have as an underscore.
+
+    >>> exported_name("tekton.dev/pipeline")
+    'tekton_dev_pipeline'
+    """
+    return re.sub(r"[^A-Za-z0-9_]", "_", label)
+
+
+def restore_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return labels with the names that kube-state-metrics replaces, as far as they matter here.
 
     >>> restore_labels({"tekton_dev_pipeline": "build"})["tekton.dev/pipeline"]
     'build'
     """
-    keys = (
-        pods.ID_LABEL, _TEKTON_PIPELINE, _TEKTON_STEP, _TEKTON_TASK, _ARGO_RUN, _ARGO_NODE,
-        *_ARGO_TEMPLATES, _GITLAB_PROJECT, _GITLAB_JOB, _JENKINS_LABEL,
-    )  # fmt: skip
-    written = {re.sub(r"[^A-Za-z0-9_]", "_", key): key for key in keys}
+    written = {exported_name(key): key for key in IDENTITY_LABELS}
     return {**labels, **{written[name]: labels[name] for name in written if name in labels}}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,6 +19,7 @@ from kubestow.sources.prometheus import errors as faults
 from kubestow.sources.prometheus import settings
 from kubestow.sources.usage import prometheus
 from kubestow.sources.usage.prometheus import UsageQuery
+from kubestow.workflows import recommending
 from testenv import prometheus_servers
 from tests.sources import usage_scenes as scenes
 from tests.sources.prometheus_stubs import URL, success
@@ -243,6 +245,30 @@ def test_without_kube_state_metrics_pods_stand_for_themselves_and_notes_say_so(
             "limits, Java heaps, autoscalers, labels"
         ),
     )
+
+
+def test_finished_pods_of_one_identity_are_runs_of_one_workload(tmp_path: Path) -> None:
+    """Eight bare pods of 20 minutes, one after the other; the last ended an hour ago."""
+    if not prometheus_servers.is_there():
+        pytest.skip(prometheus_servers.MISSING)
+    lines = []
+    for number in range(8):
+        first_s = scenes.END_S - 3600 * (9 - number)
+        tags = f'namespace="ci",pod="tests-{number}"'
+        for at in range(first_s, first_s + 1200, 60):
+            lines += [
+                f'container_memory_working_set_bytes{{{tags},container="app"}} {2**28} {at}',
+                f'kube_pod_labels{{{tags},label_kubestow_io_id="nightly"}} 1 {at}',
+            ]
+    prometheus_servers.load(tmp_path / "data", "\n".join(sorted(lines)) + "\n")
+    with prometheus_servers.serve(tmp_path / "data") as url:
+        read = ask(url, UsageQuery(end_s=scenes.END_S, history_s=12 * 3600.0))
+    result = recommending.recommend(
+        read.table, read.inventory, recommending.RecommendRequest(strategy="percentile")
+    )
+    assert [str(one.key) for one in result.recommendations] == ["ci/id/nightly/app"]
+    assert result.recommendations[0].evidence == 8
+    assert not any("labels" in note for note in read.table.notes)
 
 
 def test_a_server_without_containers_is_refused(url: str) -> None:

@@ -73,6 +73,14 @@ def test_a_run_is_back_tested_with_the_runs_before_it_only() -> None:
     assert (one.backtest.misses or 0) >= 1
 
 
+def test_bare_pods_with_one_identity_belong_together_and_deployments_stay_what_they_are() -> None:
+    labels = {"kubestow_io_id": "nightly-tests"}
+    pod = runs.name_workload(WorkloadKey("ci", "Pod", "tests-1f6c2"), labels)
+    assert pod == WorkloadKey("ci", "id", "nightly-tests")
+    web = WorkloadKey("shop", "Deployment", "web")
+    assert runs.name_workload(web, labels) == web
+
+
 def test_labels_of_kube_state_metrics_name_the_pipeline() -> None:
     key = WorkloadKey("ci", "TaskRun", "build-x7k2p")
     labels = {"tekton_dev_pipeline": "build", "tekton_dev_pipelineTask": "compile"}

@@ -150,11 +150,16 @@ def _first_lost(before: pl.Series, after: pl.Series) -> object:
     return lost[0] if len(lost) else before.drop_nulls().first()
 
 
-def column_numbers(path: Path, column: pl.Series) -> NDArray[np.float64]:
+def column_numbers(path: Path, column: pl.Series, *, finite: bool = True) -> NDArray[np.float64]:
     """Return a column as numbers, ``nan`` where there is none.
 
+    Args:
+        path: The file, for messages.
+        column: The column.
+        finite: Whether infinite values are refused.
+
     Raises:
-        InputError: If a value is not a number, or infinite.
+        InputError: If a value is not a number, or is refused.
     """
     place = f"{path}: {column.name}"
     if column.dtype == pl.String:
@@ -164,7 +169,8 @@ def column_numbers(path: Path, column: pl.Series) -> NDArray[np.float64]:
         numbers = column.cast(pl.Float64)
     else:
         raise errors.InputError(place, f"{_first_lost(column, column)!r}: expected numbers")
-    _refuse_first(place, column, numbers.is_infinite(), "a finite number, or nothing for a gap")
+    if finite:
+        _refuse_first(place, column, numbers.is_infinite(), "a finite number, or nothing for a gap")
     return numbers.to_numpy().astype(np.float64)
 
 

@@ -150,7 +150,7 @@ def _clean(path: Path, raw: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]
     columns: dict[str, Floats] = {"time_s": traces.column_seconds(path, raw["timestamp"])}
     for name in (*VALUES, *TOTALS, CACHE):
         if name in raw.columns:
-            columns[name] = traces.column_numbers(path, raw[name])
+            columns[name] = traces.column_numbers(path, raw[name], finite=False)
     table = raw.select(*KEY, "pod").with_columns(
         **{name: pl.Series(values) for name, values in columns.items()}
     )

@@ -46,7 +46,7 @@ class UsageQuery:
         history_s: Length of the history in seconds.
         step_s: Seconds between two points.
         namespaces: Namespaces to read, or patterns with ``*`` and ``?``; all if empty.
-        with_labels: Whether to read the labels of pods.
+        with_labels: Whether to read all labels of pods, not only those that name workloads.
         as_krr: Whether to read what krr reads: instant values with their page cache.
         origin: Conditions on external labels, such as the cluster.
     """
@@ -89,7 +89,7 @@ class _Reading:
     cache: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
 
     def ask(
-        self, what: str, promql: str, done: float, lost: str = ""
+        self, what: str, promql: str, done: float, lost: str = "", *, rare: bool = False
     ) -> tuple[prometheus.InstantSample, ...]:
         """Run a query whose metric may be missing; a refusal becomes a note.
 
@@ -98,6 +98,7 @@ class _Reading:
             promql: The query.
             done: Share of the read that is done.
             lost: The consequence of missing data; empty where a cluster often has none.
+            rare: Whether most clusters have none, so that nothing is noted.
         """
         self.watch(what, done)
         try:
@@ -109,7 +110,7 @@ class _Reading:
             raise
         if not answer.samples and lost:
             self.notes.append(f"{what}: no data on the server; {lost}")
-        elif not answer.samples:
+        elif not answer.samples and not rare:
             self.absent.append(what)
         return answer.samples
 
@@ -415,7 +416,7 @@ def _inventory(
         containers=_facts(reading, workloads),
         nodes=_nodes(reading),
         autoscaled=_autoscaled(reading),
-        labels=_labels(reading, workloads) if reading.query.with_labels else {},
+        labels=_labels(reading, workloads),
     )
 
 
@@ -525,8 +526,12 @@ def _autoscaled(reading: _Reading) -> dict[WorkloadKey, dict[str, int]]:
 def _labels(
     reading: _Reading, workloads: Mapping[tuple[str, str], WorkloadKey]
 ) -> dict[WorkloadKey, dict[str, str]]:
+    query = reading.query
+    asked = usage_queries.identity_labels(query.where, query.history_s)
+    if query.with_labels:
+        asked = f"{usage_queries.labels(query.where)} or {asked}"
     labels_by_workload: dict[WorkloadKey, dict[str, str]] = {}
-    for sample in reading.ask("labels", usage_queries.labels(reading.query.where), 0.99):
+    for sample in reading.ask("labels", asked, 0.99, rare=not query.with_labels):
         label_values = dict(sample.labels)
         workload = workloads.get((label_values.get("namespace", ""), label_values.get("pod", "")))
         if workload is not None:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kubestow.model import decoding
+from kubestow.model import decoding, identities
 from kubestow.sources import prometheus as selectors
 from kubestow.sources.prometheus import Matcher
 
@@ -184,6 +184,20 @@ def nodes(where: Where = ()) -> str:
 def labels(where: Where) -> str:
     """Query the labels of pods, as far as kube-state-metrics exports them."""
     return selectors.select_series("kube_pod_labels", where)
+
+
+def identity_labels(where: Where, history_s: float) -> str:
+    """Query the labels of all pods of the history that name a workload, such as a pipeline."""
+    return " or ".join(
+        f"last_over_time({chosen}{_over(history_s)})"
+        for label in identities.IDENTITY_LABELS
+        for chosen in [
+            selectors.select_series(
+                "kube_pod_labels",
+                (Matcher(f"label_{identities.exported_name(label)}", "!=", ""), *where),
+            )
+        ]
+    )
 
 
 def heaps(where: Where, history_s: float) -> str:

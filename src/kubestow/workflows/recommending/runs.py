@@ -59,7 +59,9 @@ def name_workload(key: WorkloadKey, labels: Mapping[str, str]) -> WorkloadKey:
     known = identities.restore_labels(labels)
     pod = pods.Pod("", pods.PodSpec(()), namespace=key.namespace, labels=known, owner=owner)
     identity = identities.identify(pod)
-    if kind not in KINDS and identity.how is not identities.How.PIPELINE:
+    # A bare pod has no other workload; a Deployment stays one that can be patched.
+    labelled = kind == "Pod" and identity.how is identities.How.LABEL
+    if kind not in KINDS and not labelled and identity.how is not identities.How.PIPELINE:
         return key
     return WorkloadKey(key.namespace, identity.kind, identity.name)
 
