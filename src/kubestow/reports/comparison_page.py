@@ -10,11 +10,11 @@ from kubestow.workflows import comparing
 
 def make_page(comparison: comparing.Comparison) -> str:
     """Return the whole report as HTML."""
-    shown = [
-        m for m in comparing.MEASURES if any(m.path in one.summary for one in comparison.results)
-    ]
+    priced = comparing.in_currency(comparing.MEASURES, comparison.currency)
+    shown = [m for m in priced if any(m.path in one.summary for one in comparison.results)]
     differing = [m for m in shown if comparison.varies(m)]
     blocks: list[pages.Block] = [
+        pages.Verdict(comparing.conclude(comparison)),
         pages.Paragraph(_introduction(comparison)),
         _front_table(comparison, differing),
         pages.Heading("Cost against quality"),
@@ -75,7 +75,8 @@ def _mean(one: comparing.ComparisonResult, measure: comparing.RunMeasure) -> flo
 def _front_table(
     comparison: comparing.Comparison, differing: Sequence[comparing.RunMeasure]
 ) -> pages.PageTable:
-    head = [m for m in comparing.HEADLINE if m in differing]
+    headline = comparing.in_currency(comparing.HEADLINE, comparison.currency)
+    head = [m for m in headline if m in differing]
     rows, marks = [], {}
     for index, one in enumerate(comparison.results):
         cells = [one.label]

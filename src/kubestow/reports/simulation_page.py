@@ -184,7 +184,7 @@ def _nodes(nodes: pl.DataFrame, time: time_charts.ChartAxis) -> list[pages.Block
         rows = (
             f"{count} nodes in bands of {-(-count // node_charts.ROWS)}, ranked by mean CPU usage"
         )
-    caption = f"Usage of each node over time, {rows}. White: no node at that time."
+    caption = f"Usage of each node over time, {rows}. Blank: no node at that time."
     return [pages.Heading("Nodes"), pages.make_figure(node_charts.chart(nodes, time), caption)]
 
 
@@ -254,6 +254,6 @@ def _clock(time_s: float) -> str:
 def _measures(measures: Mapping[str, Any]) -> pages.PageTable:
     rows = [
         [measure.title, measure.text(comparing.value_of(measures, measure.path))]
-        for measure in comparing.MEASURES
+        for measure in comparing.in_currency(comparing.MEASURES, measures.get("currency", ""))
     ]
     return pages.PageTable(("measure", "value"), rows, "Measures of the run.")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 LOWER, HIGHER, NEITHER = "lower", "higher", ""
@@ -120,6 +120,18 @@ HEADLINE = (
     SCALE_ACTIONS,
 )
 """The measures that tables show."""
+
+
+def in_currency(listed: Iterable[RunMeasure], currency: str) -> tuple[RunMeasure, ...]:
+    """Return measures with the currency as the unit of the cost.
+
+    >>> [measure.unit for measure in in_currency((COST, POD_HOURS), "USD")]
+    ['USD', '']
+    """
+    return tuple(
+        replace(measure, unit=currency, digits=2) if currency and measure == COST else measure
+        for measure in listed
+    )
 
 
 def flatten(outcome: Mapping[str, Any], prefix: str = "") -> dict[str, float | None]:
