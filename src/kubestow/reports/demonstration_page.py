@@ -36,7 +36,7 @@ def _ahead(comparison: comparing.Comparison) -> list[pages.Block]:
         pages.Heading("Scaled one pod start ahead"),
         pages.make_figure(
             outlook_charts.outlook_chart(record.series),
-            "The slow services with the scaler `auto`, in pods: load, forecast for that moment "
+            "The service api with the scaler `auto`, in pods: load, forecast for that moment "
             "(line: mean; band: up to the 90 % quantile), and replicas. Below: whether a "
             "forecast or the last value drove the decision.",
         ),
@@ -107,8 +107,8 @@ def report(comparison: comparing.Comparison) -> str:
             "One day of a fictitious web shop. Web, api and checkout have autoscalers; api and "
             "checkout take more than a minute to start. Beside them run a search, databases, "
             "caches, queue workers, back ends, builds, and reports at night. From 10:00 all nodes "
-            "are drained for maintenance, one after another; at 19:00 a flash crowd brings nine "
-            "times the requests within six minutes. Nodes are added when pods are pending and "
+            "are drained for maintenance, one after another; at 19:00 a flash crowd brings almost "
+            "eight times the requests within six minutes. Nodes are added when pods are pending and "
             f"removed when they are nearly idle. {demonstrating.describe_used(comparison)}"
         ),
         pages.make_figure(

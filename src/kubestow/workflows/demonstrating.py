@@ -249,7 +249,7 @@ def _against(
 def _kills(one: comparing.ComparisonResult, other: comparing.ComparisonResult) -> str:
     if _shown(one, _KILLS) == _shown(other, _KILLS) == "0":
         return "no OOM kills"
-    return f"{_against(one, other, _KILLS)} OOM kills"
+    return f"OOM kills {_against(one, other, _KILLS)}"
 
 
 def describe_used(comparison: comparing.Comparison) -> str:

@@ -1,5 +1,6 @@
 """From usage to recommendations: estimates, back-tests, guards, totals, patches."""
 
+from kubestow.workflows.recommending.conclusions import conclude_recommendations
 from kubestow.workflows.recommending.pipeline import (
     RecommendRequest,
     RecommendResult,
@@ -39,6 +40,7 @@ __all__ = [
     "Severity",
     "Totals",
     "add_up",
+    "conclude_recommendations",
     "filter_by_severity",
     "make_estimator",
     "make_guards",
