@@ -93,7 +93,7 @@ _DARK_CONFIG: Final = {
 _NARROW_CONFIG: Final = {"legend": {"orient": "bottom", "columns": 2, "labelLimit": 130}}
 
 # Space beside a narrow panel for its vertical axis, in pixels.
-_AXIS_PX: Final = 88
+_AXIS_PX: Final = 80
 _LABEL_PX: Final = 110
 
 SCRIPT: Final = f"""
@@ -120,7 +120,7 @@ function drawChart(id, chart) {{
   const swap = (quoted) => JSON.stringify(colours[JSON.parse(quoted)] || JSON.parse(quoted));
   const draw = () => {{
     const drawn = JSON.parse(dark.matches ? text.replace(/"#[0-9a-f]{{3,6}}"/g, swap) : text);
-    if (narrow.matches) fitChart(drawn, document.body.clientWidth - {_AXIS_PX});
+    if (narrow.matches) fitChart(drawn, document.querySelector(id).clientWidth - {_AXIS_PX});
     const config = {{ background: "transparent" }};
     if (dark.matches) Object.assign(config, {json.dumps(_DARK_CONFIG)});
     if (narrow.matches) config.legend =

@@ -108,8 +108,9 @@ def report(comparison: comparing.Comparison) -> str:
             "checkout take more than a minute to start. Beside them run a search, databases, "
             "caches, queue workers, back ends, builds, and reports at night. From 10:00 all nodes "
             "are drained for maintenance, one after another; at 19:00 a flash crowd brings almost "
-            "eight times the requests within six minutes. Nodes are added when pods are pending and "
-            f"removed when they are nearly idle. {demonstrating.describe_used(comparison)}"
+            "eight times the requests within six minutes. Nodes are added when pods are pending "
+            "and removed when they are nearly idle. "
+            f"{demonstrating.describe_used(comparison)}"
         ),
         pages.make_figure(
             chart(comparison),

@@ -210,14 +210,45 @@ def verdict(comparison: comparing.Comparison) -> str:
         money = f"{money} (no clear difference)"
     else:
         money = f"{money} ({100.0 * abs(1.0 - cost / before):.0f} % {_less(cost, before)})"
-    parts = [
-        f"{_against(last, stock, _NODES)} nodes on average",
-        f"95th percentile of response times {_against(last, stock, _P95)}",
-        f"requests late or lost {_against(last, stock, _LATE)}",
-        _kills(last, stock),
-        f"pods wait for a node {_against(last, stock, _WAIT)}",
-    ]
-    return f"kubestow runs this day for {money}: {', '.join(parts)}."
+    return f"kubestow runs this day for {money}: {_qualities(last, stock)}."
+
+
+_SAID = {
+    _P95: "the 95th percentile of response times",
+    _LATE: "the share of requests late or lost",
+    _WAIT: "how long pods wait for a node",
+    _KILLS: "OOM kills",
+}
+"""What the verdict speaks of beside money and nodes, and its words for it."""
+_WORDS = {GOOD: "better in", BAD: "worse in", SAME: "no clear difference in"}
+
+
+def _qualities(one: comparing.ComparisonResult, stock: comparing.ComparisonResult) -> str:
+    """Return the rest of the verdict: nodes, what is better, what is worse, what is neither."""
+    parts = [f"{_pair(one, stock, _NODES)} nodes on average{_doubt(one, stock)}"]
+    found: dict[str, list[str]] = {GOOD: [], BAD: [], SAME: []}
+    for measure, words in _SAID.items():
+        if measure is _KILLS and _shown(one, _KILLS) == _shown(stock, _KILLS) == "0":
+            parts.append("no OOM kills")
+        else:
+            unit = f" {measure.unit}" if measure.unit else ""
+            values = f"{_pair(one, stock, measure)}{unit}"
+            found[judge(one, stock, measure)].append(f"{words} ({values})")
+    groups = [f"{_WORDS[key]} {comparing.join(said)}" for key, said in found.items() if said]
+    return "; ".join([", ".join(parts), *groups])
+
+
+def _doubt(one: comparing.ComparisonResult, stock: comparing.ComparisonResult) -> str:
+    return {GOOD: "", BAD: " (worse)", SAME: " (no clear difference)"}[judge(one, stock, _NODES)]
+
+
+def _pair(
+    one: comparing.ComparisonResult,
+    stock: comparing.ComparisonResult,
+    measure: comparing.RunMeasure,
+) -> str:
+    mine, theirs = (_shown(result, measure).split(" ")[0] for result in (one, stock))
+    return f"{mine}, as before" if mine == theirs else f"{mine} instead of {theirs}"
 
 
 def _less(after: float, before: float) -> str:
@@ -231,25 +262,6 @@ def _money(amount: float, comparison: comparing.Comparison) -> str:
     currency = comparison.currency
     symbol = _SYMBOLS.get(currency)
     return f"{symbol}{amount:,.0f}" if symbol else f"{amount:,.0f} {currency}".strip()
-
-
-def _against(
-    one: comparing.ComparisonResult,
-    other: comparing.ComparisonResult,
-    measure: comparing.RunMeasure,
-) -> str:
-    """Return a value beside that of another variant, and in words whether it is worse."""
-    mine, theirs = _shown(one, measure), _shown(other, measure)
-    if mine == theirs:
-        return f"{mine} as before"
-    word = {GOOD: "", BAD: " (worse)", SAME: " (no clear difference)"}[judge(one, other, measure)]
-    return f"{mine} instead of {theirs}{word}"
-
-
-def _kills(one: comparing.ComparisonResult, other: comparing.ComparisonResult) -> str:
-    if _shown(one, _KILLS) == _shown(other, _KILLS) == "0":
-        return "no OOM kills"
-    return f"OOM kills {_against(one, other, _KILLS)}"
 
 
 def describe_used(comparison: comparing.Comparison) -> str:
