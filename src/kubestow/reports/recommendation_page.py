@@ -65,7 +65,7 @@ def _introduction(result: recommending.RecommendResult, totals: recommending.Tot
         f"strategy `{result.strategy}`."
     )
     if totals.nodes_now is not None:
-        text += f" Packed, all need {totals.nodes_now} nodes now and {totals.nodes_then} after."
+        text += f" Packed, they need {totals.nodes_now} nodes now and {totals.nodes_then} after."
     return text
 
 

@@ -186,7 +186,7 @@ def judge(
     not equal as printed.
     """
     pairs = np.array(comparing.paired_values(one, other, measure))
-    if not len(pairs) or _shown(one, measure) == _shown(other, measure):
+    if not len(pairs) or measure.alike(*pairs.mean(axis=0)):
         return SAME
     signs = set(np.sign(pairs[:, 0] - pairs[:, 1]))
     paired = comparing.compare_pairs(pairs[:, 0], pairs[:, 1])
@@ -231,9 +231,7 @@ def _qualities(one: comparing.ComparisonResult, stock: comparing.ComparisonResul
         if measure is _KILLS and _shown(one, _KILLS) == _shown(stock, _KILLS) == "0":
             parts.append("no OOM kills")
         else:
-            unit = f" {measure.unit}" if measure.unit else ""
-            values = f"{_pair(one, stock, measure)}{unit}"
-            found[judge(one, stock, measure)].append(f"{words} ({values})")
+            found[judge(one, stock, measure)].append(f"{words} ({_pair(one, stock, measure)})")
     groups = [f"{_WORDS[key]} {comparing.join(said)}" for key, said in found.items() if said]
     return "; ".join([", ".join(parts), *groups])
 
@@ -247,8 +245,8 @@ def _pair(
     stock: comparing.ComparisonResult,
     measure: comparing.RunMeasure,
 ) -> str:
-    mine, theirs = (_shown(result, measure).split(" ")[0] for result in (one, stock))
-    return f"{mine}, as before" if mine == theirs else f"{mine} instead of {theirs}"
+    mine, theirs = _shown(one, measure), _shown(stock, measure)
+    return f"{mine} as before" if mine == theirs else f"{mine} instead of {theirs}"
 
 
 def _less(after: float, before: float) -> str:

@@ -92,7 +92,8 @@ def differs(
 ) -> bool:
     """Return whether a variant differs from the baseline as tested, and as printed."""
     entry = one.against.get(measure.path)
-    if entry is None or _number(one, measure) == _number(base, measure):
+    mine, theirs = one.summary[measure.path].mean, base.summary[measure.path].mean
+    if entry is None or measure.alike(mine, theirs):
         return False
     return entry["verdict"] in (statistics.ALIKE, statistics.ALONE) or (
         statistics.differs_from_baseline(entry)
@@ -105,11 +106,8 @@ def change_text(
     measure: measures.RunMeasure,
 ) -> str:
     """Return a change as text, e.g. ``51.0 → 60.2 ms``."""
-    return f"{_number(base, measure)} → {measure.text(one.summary[measure.path].mean)}"
-
-
-def _number(one: comparison.ComparisonResult, measure: measures.RunMeasure) -> str:
-    return measure.number(one.summary[measure.path].mean)
+    before, after = (result.summary[measure.path].mean for result in (base, one))
+    return f"{measure.number(before)} → {measure.text(after)}"
 
 
 def _price(

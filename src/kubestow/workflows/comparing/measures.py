@@ -48,6 +48,10 @@ class RunMeasure:
         digits = 0 if self.factor == 1.0 and shown.is_integer() else self.digits
         return f"{shown:{'+' if signed else ''},.{digits}f}"
 
+    def alike(self, one: float, other: float) -> bool:
+        """Return whether two values are the same in the decimals that are shown."""
+        return round(one * self.factor, self.digits) == round(other * self.factor, self.digits)
+
     def interval(self, mean: float, half_width: float | None) -> str:
         """Return mean and half-width; without the latter if no shown digit is uncertain."""
         number = self.number(mean)
