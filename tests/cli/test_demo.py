@@ -102,6 +102,7 @@ def test_pods_use_as_little_of_their_requests_as_in_the_field(tmp_path: Path) ->
     assert sum(workload.service is not None for workload in workloads) >= 4
     assert max(workload.pod.startup.mean for workload in workloads) >= 90.0
     crowd = next(workload.demand for workload in workloads if workload.name == "web")
+    assert crowd is not None
     rates = [float(piece.start.value()) for piece in crowd.segments]
     assert max(rates) > 5 * sorted(rates)[-4]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -87,6 +87,4 @@ def see(page: str, folder: Path, *, width: int = 1280, dark: bool = False) -> Se
     shown = open_page(outer, folder / "profile", dark=dark)
     found = re.search(r'data-seen="([^"]*)"', shown)
     assert found is not None
-    seen = json.loads(html.unescape(found[1]))
-    lists = ("background", "ink", "labels")
-    return Seen(**{name: tuple(v) if name in lists else v for name, v in seen.items()})
+    return msgspec.json.decode(html.unescape(found[1]), type=Seen)

@@ -80,3 +80,10 @@ def test_lines_that_coincide_differ_in_dashes_and_width() -> None:
         time_charts.axis(86400.0),
     )
     assert "strokeDash" in chart.to_dict()["vconcat"][0]["encoding"]
+
+
+def test_long_texts_in_tables_may_be_broken_and_a_line_alone_is_plain() -> None:
+    page = pages.render("t", [pages.PageTable(("why",), [["because " * 10]])])
+    assert '<td class="long">because ' in page
+    alone = figures.line_channels("line", {"one": figures.INK}, alt.Legend(title=None))
+    assert list(alone) == ["color"]

@@ -42,6 +42,7 @@ th {{ color: var(--soft); font-weight: 600; }}
 th:first-child, td:first-child {{ text-align: left; }}
 tbody tr:nth-child(even) {{ background: var(--band); }}
 td.good {{ color: var(--good); }} td.bad {{ color: var(--bad); font-weight: 600; }}
+td.long {{ white-space: normal; text-align: left; min-width: 16rem; }}
 details {{ margin: 1rem 0; }} summary {{ cursor: pointer; }}
 @media (max-width: {NARROW_PX}px) {{
   body {{ margin: 1.25rem auto; padding: 0 .9rem; }}
@@ -51,6 +52,8 @@ details {{ margin: 1rem 0; }} summary {{ cursor: pointer; }}
   table.wide tr {{ padding: .5rem 0; border-bottom: 1px solid var(--line); }}
   table.wide td {{ display: flex; justify-content: space-between; gap: 1rem; border: 0; }}
   table.wide td::before {{ content: attr(data-label); color: var(--soft); text-align: left; }}
+  table.wide td.long {{ display: block; min-width: 0; }}
+  table.wide td.long::before {{ display: block; }}
   table.wide td:first-child {{ font-weight: 600; }}
   table.wide td:first-child::before {{ content: none; }}
 }}

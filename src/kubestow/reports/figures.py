@@ -22,7 +22,8 @@ def line_channels(field: str, lines: Mapping[str, str], legend: alt.Legend) -> d
     """Return how the lines of a chart differ: in colour, in dashes and in width.
 
     Lines are drawn in the order of the data. The first ones are the widest and the later ones are
-    dashed, so that a line shows through another one with the same values.
+    dashed, so that a line shows through another one with the same values. A line alone needs
+    neither.
 
     Args:
         field: Field that identifies the lines.
@@ -30,6 +31,9 @@ def line_channels(field: str, lines: Mapping[str, str], legend: alt.Legend) -> d
         legend: The legend, shared by all three.
     """
     names = list(lines)
+    if len(names) == 1:
+        colour = alt.Scale(domain=names, range=list(lines.values()))
+        return {"color": alt.Color(f"{field}:N", scale=colour, legend=legend)}
     ranges: dict[str, list[Any]] = {
         "color": list(lines.values()),
         "strokeDash": [DASHES[n % len(DASHES)] for n in range(len(names))],

@@ -128,6 +128,9 @@ def _render_figure(chart: dict[str, Any], caption: str, number: int) -> str:
 _FEW = 3
 """Columns that fit on a narrow screen; tables with more become cards there."""
 
+_LONG = 60
+"""Characters of a cell beyond which it may be broken into lines."""
+
 
 def _render_table(table: PageTable) -> str:
     head = "".join(f"<th>{_render_text(name)}</th>" for name in table.columns)
@@ -137,7 +140,7 @@ def _render_table(table: PageTable) -> str:
     for r, row in enumerate(table.rows):
         cells = []
         for c, text in enumerate(row):
-            mark = table.marks.get((r, c))
+            mark = table.marks.get((r, c)) or ("long" if len(text) > _LONG else "")
             attribute = f' class="{mark}"' if mark else ""
             label = f' data-label="{html.escape(table.columns[c])}"' if wide and c else ""
             cells.append(f"<td{attribute}{label}>{_render_text(text)}</td>")

@@ -25,6 +25,7 @@ from kubestow.workflows.comparing.engines import (
 )
 from kubestow.workflows.comparing.grid import ComparisonGrid, Variant, plan_grid
 from kubestow.workflows.comparing.measures import (
+    COST,
     ERU_CPU,
     HEADLINE,
     HIGHER,
@@ -65,6 +66,7 @@ from kubestow.workflows.comparing.summaries import (
 
 __all__ = [
     "ALIKE",
+    "COST",
     "ENGINES",
     "ERU_CPU",
     "HEADLINE",
