@@ -226,13 +226,13 @@ _WORDS = {GOOD: "better in", BAD: "worse in", SAME: "no clear difference in"}
 def _qualities(one: comparing.ComparisonResult, stock: comparing.ComparisonResult) -> str:
     """Return the rest of the verdict: nodes, what is better, what is worse, what is neither."""
     parts = [f"{_pair(one, stock, _NODES)} nodes on average{_doubt(one, stock)}"]
-    found: dict[str, list[str]] = {GOOD: [], BAD: [], SAME: []}
+    grouped: dict[str, list[str]] = {GOOD: [], BAD: [], SAME: []}
     for measure, words in _SAID.items():
         if measure is _KILLS and _shown(one, _KILLS) == _shown(stock, _KILLS) == "0":
             parts.append("no OOM kills")
         else:
-            found[judge(one, stock, measure)].append(f"{words} ({_pair(one, stock, measure)})")
-    groups = [f"{_WORDS[key]} {comparing.join(said)}" for key, said in found.items() if said]
+            grouped[judge(one, stock, measure)].append(f"{words} ({_pair(one, stock, measure)})")
+    groups = [f"{_WORDS[key]} {comparing.join(said)}" for key, said in grouped.items() if said]
     return "; ".join([", ".join(parts), *groups])
 
 

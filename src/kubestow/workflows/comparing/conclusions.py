@@ -16,7 +16,7 @@ from kubestow.workflows.comparing import measures, statistics
 if TYPE_CHECKING:
     from kubestow.workflows.comparing import comparison
 
-_TOLD: Final = 3
+_DESCRIBED: Final = 3
 """Variants with a sentence of their own."""
 
 _QUALITIES: Final = (
@@ -35,9 +35,9 @@ def conclude(whole: comparison.Comparison) -> str:
         return f"Only {base.label} was run: there is nothing to compare it with."
     cost = whole.axes[0]
     others.sort(key=lambda one: (not one.pareto, one.summary[cost.path].mean))
-    sentences = [_describe(one, base, whole) for one in others[:_TOLD]]
-    if len(others) > _TOLD:
-        sentences.append(f"The table has {len(others) - _TOLD} more variants.")
+    sentences = [_describe(one, base, whole) for one in others[:_DESCRIBED]]
+    if len(others) > _DESCRIBED:
+        sentences.append(f"The table has {len(others) - _DESCRIBED} more variants.")
     if len(whole.seeds) == 1:
         sentences.insert(0, "One seed shows what happened once, not what to expect.")
     return " ".join(sentences)
@@ -57,32 +57,32 @@ def _describe(
     base: comparison.ComparisonResult,
     whole: comparison.Comparison,
 ) -> str:
-    found = _Sorted()
+    grouped = _Sorted()
     for measure in _QUALITIES:
         if measure.path in one.summary and measure.path in base.summary:
-            _sort(found, one, base, measure)
+            _sort(grouped, one, base, measure)
     text = f"{one.label} {_price(one, base, whole)}"
-    for word, listed in (("better", found.better), ("worse", found.worse)):
+    for word, listed in (("better", grouped.better), ("worse", grouped.worse)):
         if listed:
             text += f", is {word} in {join(listed)}"
-    if found.same:
-        text += f"; no clear difference in {join(found.same, 'or')}"
+    if grouped.same:
+        text += f"; no clear difference in {join(grouped.same, 'or')}"
     return f"{text}."
 
 
 def _sort(
-    found: _Sorted,
+    grouped: _Sorted,
     one: comparison.ComparisonResult,
     base: comparison.ComparisonResult,
     measure: measures.RunMeasure,
 ) -> None:
     if not differs(one, base, measure):
-        found.same.append(measure.title)
+        grouped.same.append(measure.title)
         return
     rises = one.summary[measure.path].mean > base.summary[measure.path].mean
     good = rises == (measure.better == measures.HIGHER)
     change = f"{measure.title} ({change_text(one, base, measure)})"
-    (found.better if good else found.worse).append(change)
+    (grouped.better if good else grouped.worse).append(change)
 
 
 def differs(
