@@ -24,7 +24,7 @@ STYLE: Final = f"""
     --good: #6fd394; --bad: #ff8f84; }}
 }}
 body {{ font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--page);
-  margin: 2.5rem auto; max-width: 68rem; padding: 0 1.25rem; }}
+  margin: 2.5rem auto; max-width: 74rem; padding: 0 1.25rem; }}
 h1 {{ font-size: 1.8rem; line-height: 1.2; margin: 0 0 .5rem; }}
 h2 {{ font-size: 1.25rem; margin: 2.5rem 0 .5rem; }}
 p, ul {{ max-width: 46rem; overflow-wrap: anywhere; }}
@@ -42,7 +42,7 @@ th {{ color: var(--soft); font-weight: 600; }}
 th:first-child, td:first-child {{ text-align: left; }}
 tbody tr:nth-child(even) {{ background: var(--band); }}
 td.good {{ color: var(--good); }} td.bad {{ color: var(--bad); font-weight: 600; }}
-td.long {{ white-space: normal; text-align: left; min-width: 16rem; }}
+td.long {{ white-space: normal; text-align: left; min-width: 12rem; }}
 details {{ margin: 1rem 0; }} summary {{ cursor: pointer; }}
 @media (max-width: {NARROW_PX}px) {{
   body {{ margin: 1.25rem auto; padding: 0 .9rem; }}
