@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,11 @@ def test_the_table_shows_variants_intervals_marks_and_a_legend(
     assert "same in all variants: cost 1" in shown
     assert "± 95 % interval; * differs from the baseline (paired t-test, Holm, 5 %)" in shown
     assert "Pareto front of pod hours and late or lost" in shown
+    # The last line is the conclusion.
+    assert re.match(
+        r"0\.8 needs [0-9]+ % fewer pod hours than 0\.5 \(.* → .*, in all 4 seeds\)[,;] ",
+        shown.splitlines()[-1],
+    )
     line = next(line for line in shown.splitlines() if line.startswith("0.8"))
     assert "*" in line  # a higher target surely needs fewer pods
 
@@ -59,6 +65,9 @@ def test_files_are_written_and_json_is_what_is_in_them(
     assert len(list((out / "cells").iterdir())) == 4
     assert [variant["label"] for variant in answer["variants"]] == ["0.5", "0.8"]
     assert answer["seeds"] == [3, 4]
+    assert answer["conclusion"].startswith("0.8 ")
+    page = (out / "report.html").read_text()
+    assert '<h1>Comparison of tiny</h1>\n<p class="verdict">0.8 ' in page
 
 
 def test_without_a_folder_nothing_is_kept(

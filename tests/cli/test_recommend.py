@@ -91,7 +91,9 @@ def test_the_table_tells_what_is_freed_and_on_how_many_nodes(
         assert word in shown
     # Two pods of 1 core, 500 m and 250 m on nodes of 2: one for the first two, one for the rest.
     assert "packed onto nodes of the most common size: 2 now, 1 after" in shown
-    assert "3 containers, " in shown
+    # The last line is the conclusion, and nothing before it says the same.
+    assert " of 3 containers request" in shown.splitlines()[-1]
+    assert "freed" not in shown.replace("FREED", "")
 
 
 def test_yaml_says_the_same_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,6 +164,7 @@ def test_everything_is_written(
     result = ask(capsys, folder, "--out", str(out))
     assert json.loads((out / "results.json").read_text()) == result
     totals = json.loads((out / "totals.json").read_text())
+    assert " of 3 containers request" in totals["conclusion"]
     assert (totals["containers"], totals["nodes_now"], totals["unknown"]) == (3, 2, 0)
     # Two pods of 1000 m, 500 m and 250 m.
     assert totals["cpu_now_m"] == 2750

@@ -39,7 +39,10 @@ def test_the_page_has_every_part(troubled: outcomes.RunOutcome) -> None:
     for heading in ("Timelines", "Services", "Nodes", "Notable events"):
         assert f"<h2>{heading}</h2>" in page
     assert len(re.findall(r'<figure><div id="chart-', page)) == 4
-    assert "<td>nodes failed</td><td>1</td><td>0:05:00</td>" in page
+    assert (
+        '<td>nodes failed</td><td data-label="count">1</td><td data-label="first">0:05:00</td>'
+        in page
+    )
     assert "containers OOM-killed" in page
     assert "default/web" in page
     assert not re.search(r"<(script|link)[^>]*(src|href)=", page)  # nothing to fetch

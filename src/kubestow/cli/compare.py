@@ -92,10 +92,10 @@ def compare(
         outputs.print_json(comparison.as_json())
     else:
         _print(comparison)
+        console = outputs.console()
         if out is not None:
-            outputs.console().print(
-                f"written to {out}: report.html, results.json, comparison.csv, cells/"
-            )
+            console.print(f"written to {out}: report.html, results.json, comparison.csv, cells/")
+        console.print(comparing.conclude(comparison), markup=False, highlight=False)
     return 0
 
 
@@ -135,9 +135,10 @@ def _print(comparison: comparing.Comparison) -> None:
         f"[bold]{markup.escape(comparison.scenario)}[/bold]: {len(comparison.results)} variants, "
         f"{seeds}; baseline {markup.escape(comparison.baseline)}"
     )
+    headline = comparing.in_currency(comparing.HEADLINE, comparison.currency)
     varying = [
         measure
-        for measure in comparing.HEADLINE
+        for measure in headline
         if len({_cell(one, measure) for one in comparison.results}) > 1
     ]
     table = Table(Column("variant", overflow="fold"), box=None, pad_edge=False)
@@ -151,9 +152,7 @@ def _print(comparison: comparing.Comparison) -> None:
         cells = [_cell(one, measure) for measure in varying]
         table.add_row(markup.escape(one.label), *cells, _FRONT if one.pareto else "")
     console.print(table)
-    constant = [
-        _constant(comparison, measure) for measure in comparing.HEADLINE if measure not in varying
-    ]
+    constant = [_constant(comparison, measure) for measure in headline if measure not in varying]
     shown = [text for text in constant if text]
     if shown:
         console.print(f"same in all variants: {', '.join(shown)}")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 app = outputs.make_app()
 
 _COLOURS = {"good": "green", "bad": "red"}
+_CAPTION = "A day of a web shop with a flash crowd, builds and a maintenance window."
 
 
 @app.command()
@@ -36,25 +37,27 @@ def demo(
 ) -> int:
     """Simulate a day of a web shop in four variants, from stock Kubernetes to all of kubestow.
 
-    The variants add up: stock, nodes packed, requests sized, replicas scaled ahead of demand.
-    Finished runs stay in DIR/cells, so an interrupted demo resumes.
+    The variants add up: stock, nodes packed, requests sized, replicas scaled ahead of demand. The
+    first line is the verdict, and it says what is worse. Finished runs stay in DIR/cells, so an
+    interrupted demo resumes.
 
     Example:
       kubestow demo --out out/demo
     """
     from kubestow.reports import demonstration_page, figures
-    from kubestow.workflows import files
+    from kubestow.workflows import demonstrating, files
 
     for name, value in (("--seeds", seeds), ("--jobs", jobs)):
         if value is not None and value < 1:
             raise errors.InputError(name, f"{value}: must be >= 1")
     comparison = _run(out, seeds, jobs or os.cpu_count() or 1)
     files.write_text(out / "report.html", demonstration_page.report(comparison))
-    files.write_json(out / "results.json", comparison.as_json())
+    answer = demonstrating.as_json(comparison)
+    files.write_json(out / "results.json", answer)
     picture = figures.render_png(demonstration_page.chart(comparison).to_dict())
     files.write_bytes(out / "day.png", picture)
     if output is outputs.Output.JSON:
-        outputs.print_json(comparison.as_json())
+        outputs.print_json(answer)
         return 0
     _print(comparison)
     outputs.console().print(f"Report: {out / 'report.html'}")
@@ -79,16 +82,15 @@ def _run(out: Path, seeds: int, jobs: int) -> comparing.Comparison:
 
 
 def _print(comparison: comparing.Comparison) -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from kubestow.workflows import demonstrating
 
     console = outputs.console()
-    console.print(
-        "A day of a web shop with a rush hour and a maintenance window, "
-        f"{len(comparison.seeds)} seeds (mean ± 95 % interval)"
-    )
-    table = Table("", *(variant.name for variant in demonstrating.VARIANTS))
+    console.print(demonstrating.verdict(comparison), style="bold", highlight=False)
+    console.print(f"\n{_CAPTION} {demonstrating.describe_used(comparison)}", highlight=False)
+    names = (Column(variant.name, justify="right") for variant in demonstrating.VARIANTS)
+    table = Table(f"mean of {len(comparison.seeds)} seeds", *names, box=None, pad_edge=False)
     for title, cells in demonstrating.table(comparison):
         shown = [
             f"[{_COLOURS[cell.verdict]}]{cell.text}[/]" if cell.verdict else cell.text
@@ -96,6 +98,6 @@ def _print(comparison: comparing.Comparison) -> None:
         ]
         table.add_row(title, *shown)
     console.print(table)
-    console.print("green: better than stock in every seed; red: worse in every seed")
-    for variant in demonstrating.VARIANTS:
-        console.print(f"  {variant.name}: {variant.how}", highlight=False)
+    console.print("Green: clearly better than stock, in every seed. Red: clearly worse.")
+    for step in demonstrating.steps(comparison):
+        console.print(step, highlight=False)

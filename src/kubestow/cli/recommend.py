@@ -391,7 +391,10 @@ def _write(
 
     files.write_json(out / "results.json", recommending.recommendations_as_json(result))
     took = {} if asked is None else {"prometheus": asdict(asked)}
-    files.write_json(out / "totals.json", {**recommending.totals_as_json(totals), **took})
+    concluded = {"conclusion": recommending.conclude_recommendations(result.recommendations)}
+    files.write_json(
+        out / "totals.json", {**concluded, **recommending.totals_as_json(totals), **took}
+    )
     lines = [msgspec.json.encode(record.as_json()).decode() for record in result.records]
     files.write_text(out / "decisions.jsonl", "\n".join([*lines, ""]))
     files.write_text(out / "report.html", recommendation_page.make_page(result, totals))
@@ -427,17 +430,14 @@ def _print(
 ) -> None:
     from rich import markup
 
+    from kubestow.workflows import recommending
+
     console = outputs.console()
     console.print(_table(result))
     if len(result.recommendations) > _LISTED:
         console.print(
             f"{len(result.recommendations) - _LISTED} more: -o json lists all, --severity filters"
         )
-    console.print(
-        f"{totals.containers} containers, {totals.suitable} suitable; freed "
-        f"{totals.cpu_freed_m / 1000:.1f} of {totals.cpu_now_m / 1000:.1f} cores and "
-        f"{totals.memory_freed_bytes / _GIB:.1f} of {totals.memory_now_bytes / _GIB:.1f} GiB"
-    )
     console.print(
         f"being safe costs {totals.cpu_safety_m / 1000:.1f} cores beyond the 95th percentiles of "
         f"{totals.cpu_bare_m / 1000:.1f} and {totals.memory_safety_bytes / _GIB:.1f} GiB beyond "
@@ -449,11 +449,14 @@ def _print(
             f"{totals.nodes_then} after"
         )
     if totals.unknown:
-        console.print(f"{totals.unknown} of them have no CPU request and do not count as freed")
+        console.print(f"{totals.unknown} have no CPU request and do not count as freed")
     for note in result.notes:
         console.print(markup.escape(f"note: {note}"))
     if out is not None:
         console.print(f"written to {out}: report.html, results.json, totals.json, decisions.jsonl")
+    console.print(
+        recommending.conclude_recommendations(result.recommendations), markup=False, highlight=False
+    )
 
 
 def _table(result: recommending.RecommendResult) -> Table:

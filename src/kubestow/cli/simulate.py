@@ -102,7 +102,7 @@ def summary(measures: Any) -> list[tuple[str, str]]:
     return [
         ("nodes, peak", str(measures["nodes_peak"])),
         ("node hours", plain.format(measures["node_hours"])),
-        ("cost", plain.format(measures["cost"])),
+        ("cost", " ".join((plain.format(measures["cost"]), measures.get("currency", ""))).strip()),
         ("pod hours", plain.format(measures["pod_hours"])),
         ("CPU requested, of allocatable", _text(share, measures["requested"]["cpu"])),
         ("CPU used, of requested", _text(share, measures["eru"]["cpu"])),

@@ -10,11 +10,11 @@ from kubestow.workflows import comparing
 
 def make_page(comparison: comparing.Comparison) -> str:
     """Return the whole report as HTML."""
-    shown = [
-        m for m in comparing.MEASURES if any(m.path in one.summary for one in comparison.results)
-    ]
+    priced = comparing.in_currency(comparing.MEASURES, comparison.currency)
+    shown = [m for m in priced if any(m.path in one.summary for one in comparison.results)]
     differing = [m for m in shown if comparison.varies(m)]
     blocks: list[pages.Block] = [
+        pages.Verdict(comparing.conclude(comparison)),
         pages.Paragraph(_introduction(comparison)),
         _front_table(comparison, differing),
         pages.Heading("Cost against quality"),
@@ -27,9 +27,9 @@ def make_page(comparison: comparing.Comparison) -> str:
     ]
     if differing:
         figure = comparison_charts.dot_chart(comparison, differing)
-        note = "Mean over seeds and 95 % interval. Black: the baseline."
+        note = "Mean over seeds and 95 % interval. In the colour of the text: the baseline."
         if len(comparison.results) == 1 or len(comparison.seeds) == 1:
-            note = "One seed, no intervals. Black: the baseline."
+            note = "One seed, no intervals. In the colour of the text: the baseline."
         blocks.append(pages.make_figure(figure, note))
     same = [m for m in shown if m not in differing]
     if same:
@@ -75,7 +75,8 @@ def _mean(one: comparing.ComparisonResult, measure: comparing.RunMeasure) -> flo
 def _front_table(
     comparison: comparing.Comparison, differing: Sequence[comparing.RunMeasure]
 ) -> pages.PageTable:
-    head = [m for m in comparing.HEADLINE if m in differing]
+    headline = comparing.in_currency(comparing.HEADLINE, comparison.currency)
+    head = [m for m in headline if m in differing]
     rows, marks = [], {}
     for index, one in enumerate(comparison.results):
         cells = [one.label]
@@ -113,10 +114,18 @@ def _mark(one: comparing.ComparisonResult, measure: comparing.RunMeasure) -> str
         entry is None
         or not comparing.differs_from_baseline(entry)
         or measure.better == comparing.NEITHER
+        or _printed_alike(one, measure, entry["difference"])
     ):
         return None
     risen = entry["difference"] > 0.0
     return "good" if risen == (measure.better == comparing.HIGHER) else "bad"
+
+
+def _printed_alike(
+    one: comparing.ComparisonResult, measure: comparing.RunMeasure, difference: float
+) -> bool:
+    summary = one.summary.get(measure.path)  # the sum score has none
+    return summary is not None and measure.alike(summary.mean, summary.mean - difference)
 
 
 def _differences(

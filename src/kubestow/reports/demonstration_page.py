@@ -12,6 +12,7 @@ from kubestow.reports import comparison_charts, figures, outlook_charts, pages
 from kubestow.workflows import comparing, demonstrating
 
 Row = Mapping[str, Any]
+_RISK: Final = conformal.ConformalParameters().memory_miss_probability
 _PANELS: Final = (
     ("cpu", "CPU of a pod (cores)", 1.0),
     ("memory", "memory of a pod (GiB)", 2.0**30),
@@ -35,7 +36,7 @@ def _ahead(comparison: comparing.Comparison) -> list[pages.Block]:
         pages.Heading("Scaled one pod start ahead"),
         pages.make_figure(
             outlook_charts.outlook_chart(record.series),
-            "The web service with the scaler `auto`, in pods: load, forecast for that moment "
+            "The service api with the scaler `auto`, in pods: load, forecast for that moment "
             "(line: mean; band: up to the 90 % quantile), and replicas. Below: whether a "
             "forecast or the last value drove the decision.",
         ),
@@ -57,16 +58,15 @@ def _sizes(comparison: comparing.Comparison) -> list[pages.Block]:
         for when, label in zip(order, (demonstrating.STOCK, demonstrating.SIZED), strict=True)
         for row in _collect(when, records[label].measures)
     ]
-    risk = conformal.ConformalParameters().memory_miss_probability
     missed = comparing.value_of(records[demonstrating.SIZED].measures, "sizing.memory_missed")
     result = "none could be checked" if missed is None else f"{100 * missed:.1f} % did"
     return [
         pages.Heading("Requests and usage"),
         pages.Paragraph(
-            "`conformal`, the first of the recommenders that `auto` chooses from, states a risk of "
-            f"{100 * risk:g} % that memory usage exceeds its recommendation within the next hour. "
-            "`auto` minimises the cost in the past instead; of its recommendations in this run "
-            f"{result}. Limits keep their ratio to requests, so a miss is not an OOM kill."
+            "`auto` allows memory usage to exceed its recommendation in a stated share of hours, "
+            f"by default {100 * _RISK:g} %; in this run {result}. Limits stay as they were, so "
+            "such an hour is not an OOM kill. The CPU requests of services with an autoscaler stay "
+            "as well: the autoscaler divides by them."
         ),
         pages.make_figure(
             _sizes_chart(rows, order),
@@ -86,25 +86,36 @@ def report(comparison: comparing.Comparison) -> str:
         for c, cell in enumerate(cells)
         if cell.verdict
     }
-    variants = "; ".join(f"{variant.name}: {variant.how}" for variant in demonstrating.VARIANTS)
     blocks: list[pages.Block] = [
-        pages.Paragraph(
-            "One day of a fictitious web shop: web services with a rush hour at 18:00, 24 back "
-            "ends with guessed requests, three databases of half a node each, and builds around "
-            "the clock. From 10:00 all nodes are drained for maintenance, one after another. Nodes "
-            "are added when pods are pending and removed when they are nearly idle."
-        ),
-        pages.Paragraph(f"Variants. {variants}."),
+        pages.Verdict(demonstrating.verdict(comparison)),
         pages.PageTable(
             ("", *(variant.name for variant in demonstrating.VARIANTS)),
-            [[title, *(cell.text for cell in cells)] for title, cells in rows],
-            caption=f"Mean over {len(comparison.seeds)} seeds and 95 % interval. Green: better "
-            "than stock in every seed; red: worse in every seed.",
+            [[title, *(cell.interval for cell in cells)] for title, cells in rows],
+            caption=f"Mean over {len(comparison.seeds)} seeds and 95 % interval. Green: clearly "
+            "better than stock, in every seed; red: clearly worse.",
             marks=marks,
+        ),
+        pages.Heading("What each step does"),
+        pages.Bullets(
+            [
+                f"{demonstrating.STOCK}: {demonstrating.VARIANTS[0].how}.",
+                *demonstrating.steps(comparison),
+            ]
+        ),
+        pages.Heading("The day"),
+        pages.Paragraph(
+            "One day of a fictitious web shop. Web, api and checkout have autoscalers; api and "
+            "checkout take more than a minute to start. Beside them run a search, databases, "
+            "caches, queue workers, back ends, builds, and reports at night. From 10:00 all nodes "
+            "are drained for maintenance, one after another; at 19:00 a flash crowd brings almost "
+            "eight times the requests within six minutes. Nodes are added when pods are pending "
+            "and removed when they are nearly idle. "
+            f"{demonstrating.describe_used(comparison)}"
         ),
         pages.make_figure(
             chart(comparison),
-            f"The run with seed {comparison.seeds[0]} of every variant, by minute.",
+            f"The run with seed {comparison.seeds[0]} of every variant. Where lines coincide, the "
+            "dashes of the upper one show the lower one.",
         ),
         *_sizes(comparison),
         *_ahead(comparison),

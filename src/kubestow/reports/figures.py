@@ -13,6 +13,44 @@ INK = "#111111"
 PALETTE = ("#5b6472", "#d1495b", "#00798c", "#e09f1f", "#2a9d4a", "#7b5ea7", "#8d5a3b")
 """Seven colours that differ in lightness as well as in hue; ``INK`` marks the main line."""
 
+DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 4], [1, 3])
+"""Dash patterns of the lines of a chart, in order: lines that coincide stay visible."""
+_WIDTHS = (3.0, 2.4, 2.0, 1.7, 1.5, 1.4, 1.3)
+
+
+def line_channels(field: str, lines: Mapping[str, str], legend: alt.Legend) -> dict[str, Any]:
+    """Return how the lines of a chart differ: in colour, in dashes and in width.
+
+    Lines are drawn in the order of the data. The first ones are the widest and the later ones are
+    dashed, so that a line shows through another one with the same values. A line alone needs
+    neither.
+
+    Args:
+        field: Field that identifies the lines.
+        lines: The colour of each line, in the order of data and legend.
+        legend: The legend, shared by all three.
+    """
+    names = list(lines)
+    if len(names) == 1:
+        colour = alt.Scale(domain=names, range=list(lines.values()))
+        return {"color": alt.Color(f"{field}:N", scale=colour, legend=legend)}
+    ranges: dict[str, list[Any]] = {
+        "color": list(lines.values()),
+        "strokeDash": [DASHES[n % len(DASHES)] for n in range(len(names))],
+        "strokeWidth": [_WIDTHS[n % len(_WIDTHS)] for n in range(len(names))],
+    }
+    kinds: dict[str, Any] = {
+        "color": alt.Color,
+        "strokeDash": alt.StrokeDash,
+        "strokeWidth": alt.StrokeWidth,
+    }
+    return {
+        channel: kinds[channel](
+            f"{field}:N", scale=alt.Scale(domain=names, range=values), legend=legend
+        )
+        for channel, values in ranges.items()
+    }
+
 
 def panels_of_lines(
     rows: Sequence[dict[str, Any]],

@@ -54,20 +54,16 @@ def outlook_chart(series: Mapping[str, Sequence[float | None]]) -> alt.TopLevelM
         for row in rows
         if row.get(when) is not None and row.get(name) is not None
     ]
-    colour = alt.Color(
-        "what:N",
-        title=None,
-        scale=alt.Scale(
-            domain=list(_LINES), range=[figures.PALETTE[1], "#30363d", figures.PALETTE[0]]
-        ),
-    )
+    colours = (figures.PALETTE[1], "#30363d", figures.PALETTE[0])
+    legend = alt.Legend(title=None, symbolType="stroke", symbolSize=400)
+    channels = figures.line_channels("what", dict(zip(_LINES, colours, strict=True)), legend)
     band = base.mark_area(opacity=0.25, color=figures.PALETTE[1]).encode(
         x=alt.X("about:Q", title=None), y=alt.Y("mean:Q", title="pods"), y2="upper:Q"
     )
     drawn = (
         alt.Chart(alt.InlineData(lines))
-        .mark_line(interpolate="step-after", strokeWidth=1.2)
-        .encode(x=alt.X("hour:Q", title=None), y=alt.Y("pods:Q", title="pods"), color=colour)
+        .mark_line(interpolate="step-after")
+        .encode(x=alt.X("hour:Q", title=None), y=alt.Y("pods:Q", title="pods"), **channels)
     )
     gate = (
         base.transform_filter("isValid(datum.gate)")

@@ -1,40 +1,29 @@
 """Self-contained HTML pages: paragraphs, tables and charts that open without a network.
 
 Charts are Vega-Lite specifications with their data inside; the scripts that draw them are inlined
-once per page, in the version that vl-convert ships.
+once per page, in the version that vl-convert ships. Words between backticks are shown as code. How
+pages look is in ``appearance``.
 """
 
 import dataclasses
 import functools
 import html
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import altair as alt
 import vl_convert
 
-from kubestow.reports import figures
+from kubestow.reports import appearance, figures
 
-STYLE = """
-:root { color-scheme: light; --ink: #1f2430; --soft: #5b6472; --line: #d9dee6; --band: #f5f7fa; }
-body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); margin: 2.5rem auto;
-  max-width: 68rem; padding: 0 1.25rem; }
-h1 { font-size: 1.8rem; line-height: 1.2; margin: 0 0 .5rem; }
-h2 { font-size: 1.25rem; margin: 2.5rem 0 .5rem; }
-p { max-width: 46rem; }
-figure { margin: 1.5rem 0; overflow-x: auto; }
-figcaption, caption { color: var(--soft); font-size: .9rem; text-align: left; padding: .35rem 0; }
-table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
-.table { overflow-x: auto; margin: 1rem 0; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: right;
-  white-space: nowrap; }
-th { color: var(--soft); font-weight: 600; }
-th:first-child, td:first-child { text-align: left; }
-tbody tr:nth-child(even) { background: var(--band); }
-td.good { color: #17663a; } td.bad { color: #a3271b; font-weight: 600; }
-details { margin: 1rem 0; } summary { cursor: pointer; }
-"""
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the page shows, in one or a few sentences; it stands first."""
+
+    text: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,6 +31,13 @@ class Paragraph:
     """Plain text."""
 
     text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of sentences."""
+
+    items: Sequence[str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,7 +74,7 @@ class Figure:
     caption: str
 
 
-Block = Paragraph | Heading | PageTable | Figure
+Block = Verdict | Paragraph | Bullets | Heading | PageTable | Figure
 
 
 def make_figure(chart: alt.TopLevelMixin, caption: str) -> Figure:
@@ -94,21 +90,29 @@ def render(title: str, blocks: Sequence[Block]) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n{script}\n</head>\n"
+        f"<title>{html.escape(title)}</title>\n<style>{appearance.STYLE}</style>\n{script}\n</head>\n"
         f"<body>\n<h1>{html.escape(title)}</h1>\n{body}\n</body>\n</html>\n"
     )
 
 
 def _render_block(block: Block, number: int) -> str:
     match block:
+        case Verdict(text):
+            return f'<p class="verdict">{_render_text(text)}</p>'
         case Paragraph(text):
-            return f"<p>{html.escape(text)}</p>"
+            return f"<p>{_render_text(text)}</p>"
+        case Bullets(items):
+            return f"<ul>{''.join(f'<li>{_render_text(item)}</li>' for item in items)}</ul>"
         case Heading(text):
-            return f"<h2>{html.escape(text)}</h2>"
+            return f"<h2>{_render_text(text)}</h2>"
         case PageTable():
             return _render_table(block)
         case Figure(chart, caption):
             return _render_figure(chart, caption, number)
+
+
+def _render_text(text: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def _render_figure(chart: dict[str, Any], caption: str, number: int) -> str:
@@ -116,30 +120,39 @@ def _render_figure(chart: dict[str, Any], caption: str, number: int) -> str:
     specification = json.dumps(chart, separators=(",", ":")).replace("</", "<\\/")
     return (
         f'<figure><div id="chart-{number}"></div>'
-        f"<figcaption>{html.escape(caption)}</figcaption></figure>\n"
-        f'<script>vegaEmbed("#chart-{number}", {specification}, '
-        '{"actions": false, "renderer": "svg"});</script>'
+        f"<figcaption>{_render_text(caption)}</figcaption></figure>\n"
+        f'<script>drawChart("#chart-{number}", {specification});</script>'
     )
 
 
+_FEW = 3
+"""Columns that fit on a narrow screen; tables with more become cards there."""
+
+_LONG = 60
+"""Characters of a cell beyond which it may be broken into lines."""
+
+
 def _render_table(table: PageTable) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in table.columns)
+    head = "".join(f"<th>{_render_text(name)}</th>" for name in table.columns)
+    wide = len(table.columns) > _FEW
+    opening = '<table class="wide">' if wide else "<table>"
     rows = []
     for r, row in enumerate(table.rows):
         cells = []
         for c, text in enumerate(row):
-            mark = table.marks.get((r, c))
+            mark = table.marks.get((r, c)) or ("long" if len(text) > _LONG else "")
             attribute = f' class="{mark}"' if mark else ""
-            cells.append(f"<td{attribute}>{html.escape(text)}</td>")
+            label = f' data-label="{html.escape(table.columns[c])}"' if wide and c else ""
+            cells.append(f"<td{attribute}{label}>{_render_text(text)}</td>")
         rows.append(f"<tr>{''.join(cells)}</tr>")
-    caption = html.escape(table.caption)
+    caption = _render_text(table.caption)
     inner = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
     if table.folded:
         return (
             f"<details><summary>{caption}</summary>"
-            f'<div class="table"><table>{inner}</table></div></details>'
+            f'<div class="table">{opening}{inner}</table></div></details>'
         )
-    return f'<div class="table"><table><caption>{caption}</caption>{inner}</table></div>'
+    return f'<div class="table">{opening}<caption>{caption}</caption>{inner}</table></div>'
 
 
 @functools.cache
@@ -148,4 +161,4 @@ def _scripts() -> str:
     make_bundle = cast("Callable[..., str]", vl_convert.javascript_bundle)
     bundle = make_bundle(vl_version=figures.VEGA_LITE)
     # A closing tag inside would end the script element.
-    return bundle.replace("</script", "<\\/script")
+    return bundle.replace("</script", "<\\/script") + appearance.SCRIPT

@@ -32,12 +32,9 @@ Row = dict[str, Any]
 
 def make_page(result: recommending.RecommendResult, totals: recommending.Totals) -> str:
     """Return the whole report as HTML."""
-    first = (
-        f"{totals.containers} containers, {totals.suitable} of them suitable; "
-        f"strategy {result.strategy}. {_freed(totals)}"
-    )
     blocks: list[pages.Block] = [
-        pages.Paragraph(first),
+        pages.Verdict(recommending.conclude_recommendations(result.recommendations)),
+        pages.Paragraph(_introduction(result, totals)),
         pages.Heading("Requests and usage, before and after"),
         pages.make_figure(
             scatter_chart(result.recommendations),
@@ -62,11 +59,10 @@ def make_page(result: recommending.RecommendResult, totals: recommending.Totals)
     return pages.render("Recommended requests", blocks)
 
 
-def _freed(totals: recommending.Totals) -> str:
+def _introduction(result: recommending.RecommendResult, totals: recommending.Totals) -> str:
     text = (
-        f"All pods together would free {totals.cpu_freed_m / 1000:.1f} of "
-        f"{totals.cpu_now_m / 1000:.1f} cores and {totals.memory_freed_bytes / _GIB:.1f} of "
-        f"{totals.memory_now_bytes / _GIB:.1f} GiB."
+        f"{totals.containers} containers, {totals.suitable} of them suitable; "
+        f"strategy `{result.strategy}`."
     )
     if totals.nodes_now is not None:
         text += f" Packed, they need {totals.nodes_now} nodes now and {totals.nodes_then} after."

@@ -62,6 +62,7 @@ def make_page(outcome: outcomes.RunOutcome) -> str:
     table = timelines.workloads(outcome)
     events = timelines.events(outcome)
     blocks: list[pages.Block] = [
+        pages.Verdict(_verdict(measures)),
         pages.Paragraph(
             f"{decoding.format_duration(measures['simulated_seconds'])} of {measures['scenario']} "
             f"with seed {measures['seed']}: {len(measures['workloads'])} workloads, at most "
@@ -79,6 +80,22 @@ def make_page(outcome: outcomes.RunOutcome) -> str:
         *_events(events, time),
     ]
     return pages.render(f"Simulation of {measures['scenario']}", blocks)
+
+
+def _verdict(measures: Mapping[str, Any]) -> str:
+    """Return the run in one sentence: cost, nodes, response, OOM kills, waiting."""
+    (cost,) = comparing.in_currency((comparing.COST,), measures.get("currency", ""))
+    nodes = measures["node_hours"] / max(measures["simulated_seconds"] / 3600.0, 1e-9)
+    wait_s = measures["pending_pod_seconds"] / max(measures["pods_created"], 1)
+    parts = [f"{nodes:.1f} nodes on average cost {cost.text(measures['cost'])}"]
+    p95 = measures["response"]["p95"]
+    if p95 is not None:
+        late = comparing.LATE.text(measures["slo_violation_ratio"])
+        response = comparing.RESPONSE_P95.text(p95)
+        parts.append(f"95 % of responses take at most {response}, {late} of requests late or lost")
+    parts.append(f"{measures['oom_kills'] or 'no'} OOM kills")
+    parts.append(f"pods wait {wait_s:.0f} s for a node on average")
+    return f"{'; '.join(parts)}."
 
 
 def totals_chart(table: pl.DataFrame, time: time_charts.ChartAxis) -> alt.TopLevelMixin:
@@ -184,7 +201,7 @@ def _nodes(nodes: pl.DataFrame, time: time_charts.ChartAxis) -> list[pages.Block
         rows = (
             f"{count} nodes in bands of {-(-count // node_charts.ROWS)}, ranked by mean CPU usage"
         )
-    caption = f"Usage of each node over time, {rows}. White: no node at that time."
+    caption = f"Usage of each node over time, {rows}. Blank: no node at that time."
     return [pages.Heading("Nodes"), pages.make_figure(node_charts.chart(nodes, time), caption)]
 
 
@@ -254,6 +271,6 @@ def _clock(time_s: float) -> str:
 def _measures(measures: Mapping[str, Any]) -> pages.PageTable:
     rows = [
         [measure.title, measure.text(comparing.value_of(measures, measure.path))]
-        for measure in comparing.MEASURES
+        for measure in comparing.in_currency(comparing.MEASURES, measures.get("currency", ""))
     ]
     return pages.PageTable(("measure", "value"), rows, "Measures of the run.")

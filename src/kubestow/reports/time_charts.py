@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
+
+from kubestow.reports import figures
 
 WIDTH = 760
 POINTS = 360
@@ -137,10 +139,9 @@ def _lines(
     last: bool,
     top: float,
 ) -> alt.Chart:
-    colours = alt.Scale(domain=list(panel.lines), range=list(panel.lines.values()))
-    shown = alt.Legend(title=None, symbolStrokeWidth=3, labelLimit=260)
+    shown = alt.Legend(title=None, symbolType="stroke", symbolSize=400, labelLimit=260)
     chart: alt.Chart = (
-        base.mark_line(strokeWidth=1.5, clip=True)
+        base.mark_line(clip=True)
         .encode(
             x=time.encode(labels=last),
             y=alt.Y(
@@ -149,7 +150,7 @@ def _lines(
                 scale=alt.Scale(domain=[0.0, top], nice=False),
                 axis=alt.Axis(tickCount=4),
             ),
-            color=alt.Color(f"{series}:N", scale=colours, legend=shown),
+            **figures.line_channels(series, panel.lines, shown),
             tooltip=[
                 alt.Tooltip(f"{series}:N", title=" "),
                 alt.Tooltip("t:Q", title=time.unit, format=".2f"),
@@ -164,9 +165,10 @@ def _lines(
 def _column(
     charts: Sequence[alt.Chart], rows: list[dict[str, Any]], *, shared: bool
 ) -> alt.TopLevelMixin:
+    which: Literal["shared", "independent"] = "shared" if shared else "independent"
     return style(
         alt.vconcat(*charts, data=alt.InlineData(values=rows), spacing=14).resolve_scale(
-            color="shared" if shared else "independent"
+            color=which, strokeDash=which, strokeWidth=which
         )
     )
 

@@ -93,6 +93,7 @@ def measure(world: World, recorder: Recorder, name: str) -> dict[str, Any]:
         "node_hours": sum(area.until(now_s) for area in pools.values()) / _HOUR_S,
         "pod_hours": sum(w.existing.until(now_s) for w in workloads) / _HOUR_S,
         "cost": _cost(world, pools),
+        **({"currency": currency} if (currency := world.spec.cluster.currency) else {}),
         "nodes_peak": int(world.ledger.fleet.peak),
         "pending_pod_seconds": sum(w.pending.until(now_s) for w in workloads),
         "pending_pods_at_end": int(sum(w.pending.value for w in workloads)),

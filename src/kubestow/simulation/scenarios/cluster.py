@@ -84,11 +84,13 @@ class Machines:
         nodes: Pools of nodes.
         from_: Reserved for manifests or a snapshot; refused, because it cannot be simulated yet.
         storage_classes: Classes of volumes that pods can have.
+        currency: Currency of the prices of nodes, e.g. USD; reports show it with the cost.
     """
 
     nodes: tuple[Pool, ...] = ()
     from_: str | None = None
     storage_classes: tuple[ScenarioStorageClass, ...] = ()
+    currency: str = ""
 
     def check(self, place: decoding.Field) -> None:
         """Refuse a cluster without nodes, and duplicate names of pools or nodes."""

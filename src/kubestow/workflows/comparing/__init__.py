@@ -12,9 +12,9 @@ from kubestow.workflows.comparing.comparison import (
     SUM_SCORE,
     Comparison,
     ComparisonResult,
-    differs_from_baseline,
     make_comparison,
 )
+from kubestow.workflows.comparing.conclusions import change_text, conclude, join, paired_values
 from kubestow.workflows.comparing.engines import (
     ENGINES,
     LOCAL,
@@ -25,6 +25,7 @@ from kubestow.workflows.comparing.engines import (
 )
 from kubestow.workflows.comparing.grid import ComparisonGrid, Variant, plan_grid
 from kubestow.workflows.comparing.measures import (
+    COST,
     ERU_CPU,
     HEADLINE,
     HIGHER,
@@ -38,6 +39,7 @@ from kubestow.workflows.comparing.measures import (
     RESPONSE,
     RESPONSE_P95,
     RunMeasure,
+    in_currency,
     value_of,
 )
 from kubestow.workflows.comparing.resumable import Part, encode, run_parts
@@ -47,6 +49,7 @@ from kubestow.workflows.comparing.statistics import (
     TESTED,
     Paired,
     compare_pairs,
+    differs_from_baseline,
     holm,
     reach,
     summarise_pairs,
@@ -63,6 +66,7 @@ from kubestow.workflows.comparing.summaries import (
 
 __all__ = [
     "ALIKE",
+    "COST",
     "ENGINES",
     "ERU_CPU",
     "HEADLINE",
@@ -92,17 +96,22 @@ __all__ = [
     "Part",
     "RunMeasure",
     "Variant",
+    "change_text",
     "column",
     "compare_pairs",
+    "conclude",
     "differ_in_sum",
     "differs_from_baseline",
     "digest",
     "encode",
     "get_engine",
     "holm",
+    "in_currency",
+    "join",
     "make_comparison",
     "make_tasks",
     "paired_interval",
+    "paired_values",
     "plan_grid",
     "reach",
     "root_mean_square",

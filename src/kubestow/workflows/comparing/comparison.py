@@ -11,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from kubestow.workflows.comparing import cells, grid, measures, statistics, sum_scores
+from kubestow.workflows.comparing import (
+    cells,
+    conclusions,
+    grid,
+    measures,
+    statistics,
+    sum_scores,
+)
 
 SUM_SCORE = "sum_score"
 """Name of the score that adds usage and response time."""
@@ -54,6 +61,11 @@ class Comparison:
     axes: tuple[measures.RunMeasure, measures.RunMeasure]
     results: tuple[ComparisonResult, ...]
 
+    @property
+    def currency(self) -> str:
+        """Currency of the costs; empty if the scenario states none or variants differ in it."""
+        return _find_currency([record for one in self.results for record in one.records])
+
     def varies(self, measure: measures.RunMeasure) -> bool:
         """Return whether any two runs differ in a measure."""
         runs = (record for one in self.results for record in one.records)
@@ -64,6 +76,7 @@ class Comparison:
         return {
             "scenario": self.scenario,
             "baseline": self.baseline,
+            "conclusion": conclusions.conclude(self),
             "seeds": list(self.seeds),
             "variants": [
                 {
@@ -108,7 +121,8 @@ def make_comparison(sweep: grid.ComparisonGrid, records: Sequence[cells.CellReco
     ]
     correct(against)
     summaries = [summarise([record.measures for record in piece]) for piece in pieces]
-    axes = choose_axes(summaries)
+    cost, quality = measures.in_currency(choose_axes(summaries), _find_currency(records))
+    axes = (cost, quality)
     front = pareto(summaries, axes)
     results = tuple(
         ComparisonResult(variant.label, variant.changes, piece, summary, differing, best)
@@ -117,6 +131,11 @@ def make_comparison(sweep: grid.ComparisonGrid, records: Sequence[cells.CellReco
         )
     )
     return Comparison(sweep.name, sweep.baseline, sweep.seeds, axes, results)
+
+
+def _find_currency(records: Sequence[cells.CellRecord]) -> str:
+    stated = {record.measures.get("currency", "") for record in records}
+    return str(stated.pop()) if len(stated) == 1 else ""
 
 
 def summarise(rows: Sequence[Row]) -> dict[str, statistics.PairedSummary]:
@@ -198,12 +217,6 @@ def correct(against: Sequence[dict[str, dict[str, Any]]]) -> None:
     entries = [entry for one in against for entry in one.values()]
     for entry, p in zip(entries, statistics.holm([e["p"] for e in entries]), strict=True):
         entry["p_holm"] = p
-
-
-def differs_from_baseline(entry: Mapping[str, Any] | None) -> bool:
-    """Return whether a difference from the baseline is significant after correction."""
-    p = None if entry is None else entry["p_holm"]
-    return p is not None and p < statistics.SIGNIFICANT
 
 
 def choose_axes(

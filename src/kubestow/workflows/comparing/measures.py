@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 LOWER, HIGHER, NEITHER = "lower", "higher", ""
@@ -47,6 +47,10 @@ class RunMeasure:
             return f"<{10.0**-self.digits:.{self.digits}f}"
         digits = 0 if self.factor == 1.0 and shown.is_integer() else self.digits
         return f"{shown:{'+' if signed else ''},.{digits}f}"
+
+    def alike(self, one: float, other: float) -> bool:
+        """Return whether two values are the same in the decimals that are shown."""
+        return round(one * self.factor, self.digits) == round(other * self.factor, self.digits)
 
     def interval(self, mean: float, half_width: float | None) -> str:
         """Return mean and half-width; without the latter if no shown digit is uncertain."""
@@ -120,6 +124,18 @@ HEADLINE = (
     SCALE_ACTIONS,
 )
 """The measures that tables show."""
+
+
+def in_currency(listed: Iterable[RunMeasure], currency: str) -> tuple[RunMeasure, ...]:
+    """Return measures with the currency as the unit of the cost.
+
+    >>> [measure.unit for measure in in_currency((COST, POD_HOURS), "USD")]
+    ['USD', '']
+    """
+    return tuple(
+        replace(measure, unit=currency, digits=2) if currency and measure == COST else measure
+        for measure in listed
+    )
 
 
 def flatten(outcome: Mapping[str, Any], prefix: str = "") -> dict[str, float | None]:

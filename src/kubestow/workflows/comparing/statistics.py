@@ -8,8 +8,9 @@ measure; ``sum_scores`` has the sum of usage and response time.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -64,6 +65,12 @@ class Paired:
     ratio_high: float | None
     n: int
     verdict: str
+
+
+def differs_from_baseline(entry: Mapping[str, Any] | None) -> bool:
+    """Return whether a difference from the baseline is significant after correction."""
+    p = None if entry is None else entry["p_holm"]
+    return p is not None and p < SIGNIFICANT
 
 
 def summarise_pairs(values: Floats) -> PairedSummary:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from kubestow.workflows.recommending.conclusions import conclude_recommendations
 from kubestow.workflows.recommending.pipeline import (
     RecommendRequest,
     RecommendResult,
@@ -49,6 +50,7 @@ __all__ = [
     "Severity",
     "Totals",
     "add_up",
+    "conclude_recommendations",
     "filter_by_severity",
     "make_estimator",
     "make_guards",
