@@ -11,6 +11,7 @@ import pytest
 
 from kubestow.model import usage
 from kubestow.reports import recommendation_page
+from kubestow.workflows import recommending
 from kubestow.workflows.recommending import pipeline
 from kubestow.workflows.recommending import totals as recommending_totals
 from kubestow.workflows.recommending.totals import Severity
@@ -120,10 +121,10 @@ def test_the_most_urgent_comes_first_and_of_equals_the_larger_change() -> None:
     ]
     severities = [recommending_totals.severity(one) for one in actual]
     assert severities == [Severity.NONE, Severity.HIGH, Severity.HIGH, Severity.CRITICAL]
-    assert recommendation_page.most_urgent(actual, 3) == [3, 2, 1]
+    assert recommending.most_urgent(actual, 3) == [3, 2, 1]
 
 
 def test_shares_are_written_in_percent() -> None:
-    assert [recommendation_page.percent(share) for share in (None, 0.0, 0.256)] == [
+    assert [recommending.say_share(share) for share in (None, 0.0, 0.256)] == [
         "-", "0 %", "26 %",
     ]  # fmt: skip

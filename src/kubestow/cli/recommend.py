@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kubestow.model import usage
     from kubestow.model.limit_ranges import PodBounds
     from kubestow.model.selectors import LabelSelector
+    from kubestow.policies.sizing.recommendations import Recommendation
     from kubestow.sources import prometheus
     from kubestow.sources.usage import UsageQuery
     from kubestow.workflows import recommending
@@ -30,6 +31,7 @@ app = outputs.make_app()
 
 _GIB = float(2**30)
 _LISTED = 40
+_NARROW = 100  # columns; below, names and reasons would be squeezed
 _NO_ACCESS = prometheus_options.PrometheusAccess()
 
 
@@ -433,7 +435,7 @@ def _print(
     from kubestow.workflows import recommending
 
     console = outputs.console()
-    console.print(_table(result))
+    console.print(_table(result, console.width))
     if len(result.recommendations) > _LISTED:
         console.print(
             f"{len(result.recommendations) - _LISTED} more: -o json lists all, --severity filters"
@@ -459,36 +461,51 @@ def _print(
     )
 
 
-def _table(result: recommending.RecommendResult) -> Table:
-    """Return two lines per container: CPU above, memory below; the reason under the name."""
-    from rich import markup
+def _table(result: recommending.RecommendResult, width: int) -> Table:
+    """Return CPU and memory of each container with the reason; below each other if it is narrow."""
     from rich.table import Column, Table
 
-    from kubestow.reports import recommendation_page
     from kubestow.workflows import recommending
 
-    shown = Table(
-        Column("CONTAINER", overflow="fold"),
-        Column("CPU, MEMORY", no_wrap=True),
-        Column("FREED", justify="right", no_wrap=True),
-        Column("RISK", justify="right", no_wrap=True),
-        Column("SEVERITY", no_wrap=True),
-        box=None,
-        pad_edge=False,
-    )
-    for place in recommendation_page.most_urgent(result.recommendations, _LISTED):
-        one = result.recommendations[place]
-        now, then = recommendation_page.texts(one)
-        key = one.key
-        over = one.backtest.cpu_over
-        shown.add_row(
-            f"{markup.escape(f'{key.namespace}/{key.workload}/{key.container}')}\n"
-            f"[dim]{markup.escape(one.why)}[/dim]",
-            f"{now[recommending.CPU]} -> {then[recommending.CPU]}\n"
-            f"{now[recommending.MEMORY]} -> {then[recommending.MEMORY]}",
-            f"{one.freed(recommending.CPU) / 1000:+.2f} cores\n"
-            f"{one.freed(recommending.MEMORY) / _GIB:+.2f} GiB",
-            f"over {recommendation_page.percent(over)}\n{recommendation_page.missed(one.backtest)}",
-            f"{recommending.severity(one).value}\n{'suitable' if one.suitable else 'unsuitable'}",
-        )
+    columns = [Column("CONTAINER", overflow="fold")]
+    narrow = width < _NARROW
+    if not narrow:
+        columns += [
+            Column("CPU, MEMORY", no_wrap=True),
+            Column("FREED", justify="right", no_wrap=True),
+            Column("RISK", justify="right", no_wrap=True),
+            Column("SEVERITY", no_wrap=True),
+        ]
+    shown = Table(*columns, box=None, pad_edge=False, show_header=not narrow)
+    for place in recommending.most_urgent(result.recommendations, _LISTED):
+        name, why, *pairs = _cells(result.recommendations[place])
+        if narrow:
+            lines = ("  ".join(line) for line in zip(*pairs, strict=True))
+            shown.add_row("\n".join((name, *(f"  {line}" for line in lines), why)))
+        else:
+            shown.add_row(f"{name}\n{why}", *("\n".join(pair) for pair in pairs))
     return shown
+
+
+def _cells(one: Recommendation) -> tuple[Any, ...]:
+    """Return name and reason, and pairs of CPU and memory: requests, freed, risk, severity."""
+    from rich import markup
+
+    from kubestow.workflows import recommending
+
+    now, then = recommending.say_requests(one)
+    key = one.key
+    return (
+        markup.escape(f"{key.namespace}/{key.workload}/{key.container}"),
+        f"[dim]{markup.escape(one.why)}[/dim]",
+        tuple(f"{now[name]} -> {then[name]}" for name in (recommending.CPU, recommending.MEMORY)),
+        (
+            f"{one.freed(recommending.CPU) / 1000:+.2f} cores",
+            f"{one.freed(recommending.MEMORY) / _GIB:+.2f} GiB",
+        ),
+        (
+            f"over {recommending.say_share(one.backtest.cpu_over)}",
+            recommending.say_misses(one.backtest),
+        ),
+        (recommending.severity(one).value, "suitable" if one.suitable else "unsuitable"),
+    )

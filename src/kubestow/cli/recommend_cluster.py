@@ -20,7 +20,6 @@ from kubestow.live.api import FORBIDDEN, NOT_FOUND, ApiError
 from kubestow.model import errors
 from kubestow.model.usage import Usage
 from kubestow.policies.sizing.recommendations import Recommendation
-from kubestow.reports import recommendation_page
 from kubestow.workflows import recommending
 
 SAMPLE_S = 15.0  # the resolution of metrics-server
@@ -153,7 +152,7 @@ def _changes(patches: list[recommending.Patch]) -> Table:
     table = Table("WORKLOAD", "CONTAINER", "CPU", "MEMORY", "WHY", box=None, pad_edge=False)
     for patch in patches:
         for one in patch.changed:
-            now, then = recommendation_page.texts(one)
+            now, then = recommending.say_requests(one)
             pairs = [f"{now[name]} -> {then[name]}" for name in ("cpu", "memory")]
             table.add_row(str(patch.key), one.key.container, *pairs, one.why)
     return table

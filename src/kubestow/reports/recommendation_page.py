@@ -14,12 +14,10 @@ import numpy as np
 
 from kubestow.policies.sizing.recommendations import (
     Recommendation,
-    SizingBacktest,
-    format_amounts,
 )
 from kubestow.reports import figures, pages
 from kubestow.workflows import recommending
-from kubestow.workflows.recommending import CPU, MEMORY, ORDER
+from kubestow.workflows.recommending import CPU, MEMORY
 
 _GIB: Final = float(2**30)
 _SHOWN: Final = 12
@@ -151,25 +149,12 @@ def namespace_chart(recommendations: Sequence[Recommendation]) -> alt.TopLevelMi
     return joined
 
 
-def most_urgent(recommendations: Sequence[Recommendation], count: int) -> list[int]:
-    """Return the indexes of the most urgent recommendations."""
-    ranks = {word: rank for rank, word in enumerate(ORDER)}
-    order = sorted(
-        range(len(recommendations)),
-        key=lambda place: (
-            ranks[recommending.severity(recommendations[place])],
-            -abs(recommendations[place].freed(MEMORY)),
-        ),
-    )
-    return order[:count]
-
-
 def usage_chart(result: recommending.RecommendResult) -> alt.TopLevelMixin:
     """Return memory over time of the most urgent containers."""
     table, rows, rules = result.table, [], []
     starts = np.searchsorted(table.owners, np.arange(len(table.containers) + 1))
     stride = max(table.cpu_cores.shape[1] // _POINTS, 1)
-    for number in most_urgent(result.recommendations, _SHOWN):
+    for number in recommending.most_urgent(result.recommendations, _SHOWN):
         one, place = result.recommendations[number], result.places[number]
         block = table.memory_bytes[starts[place] : starts[place + 1]]
         if not block.size:
@@ -231,38 +216,15 @@ def recommendations_table(recommendations: Sequence[Recommendation]) -> pages.Pa
         "slack", "why",
     ]  # fmt: skip
     shown = []
-    for place in most_urgent(recommendations, len(recommendations)):
+    for place in recommending.most_urgent(recommendations, len(recommendations)):
         one = recommendations[place]
-        now, then = texts(one)
+        now, then = recommending.say_requests(one)
         shown.append(
             [
                 str(one.key), now[CPU], then[CPU], now[MEMORY], then[MEMORY], str(one.replicas),
-                recommending.severity(one).value, missed(one.backtest),
-                percent(one.backtest.slack), one.why,
+                recommending.severity(one).value, recommending.say_misses(one.backtest),
+                recommending.say_share(one.backtest.slack), one.why,
             ]
         )  # fmt: skip
     caption = "Most urgent first."
     return pages.PageTable(head, shown, caption=caption, folded=len(shown) > 50)
-
-
-def texts(one: Recommendation) -> tuple[dict[str, str], dict[str, str]]:
-    """Return current and recommended requests as text."""
-    now = {name: amount for name in (CPU, MEMORY) if (amount := one.current_amount(name))}
-    before, after = format_amounts(now), format_amounts(one.requests)
-    return (
-        {name: before.get(name, "-") for name in (CPU, MEMORY)},
-        {name: after.get(name, "-") for name in (CPU, MEMORY)},
-    )
-
-
-def missed(backtest: SizingBacktest) -> str:
-    """Return misses, windows, and what their rate is at most."""
-    if backtest.misses is None:
-        return "missed -"
-    bound = percent(backtest.miss_rate_upper)
-    return f"missed {backtest.misses} of {backtest.windows}, <= {bound}"
-
-
-def percent(share: float | None) -> str:
-    """Return a share in percent."""
-    return "-" if share is None else f"{100 * share:.0f} %"

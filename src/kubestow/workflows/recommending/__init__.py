@@ -36,6 +36,12 @@ from kubestow.workflows.recommending.totals import (
     add_up,
     severity,
 )
+from kubestow.workflows.recommending.wording import (
+    most_urgent,
+    say_misses,
+    say_requests,
+    say_share,
+)
 
 if TYPE_CHECKING:
     from kubestow.workflows.recommending.storing import store_recommendations
@@ -55,10 +61,14 @@ __all__ = [
     "make_estimator",
     "make_guards",
     "make_patches",
+    "most_urgent",
     "only_suitable",
     "recommend",
     "recommendations_as_json",
     "recommendations_as_patches",
+    "say_misses",
+    "say_requests",
+    "say_share",
     "select_usage",
     "severity",
     "split_by_evidence",
