@@ -18,6 +18,7 @@ from kubestow.workflows import comparing, demonstrating
 
 PEAKS: Final = (2000, 2600)
 _JOBS: Final = 2
+_MEMORY: Final = comparing.RunMeasure("eru.memory", "memory used of requested", "%", 100.0)
 
 
 def measure(peak: int, folder: Path) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def measure(peak: int, folder: Path) -> dict[str, Any]:
 
 def _figures(one: comparing.ComparisonResult) -> dict[str, Any]:
     shown: dict[str, Any] = {"variant": one.label}
-    for row in demonstrating.ROWS:
+    for row in (*demonstrating.ROWS, _MEMORY):
         values = [row.factor * _value(record, row) for record in one.records]
         shown[row.path.replace(".", "_")] = {"mean": sum(values) / len(values), "seeds": values}
     return shown

@@ -96,6 +96,23 @@ def test_the_table_tells_what_is_freed_and_on_how_many_nodes(
     assert "freed" not in shown.replace("FREED", "")
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_a_narrow_table_keeps_names_and_words_whole(
+    folder: Path,
+    columns: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run("--csv", str(folder), *QUICK) == 0
+    shown = capsys.readouterr().out
+    (row, *_) = ask(capsys, folder)
+    assert "shop/web/app" in shown
+    assert "…" not in shown
+    # The reason is there word by word, whatever the breaks between its words.
+    assert " ".join(row["why"].split()) in " ".join(shown.split())
+
+
 def test_yaml_says_the_same_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expected = ask(capsys, folder)
     assert run("--csv", str(folder), *QUICK, "-o", "yaml") == 0
@@ -280,7 +297,7 @@ def test_a_cluster_is_read_out_of_a_real_prometheus(
     shown = capsys.readouterr()
     rows = {row["workload"]: row for row in json.loads(shown.out)}
     assert len(rows) == 17
-    assert re.search(r"17 queries to Prometheus in [\d.]+ s", shown.err)
+    assert re.search(r"18 queries to Prometheus in [\d.]+ s", shown.err)
     db = rows["data/StatefulSet/db"]
     (pod,) = (one for one in scenes.make_pods() if one.name == "db-0")
     assert db["usage"]["cpu_mean_cores"] == pytest.approx(np.nanmean(pod.expected_cores()))

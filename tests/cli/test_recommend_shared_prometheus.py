@@ -124,6 +124,35 @@ def test_without_a_choice_the_clusters_are_named_and_nothing_is_recommended(
     assert shown.out == ""
 
 
+def test_several_contexts_are_answered_one_by_one(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = ("--context", "prod", "--context", "staging", "-n", "shop")
+    assert run(url, *both) == 2
+    assert "--prometheus-label cluster={context}" in capsys.readouterr().err
+    label = ("--prometheus-label", "cluster={context}")
+    assert run(url, *both, *label, "-o", "json", "--out", str(tmp_path)) == 0
+    rows = json.loads(capsys.readouterr().out)
+    used = {
+        row["context"]: row["usage"]["memory_peak_bytes"]
+        for row in rows
+        if row["workload"] == "shop/StatefulSet/web7"
+    }
+    # Names are the same in both clusters; staging uses ten times as much.
+    assert used == {"prod": mib(7) * MIB, "staging": 10 * mib(7) * MIB}
+    assert len(rows) == CONTAINERS + SHARED
+    assert {path.parent.name for path in tmp_path.glob("*/report.html")} == {"prod", "staging"}
+
+
+@pytest.mark.parametrize("more", [("--store", "sqlite:///x.db"), ("-o", "patch")])
+def test_what_would_mix_clusters_takes_one_context(
+    more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run("http://localhost:9", "--context", "a", "--context", "b", *more)
+    assert code == 2
+    assert "--apply, --store and -o patch take one context" in capsys.readouterr().err
+
+
 def test_every_container_has_its_own_usage_once(answer: Answer) -> None:
     assert len(answer.rows) == CONTAINERS
     for number in range(CONTAINERS):

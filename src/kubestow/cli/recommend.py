@@ -6,7 +6,7 @@ import enum
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,13 +16,10 @@ from kubestow.cli import names, options, outputs, prometheus_options, serving
 from kubestow.model import errors
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from kubestow.live import workloads
     from kubestow.model import usage
     from kubestow.model.limit_ranges import PodBounds
     from kubestow.model.selectors import LabelSelector
-    from kubestow.policies.sizing.recommendations import Recommendation
     from kubestow.sources import prometheus
     from kubestow.sources.usage import UsageQuery
     from kubestow.workflows import recommending
@@ -30,8 +27,6 @@ if TYPE_CHECKING:
 app = outputs.make_app()
 
 _GIB = float(2**30)
-_LISTED = 40
-_NARROW = 100  # columns; below, names and reasons would be squeezed
 _NO_ACCESS = prometheus_options.PrometheusAccess()
 
 
@@ -72,7 +67,10 @@ def recommend(
         ),
     ] = False,
     kubeconfig: serving.KubeconfigOption = None,
-    context: serving.ContextOption = None,
+    contexts: Annotated[
+        list[str] | None,
+        typer.Option("--context", help="Kubeconfig context; default: the current one. Repeatable."),
+    ] = None,
     sample: Annotated[
         str,
         typer.Option(help="Sample metrics.k8s.io for this long (--cluster without --prometheus)."),
@@ -224,46 +222,148 @@ def recommend(
         raise errors.InputError("--apply", "needs --cluster")
     if end_s is not None and server is None:
         raise errors.InputError("--end", "needs --prometheus")
-    only = tuple(namespaces or ())
-    live = _Live((kubeconfig, context), only) if cluster else None
-    asked = None
-    if folder is not None:
-        table, inventory = _read(folder, history_s, step_s)
-    elif server is not None:
-        question = sources.UsageQuery(
-            end_s=time.time() if end_s is None else end_s,
-            history_s=history_s,
-            step_s=step_s or (sources.KRR_STEP_S if as_krr else sources.USAGE_STEP_S),
-            namespaces=only,
-            with_labels=not labels.empty,
-            as_krr=as_krr,
-            origin=access.matchers(),
-        )
-        table, inventory, asked = _ask(access.settings(server), question, (kubeconfig, context))
-    elif live is not None:
-        table = live.sample(options.read_duration("--sample", sample), step_s)
-    if live is not None:
-        inventory = live.cluster_inventory.inventory
-    table = recommending.select_usage(table, inventory, only, labels)
-    everything = _run(
-        table, inventory, request, {} if live is None else live.cluster_inventory.bounds
-    )
-    result = recommending.filter_by_severity(everything, recommending.Severity(severity.value))
-    shown = set(result.places)
-    others = [
-        everything.recommendations[place] for place in everything.places if place not in shown
-    ]
-    totals = recommending.add_up(result.recommendations, inventory, others)
-    if out is not None:
-        _write(result, totals, out, asked)
-    _answer(result, totals, output, out, asked)
+    several = tuple(contexts or ())[1:] != ()
+    if several and (apply or store is not None or output is RecommendFormat.PATCH):
+        raise errors.InputError("--context", "--apply, --store and -o patch take one context")
+    reading = _Reading(
+        folder=folder, server=server, access=access, cluster=cluster, kubeconfig=kubeconfig,
+        sample_s=options.read_duration("--sample", sample), history_s=history_s, step_s=step_s,
+        end_s=end_s, only=tuple(namespaces or ()), labels=labels, as_krr=as_krr, several=several,
+    )  # fmt: skip
+    rows: list[dict[str, Any]] = []
+    for context in contexts or (None,):
+        read = reading.read(context)
+        result, more = _show(
+            read, request, recommending.Severity(severity.value), context if several else None,
+            out, output,
+        )  # fmt: skip
+        rows += more
+    _answer(result, rows, output)
     wanted = result if unsuitable else recommending.only_suitable(result)
     if store is not None:
         kept = recommending.store_recommendations(store, wanted)
         outputs.progress_console().print(f"stored recommendations for {kept} containers")
-    if live is not None and apply:
-        return live.apply(wanted, min_evidence, yes=yes, dry_run=dry_run)
+    if read.live is not None and apply:
+        return read.live.apply(wanted, min_evidence, yes=yes, dry_run=dry_run)
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadUsage:
+    """What was read of one cluster."""
+
+    table: usage.Usage
+    inventory: usage.Inventory
+    bounds: Mapping[str, PodBounds]
+    live: _Live | None
+    asked: _Asked | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Where usage and workloads come from."""
+
+    folder: Path | None
+    server: str | None
+    access: prometheus_options.PrometheusAccess
+    cluster: bool
+    kubeconfig: str | None
+    sample_s: float
+    history_s: float
+    step_s: float | None
+    end_s: float | None
+    only: tuple[str, ...]
+    labels: LabelSelector
+    as_krr: bool
+    several: bool
+
+    def read(self, context: str | None) -> _ReadUsage:
+        """Read the usage of one cluster, and its workloads."""
+        from kubestow.workflows import recommending
+
+        reached = (self.kubeconfig, context)
+        live = _Live(reached, self.only) if self.cluster else None
+        asked = None
+        if self.folder is not None:
+            table, inventory = _read(self.folder, self.history_s, self.step_s)
+        elif self.server is not None:
+            settings = self.access.settings(self.server)
+            table, inventory, asked = _ask(settings, self._question(context), reached)
+        elif live is not None:
+            table = live.sample(self.sample_s, self.step_s)
+        if live is not None:
+            inventory = live.cluster_inventory.inventory
+        table = recommending.select_usage(table, inventory, self.only, self.labels)
+        bounds = {} if live is None else live.cluster_inventory.bounds
+        return _ReadUsage(table, inventory, bounds, live, asked)
+
+    def _question(self, context: str | None) -> UsageQuery:
+        from kubestow.sources import usage as sources
+
+        usual_s = sources.KRR_STEP_S if self.as_krr else sources.USAGE_STEP_S
+        return sources.UsageQuery(
+            end_s=time.time() if self.end_s is None else self.end_s,
+            history_s=self.history_s,
+            step_s=self.step_s or usual_s,
+            namespaces=self.only,
+            with_labels=not self.labels.empty,
+            as_krr=self.as_krr,
+            origin=self._origin(context),
+        )
+
+    def _origin(self, context: str | None) -> tuple[prometheus.Matcher, ...]:
+        """Return the conditions on labels of this cluster."""
+        stated = self.access.matchers()
+        if context is None:
+            return stated
+        own = tuple(replace(one, value=one.value.replace("{context}", context)) for one in stated)
+        if self.several and self.server != "auto" and own == stated:
+            raise errors.InputError(
+                "--context",
+                "several clusters share this Prometheus; expected a label that differs, such as "
+                "--prometheus-label cluster={context}, or --prometheus auto",
+            )
+        return own
+
+
+def _show(
+    read: _ReadUsage,
+    request: recommending.RecommendRequest,
+    severity: recommending.Severity,
+    context: str | None,
+    out: Path | None,
+    output: RecommendFormat,
+) -> tuple[recommending.RecommendResult, list[dict[str, Any]]]:
+    """Recommend for one cluster, write and print; return what was shown, and as plain values.
+
+    Args:
+        read: Usage and workloads.
+        request: What to recommend.
+        severity: The least severity to show.
+        context: The context, if there are several.
+        out: Folder to write to.
+        output: Output format.
+    """
+    from kubestow.workflows import recommending
+
+    everything = _run(read.table, read.inventory, request, read.bounds)
+    result = recommending.filter_by_severity(everything, severity)
+    shown = set(result.places)
+    others = [
+        everything.recommendations[place] for place in everything.places if place not in shown
+    ]
+    totals = recommending.add_up(result.recommendations, read.inventory, others)
+    place = out / context if context is not None and out is not None else out
+    if place is not None:
+        _write(result, totals, place, read.asked)
+    if output is RecommendFormat.TABLE:
+        if context is not None:
+            outputs.console().print(f"context {context}", style="bold", markup=False)
+        _print(result, totals, place)
+    if read.asked is not None:
+        outputs.progress_console().print(str(read.asked))
+    named = {} if context is None else {"context": context}
+    return result, [{**named, **row} for row in recommending.recommendations_as_json(result)]
 
 
 class _Live:
@@ -403,28 +503,22 @@ def _write(
 
 
 def _answer(
-    result: recommending.RecommendResult,
-    totals: recommending.Totals,
-    output: RecommendFormat,
-    out: Path | None,
-    asked: _Asked | None,
+    result: recommending.RecommendResult, rows: list[dict[str, Any]], output: RecommendFormat
 ) -> None:
+    """Print everything but the table."""
     import yaml
 
     from kubestow.workflows import recommending
 
     match output:
         case RecommendFormat.JSON:
-            outputs.print_json(recommending.recommendations_as_json(result))
+            outputs.print_json(rows)
         case RecommendFormat.YAML:
-            rows = recommending.recommendations_as_json(result)
             sys.stdout.write(yaml.safe_dump(rows, sort_keys=False))
         case RecommendFormat.PATCH:
             sys.stdout.write(recommending.recommendations_as_patches(result))
         case RecommendFormat.TABLE:
-            _print(result, totals, out)
-    if asked is not None:
-        outputs.progress_console().print(str(asked))
+            pass
 
 
 def _print(
@@ -432,14 +526,14 @@ def _print(
 ) -> None:
     from rich import markup
 
+    from kubestow.reports import recommendation_lines
     from kubestow.workflows import recommending
 
     console = outputs.console()
-    console.print(_table(result, console.width))
-    if len(result.recommendations) > _LISTED:
-        console.print(
-            f"{len(result.recommendations) - _LISTED} more: -o json lists all, --severity filters"
-        )
+    console.print(recommendation_lines.make_table(result, console.width))
+    more = len(result.recommendations) - recommendation_lines.LISTED
+    if more > 0:
+        console.print(f"{more} more: -o json lists all, --severity filters")
     console.print(
         f"being safe costs {totals.cpu_safety_m / 1000:.1f} cores beyond the 95th percentiles of "
         f"{totals.cpu_bare_m / 1000:.1f} and {totals.memory_safety_bytes / _GIB:.1f} GiB beyond "
@@ -458,54 +552,4 @@ def _print(
         console.print(f"written to {out}: report.html, results.json, totals.json, decisions.jsonl")
     console.print(
         recommending.conclude_recommendations(result.recommendations), markup=False, highlight=False
-    )
-
-
-def _table(result: recommending.RecommendResult, width: int) -> Table:
-    """Return CPU and memory of each container with the reason; below each other if it is narrow."""
-    from rich.table import Column, Table
-
-    from kubestow.workflows import recommending
-
-    columns = [Column("CONTAINER", overflow="fold")]
-    narrow = width < _NARROW
-    if not narrow:
-        columns += [
-            Column("CPU, MEMORY", no_wrap=True),
-            Column("FREED", justify="right", no_wrap=True),
-            Column("RISK", justify="right", no_wrap=True),
-            Column("SEVERITY", no_wrap=True),
-        ]
-    shown = Table(*columns, box=None, pad_edge=False, show_header=not narrow)
-    for place in recommending.most_urgent(result.recommendations, _LISTED):
-        name, why, *pairs = _cells(result.recommendations[place])
-        if narrow:
-            lines = ("  ".join(line) for line in zip(*pairs, strict=True))
-            shown.add_row("\n".join((name, *(f"  {line}" for line in lines), why)))
-        else:
-            shown.add_row(f"{name}\n{why}", *("\n".join(pair) for pair in pairs))
-    return shown
-
-
-def _cells(one: Recommendation) -> tuple[Any, ...]:
-    """Return name and reason, and pairs of CPU and memory: requests, freed, risk, severity."""
-    from rich import markup
-
-    from kubestow.workflows import recommending
-
-    now, then = recommending.say_requests(one)
-    key = one.key
-    return (
-        markup.escape(f"{key.namespace}/{key.workload}/{key.container}"),
-        f"[dim]{markup.escape(one.why)}[/dim]",
-        tuple(f"{now[name]} -> {then[name]}" for name in (recommending.CPU, recommending.MEMORY)),
-        (
-            f"{one.freed(recommending.CPU) / 1000:+.2f} cores",
-            f"{one.freed(recommending.MEMORY) / _GIB:+.2f} GiB",
-        ),
-        (
-            f"over {recommending.say_share(one.backtest.cpu_over)}",
-            recommending.say_misses(one.backtest),
-        ),
-        (recommending.severity(one).value, "suitable" if one.suitable else "unsuitable"),
     )
