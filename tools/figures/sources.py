@@ -11,9 +11,12 @@ another file than ``results.json``; recorded answers of Kubernetes as
 - ``rows.*.mean``: of all entries.
 - ``rows.0.found.2``: the third number of a text.
 - ``max(rows.*.mean)``: also ``min``, ``sum``, ``mean``, ``gmean``, ``median``, ``zeros`` (how many
-  are 0), ``count`` (of entries) and ``distinct`` (of different ones).
+  are 0), ``positives`` (how many are above 0), ``count`` (of entries) and ``distinct`` (of
+  different ones).
 - ``100 - rows.0.share * 100``: computed with ``+ - * /``, also within a function, entry by entry:
   ``max(rows.*.high / rows.*.low)``.
+
+To compare files, name all: ``docs/evidence/live/*.json`` is a list of them, sorted by name.
 """
 
 from __future__ import annotations
@@ -45,6 +48,7 @@ _FUNCTIONS: Final[dict[str, Callable[[Sequence[float]], float]]] = {
     "min": min, "max": max, "sum": math.fsum, "mean": statistics.fmean,
     "gmean": statistics.geometric_mean, "median": statistics.median,
     "zeros": lambda values: list(values).count(0.0),
+    "positives": lambda values: sum(value > 0.0 for value in values),
 }  # fmt: skip
 _COUNTS: Final[dict[str, Callable[[list[Any]], int]]] = {
     "count": len, "distinct": lambda found: len({json.dumps(one) for one in found}),

@@ -25,6 +25,7 @@ from tools.figures import sources
         ("count(rows[cost<=6])", 2.0),
         ("distinct(rows.*.startup_s)", 2.0),
         ("zeros(rows.*.misses)", 2.0),
+        ("positives(rows.*.cost - 6)", 1.0),  # of 8 - 6, 2 - 6, 6 - 6
         ("min(rows.*.cost)", 2.0),
         ("max(rows.*.cost)", 8.0),
         ("sum(seeds.*)", 10.0),  # 1 + 2 + 3 + 4
