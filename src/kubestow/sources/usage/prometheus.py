@@ -32,8 +32,8 @@ HISTORY_S: Final = 8 * 86400.0
 # Defaults of krr: ``--timeframe_duration 1.25`` minutes, ``--history_duration 336`` hours.
 KRR_STEP_S: Final = 75.0
 KRR_HISTORY_S: Final = 14 * 86400.0
-# Points of all series in one response: about 25 bytes each, so some 5 MB.
-_PAGE_POINTS: Final = 200_000
+# Points of all series in one response: about 25 bytes each, so some 3 MB.
+_PAGE_POINTS: Final = 120_000
 _UNITS: Final = {"cpu": resources.CPU, "memory": resources.MEMORY}
 
 

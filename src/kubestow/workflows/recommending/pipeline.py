@@ -44,6 +44,8 @@ CPU, MEMORY = resources.CPU, resources.MEMORY
 AUTO: Final = judging.AUTO
 # Compiled loops run in parallel; more than two gain little for five candidates.
 _WORKERS: Final = 2
+# Points from which threads are worth their memory.
+_MANY: Final = 2_000_000
 Watch = Callable[[str, float], None]
 # Share of a window that may be missing at the beginning of the history.
 _LACKING: Final = 0.1
@@ -236,7 +238,7 @@ def _estimate(
     else:
         with futures.ThreadPoolExecutor(_WORKERS) as pool:
             estimator = make_estimator(request)
-            if isinstance(estimator, judging.Tournament):
+            if isinstance(estimator, judging.Tournament) and table.cpu_cores.size > _MANY:
                 estimator = replace(estimator, mapper=pool.map)
             now = estimates.estimate_at(estimator, table, [*at, table.points])
     return now[-1], judging.backtest_all(table, window, at, now[:-1])
