@@ -107,6 +107,8 @@ def _suggest(subject: str, known: Sequence[str], kind: str | None) -> None:
         "/".join(("workload", *one[1:-1])) if one[0] == "container" else "/".join(one)
         for one in parts
     )
+    if not names:
+        return
     near = difflib.get_close_matches(subject, names, n=3, cutoff=0.75)
     if subject in names:
         hint = f"there are decisions of another kind than {kind}"

@@ -82,7 +82,7 @@ def test_all_values_are_in_the_results(report: Report) -> None:
 def test_the_page_opens_offline(report: Report) -> None:
     page = (report[0] / "report.html").read_text()
     # Two box plots, histograms and scatter of one setting, waiting.
-    assert page.count('vegaEmbed("#chart-') == 5
+    assert page.count('drawChart("#chart-') == 5
     assert "<script src" not in page
     assert "<link" not in page
 
