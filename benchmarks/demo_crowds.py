@@ -38,16 +38,10 @@ def measure(peak: int, folder: Path) -> dict[str, Any]:
 def _figures(one: comparing.ComparisonResult) -> dict[str, Any]:
     shown: dict[str, Any] = {"variant": one.label}
     for row in (*demonstrating.ROWS, _MEMORY):
-        values = [row.factor * _value(record, row) for record in one.records]
+        stated = (comparing.value_of(record.measures, row.path) for record in one.records)
+        values = [row.factor * value for value in stated if value is not None]
         shown[row.path.replace(".", "_")] = {"mean": sum(values) / len(values), "seeds": values}
     return shown
-
-
-def _value(record: comparing.CellRecord, row: comparing.RunMeasure) -> float:
-    value: Any = record.measures
-    for step in row.path.split("."):
-        value = value[step]
-    return float(value)
 
 
 def main() -> int:

@@ -16,14 +16,13 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks import recommend_prometheus
+from benchmarks import children, recommend_prometheus
 from testenv import clusters, prometheus_servers
 
 CONTAINERS: Final = 300
@@ -65,28 +64,6 @@ def _deployment(number: int) -> dict[str, Any]:
     }
 
 
-def run(command: list[str], environment: dict[str, str]) -> tuple[dict[str, float], bytes]:
-    """Run a program; return its wall time, processor time and memory, and its output."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        begun = time.perf_counter()
-        child = subprocess.Popen(  # noqa: S603
-            command, stdout=out, stderr=err, env={**os.environ, **environment}
-        )
-        _, status, used = os.wait4(child.pid, 0)
-        took_s = time.perf_counter() - begun
-        child.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        err.seek(0)
-        if child.returncode:
-            raise RuntimeError(f"{command[:3]}: {err.read().decode()}")
-        figures = {
-            "seconds": round(took_s, 2),
-            "processor_seconds": round(used.ru_utime + used.ru_stime, 2),
-            "megabytes": round(used.ru_maxrss * 1024.0 / 1e6, 1),
-        }
-        return figures, out.read()
-
-
 def measure(krr: list[str], folder: Path) -> dict[str, Any]:
     """Write the samples, start the servers and run both programs in turn; return all figures."""
     now_s = int(time.time())
@@ -118,9 +95,15 @@ def _measure(krr: list[str], url: str, kubeconfig: Path) -> dict[str, Any]:
     counts: dict[str, int] = {}
     for _ in range(ROUNDS):
         for name, command in commands.items():
-            took, output = run(command, {"KUBECONFIG": str(kubeconfig)})
-            rounds[name].append(took)
-            answer = json.loads(output)
+            child = children.run_child(command, {"KUBECONFIG": str(kubeconfig)})
+            rounds[name].append(
+                {
+                    "seconds": round(child.seconds, 2),
+                    "processor_seconds": round(child.processor_seconds, 2),
+                    "megabytes": round(child.peak_bytes / 1e6, 1),
+                }
+            )
+            answer = json.loads(child.output)
             counts[name] = len(answer["scans"] if name == "krr" else answer)
     return {
         "containers": CONTAINERS,

@@ -10,8 +10,6 @@ written. Needs the programs prometheus and promtool.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import children
 from kubestow.model.arrays import Floats
 from testenv import prometheus_servers
 
@@ -154,27 +153,14 @@ def worst_error(rows: list[dict[str, Any]], scene: Scene, run_s: float) -> float
 def run(url: str, *more: str) -> tuple[dict[str, float], list[dict[str, Any]]]:
     """Run the command; return its resource usage and its output."""
     arguments = ["recommend", "--prometheus", url, "--history", f"{DAYS}d", "-o", "json", *more]
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        begun = time.perf_counter()
-        child = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-c", _COMMAND, *arguments], stdout=out, stderr=err
-        )
-        _, status, used = os.wait4(child.pid, 0)
-        took_s = time.perf_counter() - begun
-        child.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        err.seek(0)
-        messages = err.read().decode()
-        if child.returncode:
-            raise RuntimeError(messages)
-        queries = int(messages.split(" queries to Prometheus")[0].split()[-1])
-        took = {
-            "seconds": round(took_s, 2),
-            "processor_seconds": round(used.ru_utime + used.ru_stime, 2),
-            "rss_mib": round(used.ru_maxrss / 1024.0, 1),
-            "questions": queries,
-        }
-        return took, json.loads(out.read())
+    child = children.run_child([sys.executable, "-c", _COMMAND, *arguments])
+    took = {
+        "seconds": round(child.seconds, 2),
+        "processor_seconds": round(child.processor_seconds, 2),
+        "rss_mib": round(child.peak_bytes / MIB, 1),
+        "questions": int(child.messages.split(" queries to Prometheus")[0].split()[-1]),
+    }
+    return took, json.loads(child.output)
 
 
 def settle(data: Path) -> None:
